@@ -43,7 +43,8 @@ char* put_content(char* to, const Write& write) {
   return write.remove ? to : put(to, write.value.data(), write.value.size());
 }
 
-/// Writes the part alone. Recovery puts it onto the version before it, by the order of TIDs (I33, recovery/merged_parts.h).
+/// Writes the part alone. Recovery puts it onto the version before it, by the order of TIDs (I33,
+/// recovery/merged_parts.h).
 char* put_part(char* to, const WriteEntry& write) {
   const log::PartHeader part{write.part_from, write.whole_bytes};
   to = put_header(to, write.table | log::kPart, write, write.value.size());

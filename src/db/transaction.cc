@@ -1,5 +1,5 @@
-// The application's handles Transaction and Snapshot (include/granary/transaction.h). Each function passes the call on to the
-// context in which the transaction runs (src/txn/context.h), with the serial by which the context knows it.
+// The application's handles Transaction and Snapshot (include/granary/transaction.h). Each function passes the call on
+// to the context in which the transaction runs (src/txn/context.h), with the serial by which the context knows it.
 
 #include <granary/transaction.h>
 

@@ -1,5 +1,5 @@
-// The application's Worker (include/granary/database.h): begins transactions and snapshots in contexts of its WorkerCore
-// (src/txn), and runs transactions again that have met a conflict.
+// The application's Worker (include/granary/database.h): begins transactions and snapshots in contexts of its
+// WorkerCore (src/txn), and runs transactions again that have met a conflict.
 
 #include <chrono>
 #include <thread>
@@ -22,8 +22,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Waits for a random part of an interval that doubles with each attempt, so that transactions which conflict with each other are
-/// run again at different times.
+/// Waits for a random part of an interval that doubles with each attempt, so that transactions which conflict with each
+/// other are run again at different times.
 void back_off(txn::WorkerCore& worker, const RetryPolicy& policy, std::uint32_t attempt) {
   constexpr std::uint32_t kMostDoublings = 20;
   const std::uint64_t bound = std::min<std::uint64_t>(
@@ -32,8 +32,8 @@ void back_off(txn::WorkerCore& worker, const RetryPolicy& policy, std::uint32_t 
   for (std::uint32_t turn = 0; Clock::now() < until; ++turn) worker.state().waiter->pause(turn);
 }
 
-/// Sleeps for RetryPolicy::max_backoff_us. What Worker::run() waits for then takes milliseconds at least (may_pass.h), and other
-/// threads need the processor meanwhile.
+/// Sleeps for RetryPolicy::max_backoff_us. What Worker::run() waits for then takes milliseconds at least (may_pass.h),
+/// and other threads need the processor meanwhile.
 void sleep_a_while(txn::WorkerCore& worker, const RetryPolicy& policy) {
   const auto until = Clock::now() + std::chrono::microseconds(policy.max_backoff_us);
   do worker.state().waiter->rest();

@@ -113,7 +113,8 @@ CommitResult Context::commit(std::uint64_t serial) {
       break;
     }
   }
-  // The context becomes idle only now: releasing records of other nodes lets other fibers run, which look for an idle context.
+  // The context becomes idle only now: releasing records of other nodes lets other fibers run, which look for an idle
+  // context.
   if (state_ != State::kUnderWay) [[likely]]
     state_ = State::kIdle;
   worker_.collect_some(epoch_);
@@ -121,8 +122,8 @@ CommitResult Context::commit(std::uint64_t serial) {
 }
 
 bool Context::may_try_again(AbortReason reason) {
-  // The commit has given back its locks, and nothing has been written. A transaction that has touched other nodes has to be
-  // run again from its beginning.
+  // The commit has given back its locks, and nothing has been written. A transaction that has touched other nodes has
+  // to be run again from its beginning.
   if (reason != AbortReason::kOutOfMemory || execution_.across() || !worker_.make_room()) return false;
   execution_.local().sets().locks.clear();
   return true;

@@ -1,6 +1,6 @@
 #pragma once
-// Makes the keys of secondary indexes from records (IndexPart in include/granary/table.h). Transactions use it to keep indexes
-// in step (index_maintenance.cc), and the schema to check the options of a new index.
+// Makes the keys of secondary indexes from records (IndexPart in include/granary/table.h). Transactions use it to keep
+// indexes in step (index_maintenance.cc), and the schema to check the options of a new index.
 
 #include <string>
 #include <string_view>
@@ -9,8 +9,8 @@
 
 namespace granary::txn {
 
-/// Appends the secondary key of a record to `out`. An index that is not unique has the primary key behind it, so that entries
-/// of one secondary key differ.
+/// Appends the secondary key of a record to `out`. An index that is not unique has the primary key behind it, so that
+/// entries of one secondary key differ.
 void append_index_key(const IndexOptions& options, std::string_view key, std::string_view value, std::string& out);
 
 /// Returns why there can be no index with these parts; empty if there can.

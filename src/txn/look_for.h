@@ -1,6 +1,6 @@
 #pragma once
-// How operations of transactions and snapshots search an index for a key: at once, or in turns with other transactions of the
-// worker (together.h).
+// How operations of transactions and snapshots search an index for a key: at once, or in turns with other transactions
+// of the worker (together.h).
 
 #include <string_view>
 
@@ -13,7 +13,8 @@ namespace granary::txn {
   return index.find_in_turns(key, [&others] { others.turn(); });
 }
 
-/// Searches the index. Other transactions of the worker may have run when it returns. Always inlined, as Index::find() is.
+/// Searches the index. Other transactions of the worker may have run when it returns. Always inlined, as Index::find()
+/// is.
 [[gnu::always_inline]] inline cc::Lookup look_for(const WorkerCore& worker, const cc::Index& index,
                                                   std::string_view key) {
   if (Together* const others = worker.in_turns(); others != nullptr) [[unlikely]]

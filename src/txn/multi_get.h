@@ -1,6 +1,6 @@
 #pragma once
-// Divides a multi_get by where the keys live. Keys of this node are read in batches whose cache misses overlap, and keys of
-// other nodes all at once. Transactions and snapshots use it.
+// Divides a multi_get by where the keys live. Keys of this node are read in batches whose cache misses overlap, and
+// keys of other nodes all at once. Transactions and snapshots use it.
 
 #include <array>
 #include <cstddef>
@@ -79,8 +79,8 @@ struct GetsElsewhere {
   }
 };
 
-/// Calls `read_together` for batches of the gets of keys of this node, until one of them does not return kOk. Gets of keys of
-/// other nodes are added to `elsewhere`.
+/// Calls `read_together` for batches of the gets of keys of this node, until one of them does not return kOk. Gets of
+/// keys of other nodes are added to `elsewhere`.
 template <typename Get, typename ReadTogether>
 Outcome take_apart(std::span<MultiGet> gets, GetsElsewhere<Get>& elsewhere, ReadTogether&& read_together) {
   LocalGets here;

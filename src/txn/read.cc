@@ -44,7 +44,8 @@ Record* LocalAccess::look_up(TableCore& table, std::string_view key) {
 }
 
 /// A transaction that finds the table sealed began when nobody wrote the table any more, so it has no writes of its own there.
-/// Garbage collection may still lock an absent record for a moment, and remove it from the index.
+/// A record may still be found locked for a moment: by garbage collection, which also removes absent records from the index, or by
+/// another node that does not know of the seal yet.
 GetResult LocalAccess::read_sealed(TableCore& table, std::string_view key, Record* record, std::span<char> buffer) {
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
     if (record == nullptr) return {Outcome::kNotFound, 0};

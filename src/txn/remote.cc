@@ -1,5 +1,5 @@
-// The part of Execution for keys whose home is another node. It passes operations on to the transaction's RemoteAccess, and
-// dooms the transaction if they fail.
+// The part of Execution for keys whose home is another node. It passes operations on to the transaction's RemoteAccess,
+// and dooms the transaction if they fail.
 
 #include "src/txn/remote.h"
 
@@ -68,7 +68,8 @@ Outcome Execution::declare(std::span<const Declared> keys) {
 Outcome Execution::write_elsewhere(std::uint16_t home, TableCore& table, std::string_view key, std::string_view value,
                                    const WriteRule& rule) {
   if (remote_ == nullptr) return Outcome::kUnknownTable;
-  // When the owner seals the table, it waits for its own transactions only, so no other node may write an immutable table.
+  // When the owner seals the table, it waits for its own transactions only, so no other node may write an immutable
+  // table.
   if (table.is_immutable() && !base::injected("immutable-takes-remote-writes")) return Outcome::kImmutable;
   Outcome outcome = Outcome::kOk;
   const AbortReason reason = remote_->write({&table, home, key}, value, rule, outcome);

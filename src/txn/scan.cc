@@ -1,5 +1,6 @@
-// Range scans of a transaction at this node (Silo 4.6). Every leaf that overlaps the range goes into the node set, and every
-// record in the range into the read set. A scan sees the transaction's own writes, as each of them has a record in the tree.
+// Range scans of a transaction at this node (Silo 4.6). Every leaf that overlaps the range goes into the node set, and
+// every record in the range into the read set. A scan sees the transaction's own writes, as each of them has a record
+// in the tree.
 
 #include "src/txn/local_access.h"
 #include "src/txn/scan_range.h"
@@ -8,7 +9,8 @@ namespace granary::txn {
 
 using cc::Record;
 
-/// Gets the entries of a tree, reads their records through the transaction's LocalAccess, and passes them to the application.
+/// Gets the entries of a tree, reads their records through the transaction's LocalAccess, and passes them to the
+/// application.
 class ScanCursor final : public kvstore::ordered::ScanVisitor {
  public:
   /// `index` is the secondary index to scan, whose base table is `table`; nullptr: `table` itself is scanned.
@@ -40,7 +42,8 @@ class ScanCursor final : public kvstore::ordered::ScanVisitor {
   ScanResult result() const { return result_; }
 
  private:
-  /// Reads a record into the buffer, which grows if it must. Returns the value's size, or −1 if there is nothing to visit.
+  /// Reads a record into the buffer, which grows if it must. Returns the value's size, or −1 if there is nothing to
+  /// visit.
   std::ptrdiff_t read(TableCore& table, std::string_view key, Record* record) {
     for (;;) {
       const GetResult got = access_.read(table, key, record, *buffer_);

@@ -1,5 +1,6 @@
 #pragma once
-// Converts the public scan range (ScanRange) into the terms of the ordered index. Used by scans of transactions and snapshots.
+// Converts the public scan range (ScanRange) into the terms of the ordered index. Used by scans of transactions and
+// snapshots.
 
 #include <string_view>
 

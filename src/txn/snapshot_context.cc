@@ -24,7 +24,8 @@ Outcome outcome_of_wait(const Record& record, const cc::Shared& shared) {
   return cc::held_by_dead(&record, shared) ? Outcome::kUnreachable : Outcome::kBusy;
 }
 
-/// Copies a batch of records out of the tree while the slot is entered. The application gets them after the slot is left.
+/// Copies a batch of records out of the tree while the slot is entered. The application gets them after the slot is
+/// left.
 class Batch final : public kvstore::ordered::ScanVisitor {
  public:
   static constexpr std::size_t kRecords = 256;
@@ -194,7 +195,8 @@ void SnapshotContext::get_together(const LocalGets& gets) {
   LocalGets::Found found;
   gets.find(found);
   if (Together* const others = worker_.in_turns(); others != nullptr) others->turn();
-  // If a record has changed since the snapshot, the version that the snapshot sees is an older one, which costs another miss.
+  // If a record has changed since the snapshot, the version that the snapshot sees is an older one, which costs another
+  // miss.
   for (std::size_t i = 0; i < gets.size(); ++i) {
     const auto* record = record::record_of(found[i].value);
     if (record != nullptr && record::epoch_of(record->tid()) >= epoch_)

@@ -1,7 +1,8 @@
 #pragma once
-// Snapshot transactions (Silo 4.9). A snapshot reads the state at the end of a snapshot period and never aborts. It pins its
-// epoch, which keeps the versions that it sees. It enters its epoch slot only within an operation, so however long it is
-// open, it never holds back E or the freeing of tree nodes. Snapshot (include/granary) is the application's handle of one.
+// Snapshot transactions (Silo 4.9). A snapshot reads the state at the end of a snapshot period and never aborts. It
+// pins its epoch, which keeps the versions that it sees. It enters its epoch slot only within an operation, so however
+// long it is open, it never holds back E or the freeing of tree nodes. Snapshot (include/granary) is the application's
+// handle of one.
 
 #include <cstdint>
 #include <span>
@@ -21,7 +22,8 @@ class LocalGets;
 template <typename Get>
 struct GetsElsewhere;
 
-/// The snapshots of one context, one after the other. The functions run on the worker's thread; those with a serial check that.
+/// The snapshots of one context, one after the other. The functions run on the worker's thread; those with a serial
+/// check that.
 class SnapshotContext {
  public:
   SnapshotContext(WorkerCore& worker, epoch::Slot& slot) : worker_(worker), slot_(slot) {}

@@ -1,6 +1,6 @@
 #pragma once
-// The codes with which the body of an HTM region ends it (htm::Verdict): why a commit in a region, or a transaction that
-// runs in one (drtm/), cannot go on.
+// The codes with which the body of an HTM region ends it (htm::Verdict): why a commit in a region, or a transaction
+// that runs in one (drtm/), cannot go on.
 
 #include <cstdint>
 
@@ -21,8 +21,8 @@ enum Refusal : std::uint8_t {
   kHeldElsewhere  ///< another node holds a record to write (drtm/)
 };
 
-/// Returns the reason to abort the transaction, if the region has seen one that neither waiting nor locks can help. kNone:
-/// the commit goes on with locks.
+/// Returns the reason to abort the transaction, if the region has seen one that neither waiting nor locks can help.
+/// kNone: the commit goes on with locks.
 inline AbortReason reason_of(const htm::Ending& ending) {
   if (ending.cause != htm::Cause::kExplicit || !ending.verdict.is_final()) return AbortReason::kNone;
   switch (ending.verdict.code()) {
