@@ -119,8 +119,8 @@ template <RunsInRegion P, bool Writes, RemoteParticipant There, typename TheRigh
 
 /// Commits a serializable transaction, or aborts it. The caller's epoch slot is entered and stays so. After an abort no value
 /// has changed and the commit holds no lock; placeholders stay in the indexes until abandon() registers them. Locks that
-/// the transaction took before its commit (declared keys, two-phase locking) are given back when it ends. After a success
-/// the writes at other nodes have been sent, or are in the log for a node that does not answer.
+/// the transaction took before its commit (declared keys, two-phase locking) are given back when it ends at the latest. After
+/// a success the writes at other nodes have been sent, or are in the log for a node that does not answer.
 template <Protocol P, RemoteParticipant There, typename TheRight>
 CommitOutcome commit(AccessSet& access, WorkerState& worker, There& there, const TheRight& right) {
   const bool writes = !access.writes.empty() || !there.writes_nothing();
