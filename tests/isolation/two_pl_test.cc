@@ -51,6 +51,19 @@ TEST_P(TwoPhaseLocking, WhatIsReadIsNotWrittenMeanwhile) {
   EXPECT_TRUE(commits(again));
 }
 
+/// A worker may have 16 transactions open, and all workers together have 38 owners of locks. So those that have ended keep none from the
+/// others, but for the first of each worker.
+TEST_P(TwoPhaseLocking, EachWorkerInTurnMayHaveAllOfItsTransactionsOpen) {
+  for (std::size_t worker = 0; worker < 4; ++worker) {
+    std::vector<Transaction> open;
+    for (int i = 0; i < 16; ++i) {
+      open.push_back(db_.worker(worker).begin());
+      EXPECT_EQ(get(open.back(), "x"), Outcome::kOk) << "worker " << worker << ", transaction " << i;
+    }
+    for (Transaction& t : open) EXPECT_TRUE(commits(t));
+  }
+}
+
 TEST_P(TwoPhaseLocking, WhatIsUpdatedIsNotReadMeanwhile) {
   Transaction writer = db_.begin(), reader = db_.begin();
   EXPECT_EQ(writer.update(table_, "x", "new"), Outcome::kOk);

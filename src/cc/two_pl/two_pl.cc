@@ -29,7 +29,10 @@ Attempt try_lock(Record& record, Kind wanted, OwnerSet owner, std::uint64_t& wor
 }
 
 bool ensure_owner(WorkerState& worker, HeldLocks& held) {
-  if (held.owner == 0) held.owner = worker.shared.owners.take();
+  if (held.owner == 0) {
+    held.owner = worker.shared.owners.take();
+    held.any = held.owner != 0;  // even if no lock is taken, the owner may have to be given back
+  }
   if (held.owner != 0 && held.records.empty()) worker.shared.owners.begins(held.owner);
   return held.owner != 0;
 }
