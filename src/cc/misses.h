@@ -3,7 +3,8 @@
 // what node_times.h has for a node alone, in memory that other nodes reach one-sided (behind the control block).
 //
 // Who writes: each worker of each node has a line in the memory of every node, and nobody else writes that line. A worker of
-// this node raises its line by an exchange before it looks at its leaves. A worker of another node WRITEs its line in front
+// this node raises its line by an exchange before it looks at its leaves. Workers of this node that reach no other nodes
+// (Cluster::database()) share the last line. A worker of another node WRITEs its line in front
 // of its READs of the leaves' versions (src/cluster/transaction/read_checks.cc).
 //
 // Who reads: a transaction that writes a record for the first time, after it has locked the record. At this node it loads
@@ -34,8 +35,13 @@ class Misses {
   /// `lines` lie in memory that other nodes reach, and are zeros at first.
   explicit Misses(std::span<Line> lines) : lines_(lines) {}
 
+  /// Returns how many lines the memory of each node has if all nodes together have so many workers that reach other nodes.
+  static constexpr std::size_t lines_for(std::size_t workers) { return workers + 1; }
+
   std::size_t size() const { return lines_.size(); }
   Line& line(std::size_t at) const { return lines_[at]; }
+  /// Of all workers of this node that have no line of their own.
+  Line& shared_line() const { return lines_.back(); }
 
   /// Calls `use` with the number of each word that stands for one of the tables.
   template <typename Use>
@@ -50,6 +56,16 @@ class Misses {
     for_each(tables, [&](std::uint32_t word) {
       if (line.greatest[word].load(std::memory_order_relaxed) < time)
         line.greatest[word].exchange(time, std::memory_order_seq_cst);
+    });
+  }
+  /// As raise(), of a line that several workers share. Acquire where nothing has to be raised: who has raised the word before has done so
+  /// in front of this worker's look at its leaves, too.
+  static void raise_shared(Line& line, NodeTimes::Tables tables, record::TidWord time) {
+    for_each(tables, [&](std::uint32_t word) {
+      record::TidWord told = line.greatest[word].load(std::memory_order_acquire);
+      while (told < time && !line.greatest[word].compare_exchange_weak(told, time, std::memory_order_seq_cst,
+                                                                       std::memory_order_acquire)) {
+      }
     });
   }
   /// Returns the greatest time that any worker has told for the table. The caller has locked the record.

@@ -197,7 +197,7 @@ Status ClusterNode::open_database() {
   auto clock = NodeClock::open(config_);
   if (!clock.ok()) return clock.status();
   clock_ = std::move(clock).value();
-  const std::size_t lines = std::size_t{layout_.nodes} * layout_.workers;
+  const std::size_t lines = cc::Misses::lines_for(std::size_t{layout_.nodes} * layout_.workers);
   auto control = map(sizeof(epoch::ControlBlock) + lines * sizeof(cc::Misses::Line), /*shared=*/true);
   if (!control.ok()) return control.status();
   control_ = std::move(control).value();

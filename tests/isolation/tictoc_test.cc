@@ -2,11 +2,14 @@
 // since it has read a record that was changed often; a writer W then changes what R saw, and must get a later time still. U tells whether
 // it did: it has seen what R overwrites as it was before, and what W wrote, so it is serial behind W and before R, which is before W.
 
+#include <array>
 #include <latch>
 #include <string>
 #include <thread>
 
 #include "src/base/test_hooks.h"
+#include "src/db/engine.h"
+#include "src/txn/table_core.h"
 #include "tests/isolation/isolation_test.h"
 #include "tests/support/at_sync_point.h"
 
@@ -325,6 +328,19 @@ TEST_F(TicToc, RefusesWhatItCannotDo) {
   regions.htm = Htm::kAuto;
   EXPECT_EQ(Database::open(regions).status().message(),
             "Options::protocol is 'tictoc', which does not commit in HTM regions: leave Options::htm off");
+}
+
+/// A worker that Database::register_worker() has made of a node of a cluster: workers of other nodes READ the lines, and nothing else.
+TEST_F(TicToc, WorkersWithoutALineOfTheirOwnTellMissesInTheSharedOne) {
+  std::array<cc::Misses::Line, 3> lines;  // of two workers that reach other nodes, and of all others
+  db_->engine().set_misses(lines);
+  expect_insert_behind_miss("missing", [&] {
+    EXPECT_GT(cc::Misses(lines).greatest(table_.core()->id()), 0u);
+    for (std::size_t i = 0; i < 2; ++i) {
+      for (const auto& word : lines[i].greatest) EXPECT_EQ(word.load(), 0u);
+    }
+  });
+  db_->engine().set_misses({});
 }
 
 }  // namespace

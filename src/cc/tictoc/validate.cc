@@ -92,6 +92,8 @@ AbortReason TicToc::check_shared(const ReadEntry& read, const Claims& claims, co
 void TicToc::before_nodes(const AccessSet& access, WorkerState& worker, const Moment& moment) {
   if (moment.stamp <= record::make_tid(moment.epoch, 0)) return;
   if (worker.misses != nullptr) return Misses::raise(*worker.misses, access.tables_of_nodes, moment.stamp);
+  const Misses& misses = worker.shared.misses;
+  if (misses.size() != 0) return Misses::raise_shared(misses.shared_line(), access.tables_of_nodes, moment.stamp);
   NodeTimes::raise(worker.node_times, access.tables_of_nodes, moment.stamp);
 }
 

@@ -72,8 +72,8 @@ struct Reach {
   bool is_member(rdma::NodeId node) const { return !lives || lives(node); }
   /// Connects the node if it is not connected. False if it is not a living member, or does not answer.
   bool connect(rdma::NodeId node) { return is_member(node) && peers.connect(node, connect_timeout_us).ok(); }
-  /// How many workers of all nodes have a line among the misses of each node.
-  std::size_t lines() const { return std::size_t{layout.nodes} * layout.workers; }
+  /// How many lines the misses of each node have.
+  std::size_t lines() const { return cc::Misses::lines_for(std::size_t{layout.nodes} * layout.workers); }
   /// Whether the node has begun a later life than this one, as far as this node has been told.
   bool is_over(rdma::NodeId node, rdma::Generation life) const {
     const membership::Living* const living = worker.shared.living;

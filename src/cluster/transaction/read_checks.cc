@@ -16,10 +16,11 @@ using kvstore::remote::VersionCheck;
 /// A step that WRITEs the worker's line of misses at a node.
 class LineWrite final : public Step {
  public:
-  LineWrite(const rdma::RemoteAddress& line, const void* words) : Step(line), line_(line), words_(words) {}
+  /// `own`: the worker's line at this node, which lies in registered memory.
+  LineWrite(const rdma::RemoteAddress& line, const cc::Misses::Line& own) : Step(line), line_(line), own_(own) {}
 
   void append(std::vector<rdma::Operation>& chain) override {
-    chain.push_back(rdma::Operation::write(line_, words_, sizeof(cc::Misses::Line)));
+    chain.push_back(rdma::Operation::write(line_, &own_, sizeof own_));
   }
   rdma::fiber::Next settle() override { return rdma::fiber::Next::kEnded; }
   void fail(rdma::fiber::Failure) override { failed_ = true; }
@@ -27,7 +28,7 @@ class LineWrite final : public Step {
 
  private:
   rdma::RemoteAddress line_;
-  const void* words_;
+  const cc::Misses::Line& own_;
   bool failed_ = false;
 };
 
@@ -74,22 +75,17 @@ bool ReadChecks::none() const {
          std::none_of(accesses.begin(), accesses.end(), [](const Access& access) { return access.optimistic(); });
 }
 
-/// A WRITE replaces the worker's whole line at a node, whose words must not shrink. So the worker raises its line at this node and WRITEs a
-/// copy of it. That line has all that the worker has told before at any node, and what former workers with its number have told.
-AbortReason ReadChecks::add_lines(Batch<LineWrite>& lines, Batch<Step*>& steps, record::TidWord stamp) {
-  if (!footprint_.reach().timed || footprint_.nodes.empty() || injected("tictoc-tells-no-misses"))
-    return AbortReason::kNone;
+/// A WRITE replaces the worker's whole line at a node, whose words must not shrink. So the worker raises its line at this node and WRITEs
+/// that line itself. It has all that the worker has told before at any node, and what former workers with its number have told. A copy
+/// would not do: while one fiber waits for room in the queue, another one may raise the line and WRITE it first.
+void ReadChecks::add_lines(Batch<LineWrite>& lines, Batch<Step*>& steps, record::TidWord stamp) {
+  if (!footprint_.reach().timed || footprint_.nodes.empty() || injected("tictoc-tells-no-misses")) return;
   cc::Misses::Line& own = *footprint_.reach().worker.misses;
   for (const rdma::NodeId node : footprint_.participants.nodes()) {
     if (!has_to_tell_misses(node, stamp)) continue;
-    auto* const words = static_cast<record::TidWord*>(footprint_.trips.buffer(sizeof(cc::Misses::Line)));
-    if (words == nullptr) return AbortReason::kOutOfMemory;
     cc::Misses::raise(own, footprint_.tables_of_nodes, stamp);
-    std::transform(own.greatest.begin(), own.greatest.end(), words,
-                   [](const auto& word) { return word.load(std::memory_order_relaxed); });
-    steps.push_back(&lines.emplace_back(footprint_.participants.line(node), words));
+    steps.push_back(&lines.emplace_back(footprint_.participants.line(node), own));
   }
-  return AbortReason::kNone;
 }
 
 AbortReason ReadChecks::add_records(Batch<HeaderRead>& headers, Batch<Extend>& extensions, Batch<Step*>& steps,
@@ -134,8 +130,8 @@ AbortReason ReadChecks::run(Epochs epochs, record::TidWord stamp, std::span<Acce
   Batch<Step*> steps = trips.batch<Step*>(2 * participants.size() + footprint_.accesses.size() +
                                           footprint_.nodes.size() + beside.size());
   if (epochs == Epochs::kInFront && !participants.add_epoch_reads(in_front, steps)) return AbortReason::kOutOfMemory;
-  AbortReason reason = add_lines(lines, steps, stamp);
-  if (reason == AbortReason::kNone) reason = add_records(headers, extensions, steps, stamp);
+  add_lines(lines, steps, stamp);
+  AbortReason reason = add_records(headers, extensions, steps, stamp);
   if (reason != AbortReason::kNone) return reason;
   if (!add_versions(versions, steps)) return AbortReason::kOutOfMemory;
   for (AccessStep* const step : beside) steps.push_back(step);

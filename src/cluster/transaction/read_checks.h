@@ -38,7 +38,7 @@ class ReadChecks {
   epoch::Epoch reached_at(rdma::NodeId node) const;
   epoch::Epoch reached_at(const Access& access) const;
   bool has_to_tell_misses(rdma::NodeId node, record::TidWord stamp) const;
-  AbortReason add_lines(Batch<class LineWrite>& lines, Batch<Step*>& steps, record::TidWord stamp);
+  void add_lines(Batch<class LineWrite>& lines, Batch<Step*>& steps, record::TidWord stamp);
   AbortReason add_records(Batch<class HeaderRead>& headers, Batch<class Extend>& extensions, Batch<Step*>& steps,
                           record::TidWord stamp);
   bool add_versions(Batch<kvstore::remote::VersionCheck>& versions, Batch<Step*>& steps);

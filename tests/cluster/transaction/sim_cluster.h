@@ -205,7 +205,7 @@ class SimClusterNode {
   }
 
   static std::size_t lines_of(const messages::MailboxLayout& layout) {
-    return std::size_t{layout.nodes} * layout.workers;
+    return cc::Misses::lines_for(std::size_t{layout.nodes} * layout.workers);
   }
   static std::unique_ptr<memory::Region> map(std::uint64_t bytes) {
     return memory::Region::map({.reserve_bytes = bytes, .huge_pages = HugePages::kOff}).value();
