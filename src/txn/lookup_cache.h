@@ -28,9 +28,8 @@ class LookupCache {
     if (key.size() > kMaxKey) return forgotten_ = nullptr;
     const std::uint64_t bits = bits_of(key);
     Entry& entry = entries_[slot(index, bits)];
-    const bool same =
-        entry.bits == bits && entry.generation == generation_ && entry.index == &index && entry.size == key.size();
-    if (!same) entry = {&index, bits, nullptr, generation_, static_cast<std::uint32_t>(key.size())};
+    const std::uint64_t life = generation_ << kSizeBits | key.size();
+    if (entry.bits != bits || entry.life != life || entry.index != &index) entry = {&index, bits, nullptr, life};
     return entry.record;
   }
 
@@ -40,8 +39,7 @@ class LookupCache {
     const cc::Index* index = nullptr;
     std::uint64_t bits = 0;
     record::Record* record = nullptr;
-    std::uint32_t generation = 0;
-    std::uint32_t size = 0;
+    std::uint64_t life = 0;  ///< the generation, and in the lowest bits the key's size
   };
 
   static std::uint64_t bits_of(std::string_view key) {
@@ -58,9 +56,10 @@ class LookupCache {
   }
   static_assert(kEntries == std::size_t{1} << 7);
 
-  // It wraps after 2^32 transactions of one context. An entry is out of date unseen only if it is as old as that, with all other
-  // fields equal.
-  std::uint32_t generation_ = 1;
+  static constexpr unsigned kSizeBits = 4;
+  static_assert(kMaxKey < std::size_t{1} << kSizeBits);
+
+  std::uint64_t generation_ = 1;  // of 60 bits, so it does not come back
   std::array<Entry, kEntries> entries_{};
   record::Record* forgotten_ = nullptr;  // the place of all keys that are too long
 };

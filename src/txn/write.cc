@@ -88,6 +88,9 @@ Outcome LocalAccess::write(TableCore& table, std::string_view key, std::string_v
         record = record::record_of(at.value);
       }
       if (record == nullptr) {
+        // The write below is undone by an abort only, so what its read would be refused for is asked first.
+        if (access_.reads.size() >= kMaxAccesses) [[unlikely]]
+          return Outcome::kTooManyAccesses;
         const Outcome placed = write_new(table, key, value, &record);
         // An insert relies on the key's absence, and so does a transaction that may have missed the key before. They note the
         // placeholder as a read, since another transaction may commit to it first, which the leaf's version does not show.
