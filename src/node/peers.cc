@@ -77,10 +77,12 @@ Status Peers::await_members() const {
     return {StatusCode::kFailedPrecondition, refusal};
   if (joined) return {};
   if (!membership_.status().ok()) return membership_.status();
-  return Status(StatusCode::kUnavailable,
-                fmt::format("after {} ms these nodes of {} have not joined: {}; start them, or raise the start timeout (--start_timeout, "
-                            "ClusterOptions::start_timeout_ms)",
-                            options_.start_timeout_ms, config_.file, fmt::join(configuration->missing(wanted), ", ")));
+  return Status(
+      StatusCode::kUnavailable,
+      fmt::format(
+          "after {} ms these nodes of {} have not joined: {}; start them, or raise the start timeout (--start_timeout, "
+          "ClusterOptions::start_timeout_ms)",
+          options_.start_timeout_ms, config_.file, fmt::join(configuration->missing(wanted), ", ")));
 }
 
 Status Peers::meet(rdma::Fabric& fabric, const std::vector<NodeNumber>& nodes) const {

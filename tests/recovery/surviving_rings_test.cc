@@ -57,6 +57,28 @@ TEST_F(SurvivingRingsTest, OneOfAnotherLifeIsRefused) {
                                                     "0000000000000008, and the manifest says 0000000000000007"));
 }
 
+/// A worker's ring in the place of another's: that one's transactions would be missing without a word.
+TEST_F(SurvivingRingsTest, OneUnderAnothersNameIsRefused) {
+  make(0, 3, 2);
+  make(1, 3, 2);
+  std::filesystem::copy_file(directory_ / "ring-0000", directory_ / "ring-0001",
+                             std::filesystem::copy_options::overwrite_existing);
+  const Status refused = find_rings(manifest_).status();
+  EXPECT_EQ(refused.code(), StatusCode::kDamaged);
+  EXPECT_THAT(refused.message(), testing::HasSubstr(directory_ / "ring-0001" +
+                                                    "' is that of worker 0, expected under the name 'ring-0000'"));
+}
+
+/// The process died while it removed them, and had noted the end before.
+TEST_F(SurvivingRingsTest, ThoseOfAGenerationThatHasEndedHoldNothing) {
+  manifest_.generations.back().cut = 9;
+  make(1, 3, 2);
+  const auto found = find_rings(manifest_);
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  EXPECT_TRUE(found->rings.empty());
+  EXPECT_EQ(found->note, "");
+}
+
 TEST_F(SurvivingRingsTest, AMissingOneMakesAllNotCount) {
   make(0, 3, 3);
   make(2, 3, 3);
