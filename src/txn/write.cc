@@ -1,6 +1,7 @@
 // Writes of a transaction to keys of this node (Silo 4.5). A write is buffered until the commit. A key that is missing gets a
 // placeholder record at once, so that the commit finds a record to lock.
 
+#include <algorithm>
 #include <cstring>
 
 #include "src/cc/held_records.h"
@@ -72,7 +73,8 @@ Outcome LocalAccess::write_new(TableCore& table, std::string_view key, std::stri
 Outcome LocalAccess::write(TableCore& table, std::string_view key, std::string_view value, const WriteRule& rule) {
   const htm::OwnStores stores(worker_.state().in_section == &access_ ? worker_.state().section.get() : nullptr);
   cc::Index& index = table.index();
-  if (access_.writes.size() >= kMaxAccesses) [[unlikely]]
+  // Of both sets, as a write that is in its set stays there, also if the read that it relies on finds no place.
+  if (std::max(access_.writes.size(), access_.reads.size()) >= kMaxAccesses) [[unlikely]]
     return Outcome::kTooManyAccesses;
   Record* record = lookups_.place(index, key);
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
@@ -88,9 +90,6 @@ Outcome LocalAccess::write(TableCore& table, std::string_view key, std::string_v
         record = record::record_of(at.value);
       }
       if (record == nullptr) {
-        // The write below is undone by an abort only, so what its read would be refused for is asked first.
-        if (access_.reads.size() >= kMaxAccesses) [[unlikely]]
-          return Outcome::kTooManyAccesses;
         const Outcome placed = write_new(table, key, value, &record);
         // An insert relies on the key's absence, and so does a transaction that may have missed the key before. They note the
         // placeholder as a read, since another transaction may commit to it first, which the leaf's version does not show.
