@@ -3,7 +3,7 @@
 // with room for the table's greatest.
 //
 //   word 0  state              other nodes: CAS and WRITE; the owner only loads it (src/record/state_word.h)
-//   word 1  previous version   owner's CPU only
+//   word 1  previous version   owner's CPU; the WRITE of an x-lock holder (I12)
 //   word 2  TID word           owner's CPU; the WRITE of an x-lock holder
 //   word 3  size, incarnation  as the TID word
 //   word 4  fingerprint 32 of the key | checksum 32   as the TID word
