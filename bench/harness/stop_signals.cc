@@ -22,21 +22,25 @@ std::atomic<bool> asks_first{false};
 int wake_pipe[2] = {-1, -1};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-/// A signal that comes so soon after the first one is the same request: `timeout`, for one, signals the process and then its group.
+/// The same signal so soon after the first one is the same request: `timeout`, for one, signals the process and then its group.
 constexpr std::uint64_t kOneRequest_ns = 500'000'000;
-std::atomic<std::uint64_t> requested_ns{0};  // when the first one came; relaxed, like the others
+// When the first one came, and which; relaxed, like the others.
+std::atomic<std::uint64_t> requested_ns{0};
+std::atomic<int> requested_by{0};
 
 void on_signal(int number) {
   const int saved = errno;
   const std::uint64_t now = base::monotonic_ns();
   const bool repeated = stop_requested.load(std::memory_order_relaxed);
-  if (repeated && now - requested_ns.load(std::memory_order_relaxed) < kOneRequest_ns) return;
+  const bool same = number == requested_by.load(std::memory_order_relaxed);
+  if (repeated && same && now - requested_ns.load(std::memory_order_relaxed) < kOneRequest_ns) return;
   if (repeated || !asks_first.load(std::memory_order_relaxed)) {
     constexpr char kText[] = "\ngranary: interrupted\n";
     [[maybe_unused]] const auto written = write(STDERR_FILENO, kText, sizeof kText - 1);
     _exit(128 + number);
   }
   requested_ns.store(now, std::memory_order_relaxed);
+  requested_by.store(number, std::memory_order_relaxed);
   stop_requested.store(true, std::memory_order_relaxed);
   [[maybe_unused]] const auto woken = write(wake_pipe[1], "x", 1);
   errno = saved;

@@ -15,7 +15,7 @@ constexpr std::uint64_t kFewestLooks = 2;
 
 /// False if E has not moved for a few of its periods.
 bool await_next_epoch(const cc::Shared& shared, base::Waiter& waiter) {
-  const auto end = Clock::now() + std::chrono::milliseconds(100 + 8 * std::uint64_t{shared.settings.epoch_ms});
+  const auto end = Clock::now() + std::chrono::milliseconds(250 + 8 * std::uint64_t{shared.settings.epoch_ms});
   const epoch::Epoch now = shared.epochs.current();
   while (shared.epochs.current() == now) {
     if (Clock::now() > end || cc::shut_out(shared)) return false;
@@ -37,8 +37,11 @@ bool MemoryWait::await(txn::WorkerCore& worker) {
     const bool looked_at = shared.relief.last_look.load(std::memory_order_relaxed) + 1 >= now && looks >= kFewestLooks;
     first_look_ = looked_at ? looks - kFewestLooks : looks;
   }
-  if (now > last_) return false;
+  if (over_) return false;
+  over_ =
+      now > last_;  // the thread may have slept through the last epochs, so what they have made free counts once more
   if (worker.make_room()) return true;
+  if (over_) return false;
   if (shared.settings.epoch_ms == 0) return false;
   const bool looked = looks >= first_look_ + kFewestLooks;
   // The lists of garbage must not be read here: another thread may have borrowed the worker just now and be changing them. Whoever

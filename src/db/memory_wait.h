@@ -18,6 +18,7 @@ class MemoryWait {
 
  private:
   bool begun_ = false;
+  bool over_ = false;             // E was beyond last_ at the latest call
   epoch::Epoch last_ = 0;         // E at which it gives up
   std::uint64_t first_look_ = 0;  // MemoryRelief::looks when it began
 };

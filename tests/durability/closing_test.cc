@@ -121,7 +121,7 @@ class ClosingCutShort : public testing::Test {
   }
   std::size_t ring_files() const {
     std::size_t count = 0;
-    for (const auto& each : std::filesystem::directory_iterator(rings_.path()))
+    for (const auto& each : std::filesystem::recursive_directory_iterator(rings_.path()))
       count += each.path().filename().string().starts_with("ring-") ? 1 : 0;
     return count;
   }

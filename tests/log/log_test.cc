@@ -96,7 +96,7 @@ TEST_F(LogTest, ARingThatIsThereIsRefusedByItsPath) {
   EXPECT_THAT(again.status().message(), HasSubstr(rings_ / "ring-0000"));
 }
 
-TEST_F(LogTest, ClosingMakesAllDurableAndRemovesTheRings) {
+TEST_F(LogTest, ClosingMakesAllDurableAndThenRemovesTheRings) {
   const auto log = Log::open(options(), epochs_, 0);
   Ring* const ring = *(*log)->add_worker(0);
   for (int i = 0; i < 10; ++i) commit(**log, *ring);
@@ -104,6 +104,8 @@ TEST_F(LogTest, ClosingMakesAllDurableAndRemovesTheRings) {
   epochs_.tick();
   EXPECT_TRUE((*log)->close().ok());
   EXPECT_EQ(left("/db", 2), 10u);
+  EXPECT_EQ(rings().size(), 1u);
+  EXPECT_TRUE((*log)->remove_rings().ok());
   EXPECT_TRUE(rings().empty());
 }
 

@@ -42,6 +42,18 @@ TEST(StopSignalsTest, ARepeatAtOnceIsTheSameRequest) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
+TEST(StopSignalsTest, AnotherOneAtOnceIsNot) {
+  const int status = ending_of([] {
+    StopSignals signals;
+    signals.ask_first(true);
+    ::raise(SIGTERM);
+    ::raise(SIGINT);
+    return 1;
+  });
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 128 + SIGINT);
+}
+
 TEST(StopSignalsTest, ALaterOneEndsTheProcess) {
   const int status = ending_of([] {
     StopSignals signals;
