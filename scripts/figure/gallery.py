@@ -25,10 +25,17 @@ def write_gallery(results: Path, out: Path, figures: "Sequence[Figure]") -> int:
     found = _measured(results, figures)
     make_directory(out / PICTURES)
     for figure, _ in found:
-        write_whole(out / PICTURES / f"{figure.name}.svg", (results / f"{figure.name}.svg").read_bytes())
+        write_whole(out / PICTURES / f"{figure.name}.svg", _picture(results / f"{figure.name}.svg"))
     write_whole(out / "gallery.md", gallery(found, figures))
     print(f"{out / 'gallery.md'}: {len(found)} figures; {out / PICTURES}")
     return 0
+
+
+def _picture(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot read the picture '{path}': {error.strerror}; measure the figure again") from error
 
 
 def _measured(results: Path, figures: "Sequence[Figure]") -> "list[Measured]":
@@ -38,7 +45,8 @@ def _measured(results: Path, figures: "Sequence[Figure]") -> "list[Measured]":
     if not found:
         raise UsageError(f"'{results}' has no results of any figure; measure first, or name their directory in --from")
     for figure, result in found:
-        if [claim["id"] for claim in result["claims"]] != [claim.id for claim in figure.claims]:
+        claims = result.get("claims")
+        if not isinstance(claims, list) or [claim.get("id") for claim in claims] != [claim.id for claim in figure.claims]:
             raise UsageError(f"'{results / figure.name}.json' has other claims than {figure.file}; measure it again")
     return sorted(found, key=lambda each: each[0].paper.rank)
 

@@ -57,10 +57,12 @@ Status live(const ClusterOptions& options, const bench::StopSignals& signals, co
   return status;
 }
 
-/// Whether the life has ended because the node was told to stop, in order. One that had not served by then says so.
-bool ended_as_told(const Status& ended, NodeNumber node, const bench::StopSignals& signals, const NodeLog& log) {
+/// Whether the life has ended because the node was told to stop, in order. One that had not served by then says so; one that had, and could
+/// not leave in order, has not ended as told.
+bool ended_as_told(const Status& ended, bool served, NodeNumber node, const bench::StopSignals& signals,
+                   const NodeLog& log) {
   if (ended.ok()) return true;
-  if (!signals.requested() || ended.code() != StatusCode::kUnavailable) return false;
+  if (served || !signals.requested() || ended.code() != StatusCode::kUnavailable) return false;
   log.say(fmt::format("node {} has left before it served", node));
   return true;
 }
@@ -152,13 +154,13 @@ bench::ExitCode run(const std::string&, const bench::FlagValues& flags) {
   options.database.notices = [&log](const Notice& notice) { log.tell(notice); };
   std::uint64_t served_ns = 0;
   Status ended = live(options, signals, log, served_ns);
-  if (ended_as_told(ended, options.node, signals, log)) return bench::ExitCode::kOk;
+  if (ended_as_told(ended, served_ns != 0, options.node, signals, log)) return bench::ExitCode::kOk;
   if (ended.code() != StatusCode::kMembershipLost) return refuse(ended);
   options.database.salvage = false;  // that was for what had been there before
   Rejoining rejoining(static_cast<std::uint64_t>(flags.integer("rejoin")), has_data_directory(options), log);
   while (rejoining.go_on(options.node, ended, std::exchange(served_ns, 0), signals)) {
     ended = live(options, signals, log, served_ns);
-    if (ended_as_told(ended, options.node, signals, log)) return bench::ExitCode::kOk;
+    if (ended_as_told(ended, served_ns != 0, options.node, signals, log)) return bench::ExitCode::kOk;
   }
   // Damaged data and disk faults are for somebody to look at; whatever else keeps it out, it has lost its membership.
   const bench::ExitCode code = bench::exit_code_of(ended);

@@ -109,6 +109,11 @@ bench::ExitCode refuse(const Status& status) { return bench::refuse(bench::exit_
 bench::ExitCode show_once(Asking& asking, bool json, bool color) {
   const auto answer = asking.ask();
   if (!answer.ok()) return refuse(answer.status());
+  const watch::Json document = watch::Json::parse(*answer, nullptr, /*allow_exceptions=*/false);
+  if (!document.is_object() || !document.contains("nodes"))
+    return refuse({StatusCode::kUnavailable,
+                   "what answered at the node's HTTP address is no status of a cluster; is it a node's ('http' in the "
+                   "cluster file)?"});
   base::print("{}", view_of(answer, json, color));
   return bench::ExitCode::kOk;
 }

@@ -91,6 +91,8 @@ watch::NodeReport ClusterNode::report() const {
 void ClusterNode::report_membership(watch::NodeReport& report) const {
   report.generation = membership_->generation();
   report.membership = report_of(*membership_);
+  const membership::Fence& fence = std::as_const(*membership_).fence();
+  report.membership->commits = fence.open(fence.number());
   for (NodeRecovery& recovery : recoveries()) {
     std::string phase(name(recovery.phase));
     report.recoveries.push_back({.recovery = std::move(recovery), .phase = std::move(phase)});

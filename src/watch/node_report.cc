@@ -76,6 +76,8 @@ std::string why_not_ready(const NodeReport& report) {
   if (std::string stuck = why_stuck(report); !stuck.empty()) return stuck;
   if (report.membership && !report.membership->lost.empty()) return report.membership->lost;
   if (report.stage != Stage::kServing) return fmt::format("the node is {}", name(report.stage));
+  if (report.membership && !report.membership->commits)
+    return "the node may not commit until its membership is confirmed again";
   return report.log_trouble;
 }
 

@@ -115,6 +115,9 @@ TEST(NodeDocument, SaysWhyANodeIsNotReady) {
   report = tests::serving(1);
   EXPECT_EQ(why_not_ready(report), "");
   EXPECT_TRUE(node_document(report, {})["ready"]);
+  report.membership->commits = false;
+  EXPECT_EQ(why_not_ready(report), "the node may not commit until its membership is confirmed again");
+  EXPECT_FALSE(node_document(report, {})["ready"]);
 }
 
 TEST(Rates, AreOfTheTimeBetweenTwoLooks) {

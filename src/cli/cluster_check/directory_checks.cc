@@ -46,6 +46,10 @@ Finding check_run_directory(const std::string& path) {
     finding.verdict = Verdict::kBad;
     finding.found = fmt::format("'{}' is not private to user {}", path, ::geteuid());
     finding.mend = fmt::format("chown {} {} && chmod 700 {}", ::geteuid(), path, path);
+  } else if (::access(path.c_str(), R_OK | W_OK | X_OK) != 0) {
+    finding.verdict = Verdict::kBad;
+    finding.found = fmt::format("'{}' cannot be written: {}", path, std::strerror(errno));
+    finding.mend = "mount its file system for writing, or name another one by 'run_directory'";
   }
   return finding;
 }
