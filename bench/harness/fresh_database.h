@@ -14,8 +14,7 @@ namespace granary::bench {
 /// ScratchDirectory's, is removed first.
 Result<std::unique_ptr<Database>> open_fresh(const Options& options);
 
-/// A directory of this process's own below `parent`, removed with all it holds at the end; also when the process is killed, by a small one
-/// that waits for its end.
+/// A directory of this process's own below `parent`, removed with all it holds at the end. If the process is killed, its Janitor removes it.
 class ScratchDirectory {
  public:
   static Result<std::unique_ptr<ScratchDirectory>> make(const std::string& parent);

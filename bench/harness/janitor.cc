@@ -1,6 +1,7 @@
 #include "bench/harness/janitor.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,7 +18,7 @@ Janitor::Janitor(const std::string& directory) {
   ::posix_spawn_file_actions_init(&files);
   ::posix_spawnattr_init(&attributes);
   ::posix_spawn_file_actions_adddup2(&files, ends[0], STDIN_FILENO);
-  // Whoever reads this process's output is not to wait for the janitor.
+  // The shell gives up this process's output, whose reader would wait for the shell's end otherwise.
   for (const int output : {STDOUT_FILENO, STDERR_FILENO})
     ::posix_spawn_file_actions_addopen(&files, output, "/dev/null", O_WRONLY, 0);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
@@ -31,9 +32,12 @@ Janitor::Janitor(const std::string& directory) {
 }
 
 Janitor::~Janitor() {
-  if (pipe_ >= 0) ::close(pipe_);
-  while (process_ > 0 && ::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+  if (process_ > 0) {
+    ::kill(process_, SIGKILL);
+    while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+    }
   }
+  if (pipe_ >= 0) ::close(pipe_);
 }
 
 }  // namespace granary::bench

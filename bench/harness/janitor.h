@@ -8,12 +8,13 @@
 
 namespace granary::bench {
 
-/// Starts a shell that waits until all ends of a pipe in this process and its forks are closed, and then removes the directory. It has a
-/// process group of its own, so that an interrupt at the terminal does not reach it. Where it cannot be started nothing is removed.
+/// Starts a shell that waits until this process and its forks have ended, and then removes the directory. It waits at a pipe, of which they
+/// have the other end. The shell has a process group of its own, so that an interrupt at the terminal does not reach it. If it cannot be
+/// started, nothing is removed.
 class Janitor {
  public:
   explicit Janitor(const std::string& directory);
-  /// Lets it go to work, and waits for its end.
+  /// Ends the shell. The owner has removed the directory.
   ~Janitor();
   Janitor(const Janitor&) = delete;
   Janitor& operator=(const Janitor&) = delete;

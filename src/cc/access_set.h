@@ -1,5 +1,5 @@
 #pragma once
-// What a transaction remembers of records of this node: read set, node set and write set (Silo 4.4, 4.6). The transaction
+// Keeps what a transaction remembers of records of this node: read set, node set and write set (Silo 4.4, 4.6). The transaction
 // layer (src/txn) fills these sets, and the commit (commit.h) validates and installs by them. What is remembered of other
 // nodes is in src/cluster/transaction.
 

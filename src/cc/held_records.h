@@ -1,5 +1,5 @@
 #pragma once
-// What a transaction of this node can tell about a shared record that another node holds. Most holders give a record back
+// Tells a transaction of this node whether the holder of a shared record at another node lives. Most holders give a record back
 // soon. A node that has died does not: what it held stays locked until the node is recovered (I10). So a transaction that
 // has waited without success asks here whether the holder lives, and ends with a reason that says so.
 

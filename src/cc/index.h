@@ -54,7 +54,7 @@ class Index {
       return as_lookup(hash().find(key));
     return as_lookup(tree().find(key));
   }
-  /// The same as find(), but calls `turn` whenever it has begun to fetch the memory that it needs next: each node on its
+  /// Finds a key as find() does, and calls `turn` whenever it has begun to fetch the memory that it needs next: each node on its
   /// way, and at last the record.
   Lookup find_in_turns(std::string_view key, FunctionRef<void()> turn) const {
     return ordered() ? as_lookup(tree().find_in_turns(key, turn)) : as_lookup(hash().find_in_turns(key, turn));

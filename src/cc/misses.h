@@ -2,12 +2,12 @@
 // TicToc's times of missed keys for shared tables: when keys of this node's tables were last known to be missing. They are
 // what node_times.h has for a node alone, in memory that other nodes reach one-sided (behind the control block).
 //
-// Who writes: each worker of each node has a line in the memory of every node, and nobody else writes that line. A worker of
-// this node raises its line by an exchange before it looks at its leaves. Workers of this node that reach no other nodes
-// (Cluster::database()) share the last line. A worker of another node WRITEs its line in front
-// of its READs of the leaves' versions (src/cluster/transaction/read_checks.cc).
+// Writers: each worker of each node has a line in the memory of every node, and nobody else writes that line. A worker of this
+// node raises its line by an exchange before it looks at its leaves. The last line belongs to all workers of this node that
+// reach no other nodes (Cluster::database()), and they raise it by compare-and-swap. A worker of another node WRITEs its line
+// in front of its READs of the leaves' versions (src/cluster/transaction/read_checks.cc).
 //
-// Who reads: a transaction that writes a record for the first time, after it has locked the record. At this node it loads
+// Readers: a transaction that writes a record for the first time, after it has locked the record. At this node it loads
 // all lines (acquire); at another node it READs them with E behind its x-lock. So, as in node_times.h, either the first
 // writer sees the time, or the worker sees that the leaf has changed.
 

@@ -38,7 +38,7 @@ struct Moment {
   /// E as it was read before validation; of a commit, after its last lock and agreed on by all nodes. E of this node is at
   /// least that.
   epoch::Epoch epoch = 0;
-  /// Of a protocol that stamps first: the time at which the reads have to hold. It is the TID of a transaction that writes.
+  /// The time at which the reads have to hold, if the protocol stamps first. It is the TID of a transaction that writes.
   TidWord stamp = 0;
 };
 

@@ -45,7 +45,7 @@ struct Registry {
 /// All protocols of this build. The first is the default.
 using Protocols = Registry<silo::Silo, tictoc::TicToc, two_pl::NoWait, two_pl::DeadlockDetect, drtm::DrTm>;
 
-/// What a protocol can do besides transactions of local tables, which all protocols can run.
+/// Tells what a protocol can do besides transactions of local tables, which all protocols can run.
 struct Abilities {
   bool reaches_shared = false;     ///< it knows shared tables, so nodes of a cluster may use it
   bool commits_in_region = false;  ///< its commits can take effect in HTM regions

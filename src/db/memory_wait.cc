@@ -13,9 +13,12 @@ constexpr epoch::Epoch kMargin = 8;
 /// Looks of the background thread after which it has seen a shortage that was there before: one may have been under way.
 constexpr std::uint64_t kFewestLooks = 2;
 
-/// False if E has not moved for a few of its periods.
+/// E may stand still for so long, beyond a few of its periods, because the thread that advances it waits for a processor.
+constexpr std::chrono::milliseconds kSlack{250};
+
+/// Returns false if E has not moved for a few of its periods and kSlack.
 bool await_next_epoch(const cc::Shared& shared, base::Waiter& waiter) {
-  const auto end = Clock::now() + std::chrono::milliseconds(250 + 8 * std::uint64_t{shared.settings.epoch_ms});
+  const auto end = Clock::now() + kSlack + std::chrono::milliseconds(8 * std::uint64_t{shared.settings.epoch_ms});
   const epoch::Epoch now = shared.epochs.current();
   while (shared.epochs.current() == now) {
     if (Clock::now() > end || cc::shut_out(shared)) return false;
@@ -38,8 +41,8 @@ bool MemoryWait::await(txn::WorkerCore& worker) {
     first_look_ = looked_at ? looks - kFewestLooks : looks;
   }
   if (over_) return false;
-  over_ =
-      now > last_;  // the thread may have slept through the last epochs, so what they have made free counts once more
+  // The thread may have slept through the last epochs, so it looks once more for what they have made free.
+  over_ = now > last_;
   if (worker.make_room()) return true;
   if (over_) return false;
   if (shared.settings.epoch_ms == 0) return false;

@@ -34,7 +34,7 @@ class MemoryLimit : public testing::TestWithParam<std::size_t> {
       return rows;
     }
   }
-  /// Of processor time.
+  /// Returns the processor time that this thread has taken.
   static double thread_seconds() {
     timespec now{};
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -110,7 +110,7 @@ TEST_P(MemoryLimit, UpdatesInPlaceNeedNoMemory) {
   EXPECT_EQ(updated, 3 * rows) << "within one snapshot period";
 }
 
-/// What it waits for takes long, and is somebody else's to do, who may need the core.
+/// A transaction waits here for something that takes long and that others bring about, who may need the core.
 TEST_P(MemoryLimit, WhoHasPatienceSleeps) {
   fill();
   const std::string large(700'000, 'v');

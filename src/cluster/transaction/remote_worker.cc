@@ -26,6 +26,12 @@ void RemoteWorker::Waiter::pause(std::uint32_t turn) {
   if (turn >= kPolls) thread_.pause(turn);
 }
 
+void RemoteWorker::Waiter::rest() {
+  if (!scheduler_.is_alone()) return pause(base::kBoundedPauses);
+  scheduler_.yield();
+  thread_.rest();
+}
+
 RemoteWorker::RemoteWorker(NodeParts& node, txn::WorkerCore& core, std::uint32_t number,
                            rdma::fiber::Scheduler& scheduler, std::unique_ptr<rdma::Endpoint> endpoint)
     : core_(core),

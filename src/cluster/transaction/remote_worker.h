@@ -63,11 +63,13 @@ class RemoteWorker {
 
  private:
   /// How the worker waits, in the engine and for other nodes. Each pause lets other fibers run and polls the fabric; after many pauses the
-  /// thread gives the processor away, too.
+  /// thread gives the processor away, too. A rest lets the thread sleep, unless it has other fibers: what they wait for comes within
+  /// microseconds.
   class Waiter final : public base::Waiter {
    public:
     Waiter(rdma::fiber::Scheduler& scheduler, base::Waiter& thread) : scheduler_(scheduler), thread_(thread) {}
     void pause(std::uint32_t turn) override;
+    void rest() override;
 
    private:
     rdma::fiber::Scheduler& scheduler_;
