@@ -101,8 +101,8 @@ std::string general_help() {
          "Exit codes: 0 ok, 1 a check failed, 2 wrong usage, 3 the machine or a file does not play along, or there is "
          "no\n"
          "database, 4 damaged data, 5 disk fault or disk full, 6 no longer a member of the cluster. Ctrl-C ends a\n"
-         "measurement early and prints what was measured; a second one, half a\n"
-         "second later or more, ends at once.\n";
+         "measurement early and prints what was measured; a second one, half a second later or\n"
+         "more, ends at once.\n";
 }
 
 std::string options_help() {

@@ -1,8 +1,7 @@
 // At the memory limit: a typed error, no partial effect, reads go on, deletions and their collection make room again.
 
-#include <time.h>
-
 #include "tests/support/manual_database.h"
+#include "tests/support/thread_time.h"
 
 namespace granary::tests {
 namespace {
@@ -33,12 +32,6 @@ class MemoryLimit : public testing::TestWithParam<std::size_t> {
       EXPECT_FALSE(is_retryable(done.reason));
       return rows;
     }
-  }
-  /// Returns the processor time that this thread has taken.
-  static double thread_seconds() {
-    timespec now{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
   }
   std::size_t count() {
     Transaction t = db_.begin();

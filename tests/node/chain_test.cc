@@ -10,6 +10,7 @@
 #include "tests/node/bank.h"
 #include "tests/node/death.h"
 #include "tests/support/crash_child.h"
+#include "tests/support/thread_time.h"
 
 namespace granary {
 namespace {
@@ -105,9 +106,11 @@ class ClusterChains : public testing::Test {
       (void)tests::comes_true([&] { return flags_.calls.load(); });
       Moved moved;
       const Move asked{.from = first_of(kCaller), .to = first_of(kAway)};
+      const double began = tests::thread_seconds();
       const RunResult half =
           node.branch.cluster->procedures().call(node.branch.worker->worker(), node.move, asked, moved);
-      report(fmt::format("{}, pieces left: {}", name(half.reason), half.pieces_left));
+      const bool slept = tests::thread_seconds() - began < 5;  // of the ten seconds for which it was tried again
+      report(fmt::format("{}, pieces left: {}, {}", name(half.reason), half.pieces_left, slept ? "slept" : "spun"));
       see_it_finished(node, report);
     };
   }
@@ -151,7 +154,7 @@ TEST_F(ClusterChains, ACallThatNeedsADeadNodeIsFinishedWhenItIsBack) {
   ASSERT_TRUE(calling.run_until("left 1"));
   CrashChild back(bystander(kAway, /*load=*/false));
   for (CrashChild* const child : {&calling, &back, &other}) EXPECT_EQ(child->wait().exit_code, 0);
-  EXPECT_THAT(calling.lines(), ElementsAre("finished 0", "node_unreachable, pieces left: 1", "left 1",
+  EXPECT_THAT(calling.lines(), ElementsAre("finished 0", "node_unreachable, pieces left: 1, slept", "left 1",
                                            "left 0, -7 and 7", "sum 0", "left: "));
   for (CrashChild* const child : {&back, &other})
     EXPECT_THAT(child->lines(), ElementsAre("finished 0", "sum 0", "left: "));

@@ -111,6 +111,17 @@ TEST(Scheduler, AnEnginesWaitLetsTheOthersRun) {
   scheduler.run();
 }
 
+TEST(Scheduler, KnowsWhetherOneHasTheThreadToItself) {
+  base::ThreadWaiter idle;
+  Scheduler scheduler([] {}, idle);
+  EXPECT_TRUE(scheduler.is_alone());
+  scheduler.spawn([&] { EXPECT_FALSE(scheduler.is_alone()) << "the other one has not run yet"; });
+  EXPECT_FALSE(scheduler.is_alone()) << "of what is in no fiber";
+  scheduler.spawn([&] { EXPECT_TRUE(scheduler.is_alone()) << "the other one has ended"; });
+  scheduler.run();
+  EXPECT_TRUE(scheduler.is_alone());
+}
+
 TEST(Scheduler, WhatIsInNoFiberMayWait) {
   base::ThreadWaiter idle;
   Scheduler scheduler([] {}, idle);
