@@ -65,13 +65,15 @@ Status Peers::refuse_start(Status why) const {
   return why;
 }
 
-Status Peers::await_members() const {
+/// Waits until all of the cluster file's nodes have joined.
+Status Peers::await_members(std::chrono::steady_clock::time_point end) const {
   std::vector<NodeNumber> wanted;
   for (const auto& node : config_.nodes) wanted.push_back(node.id);
   const auto all = [&](const Configuration& configuration) {
     return configuration.missing(wanted).empty() || !refusal_by(configuration).empty();
   };
-  const bool joined = membership_.wait_until(all, std::uint64_t{options_.start_timeout_ms} * 1000);
+  const auto left = std::chrono::duration_cast<std::chrono::microseconds>(end - std::chrono::steady_clock::now());
+  const bool joined = membership_.wait_until(all, static_cast<std::uint64_t>(std::max<std::int64_t>(left.count(), 0)));
   const auto configuration = membership_.configuration();
   if (const std::string refusal = refusal_by(*configuration); !refusal.empty())
     return {StatusCode::kFailedPrecondition, refusal};
@@ -85,25 +87,47 @@ Status Peers::await_members() const {
           options_.start_timeout_ms, config_.file, fmt::join(configuration->missing(wanted), ", ")));
 }
 
+/// Connects with the node. False if its life is over.
+Result<bool> Peers::meet(rdma::Endpoint& endpoint, NodeNumber node, std::chrono::steady_clock::time_point end) const {
+  constexpr std::uint64_t kTurn_us = 200'000;
+  for (;;) {
+    const Status connected = endpoint.connect(node, kTurn_us).status();
+    if (connected.ok()) return true;
+    if (connected.code() == StatusCode::kFailedPrecondition) return refuse_start(connected);
+    if (const Status standing = check_standing(); !standing.ok()) return standing;
+    if (!membership_.configuration()->lives(node)) return false;
+    if (std::chrono::steady_clock::now() > end) {
+      return Status(StatusCode::kUnavailable,
+                    fmt::format("node {} cannot be connected with: {}", node, connected.message()));
+    }
+  }
+}
+
+/// A member may have been killed before this node began to start, which shows only when its session is over. So a node whose life ends is
+/// waited for as one that has yet to join.
+Status Peers::meet_all(rdma::Fabric& fabric) const {
+  auto endpoint = fabric.open_endpoint();
+  if (!endpoint.ok()) return endpoint.status();
+  const auto end = end_of_start();
+  for (const auto& node : config_.nodes) {
+    for (bool met = node.id == options_.node; !met;) {
+      if (Status joined = await_members(end); !joined.ok()) return joined;
+      const Result<bool> now = meet(**endpoint, node.id, end);
+      if (!now.ok()) return now.status();
+      met = *now;
+    }
+  }
+  return {};
+}
+
 Status Peers::meet(rdma::Fabric& fabric, const std::vector<NodeNumber>& nodes) const {
   auto endpoint = fabric.open_endpoint();
   if (!endpoint.ok()) return endpoint.status();
-  constexpr std::uint64_t kTurn_us = 200'000;
   const auto end = end_of_start();
   for (const NodeNumber node : nodes) {
-    for (bool met = node == options_.node; !met;) {
-      const Status connected = (*endpoint)->connect(node, kTurn_us).status();
-      met = connected.ok();
-      if (connected.code() == StatusCode::kFailedPrecondition) return refuse_start(connected);
-      if (met) continue;
-      if (const Status standing = check_standing(); !standing.ok()) return standing;
-      const bool gone = !membership_.configuration()->lives(node);
-      if (gone || std::chrono::steady_clock::now() > end) {
-        return Status(StatusCode::kUnavailable,
-                      fmt::format("node {} {}: {}", node, gone ? "has left or died" : "cannot be connected with",
-                                  connected.message()));
-      }
-    }
+    const Result<bool> met = meet(**endpoint, node, end);
+    if (!met.ok()) return met.status();
+    if (!*met) return Status(StatusCode::kUnavailable, fmt::format("node {} has left or died", node));
   }
   return {};
 }

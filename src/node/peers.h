@@ -1,7 +1,7 @@
 #pragma once
 // The other nodes of the cluster, as this node waits for them: until they have joined, can be reached, have answered, or have come to a barrier.
-// What is kept true: no wait is for ever. It ends with an error that names the node if one has left or died, has refused to start with
-// the others, or if time is up; and if this node has lost its membership.
+// What is kept true: no wait is for ever. It ends with an error that names the node if one has refused to start with the others, if time is
+// up, or, once this node has met all others, if one has left or died; and if this node has lost its membership.
 
 #include <atomic>
 #include <chrono>
@@ -28,10 +28,11 @@ class Peers {
   /// All that is passed outlives this. The node has joined just now: refusals of members that are dead are of former starts.
   Peers(const ClusterOptions& options, const cluster_config::ClusterConfig& config, membership::Membership& membership);
 
-  /// Waits until all of the cluster file's nodes have joined.
-  Status await_members() const;
-  /// Connects with each of these nodes once. A difference that keeps two of them apart for good (another key, program or layout) shows
-  /// here on both sides, before one waits for the other.
+  /// Waits until all of the cluster file's nodes have joined, and connects with each of them once. A difference that keeps two of them
+  /// apart for good (another key, program or layout) shows here on both sides, before one waits for the other. A node whose life ends
+  /// meanwhile is waited for again.
+  Status meet_all(rdma::Fabric& fabric) const;
+  /// Connects with these nodes, which are members. An error if one of them has left or died.
   Status meet(rdma::Fabric& fabric, const std::vector<NodeNumber>& nodes) const;
   /// Waits until the leader has given this node the cluster's E, and says that it serves.
   Status await_admission(epoch::ControlBlock& control, const LeaderThread& leader) const;
@@ -56,6 +57,8 @@ class Peers {
  private:
   static std::uint64_t reached_by(const cluster::messages::ControlAnswer& answer);
   std::chrono::steady_clock::time_point end_of_start() const;
+  Status await_members(std::chrono::steady_clock::time_point end) const;
+  Result<bool> meet(rdma::Endpoint& endpoint, NodeNumber node, std::chrono::steady_clock::time_point end) const;
   Status refuse_start(Status why) const;
   std::string refusal_by(const membership::Configuration& configuration) const;
   /// OK, or why this node is to wait for nobody: its membership is lost, or one that starts with it has refused to.

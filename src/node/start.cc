@@ -92,8 +92,7 @@ Status ClusterNode::begin_threads() {
 
 Status ClusterNode::start_together() {
   Status status = membership_->be_ready();
-  if (status.ok()) status = peers_->await_members();
-  if (status.ok()) status = peers_->meet(*fabric_, ids_);
+  if (status.ok()) status = peers_->meet_all(*fabric_);
   if (status.ok()) status = peers_->await_admission(control_block(), *leader_);
   if (status.ok()) status = take_from_elsewhere();
   if (status.ok() && takes_from_elsewhere())

@@ -2,7 +2,8 @@
 # Two nodes whose ZooKeeper server stands still for longer than a session, so that one of them, or both, lose their membership:
 # - a bank (bank_node.cc) that moves money meanwhile comes back under a supervisor, which is a loop here, with all that was released;
 # - `granary node` says that it does not hear ZooKeeper, comes back by itself, and serves.
-# Then ZooKeeper's data are wiped: `granary node` says so within three time-outs, and ends with exit code 6. At the end all the money is counted.
+# Then both are killed, and one is there again long before the other, for which it has to wait.
+# At last ZooKeeper's data are wiped: `granary node` says so within three time-outs, and ends with exit code 6. Then all the money is counted.
 #
 #   nodes_at_zookeeper.sh GRANARY BANK_NODE ZOOKEEPER_SCRIPT
 #
@@ -76,10 +77,12 @@ run_bank cluster.toml move_through_a_stall
 echo "after $SECONDS s, the bank: $(tail -q -n 1 output-1)"
 
 rm -f output-* errors-*
-for node in 1 2; do
-  "$granary" node --cluster=cluster.toml --id=$node > "output-$node" 2> "errors-$node" &
-  echo $! > "pid-$node"
-done
+start_node() {
+  "$granary" node --cluster=cluster.toml --id="$1" > "output-$1" 2> "errors-$1" &
+  echo $! > "pid-$1"
+}
+start_node 1
+start_node 2
 await 120 told "of 2 serves" 1
 # Who hears the server first may keep its session; then it recovers the other one, which comes back to it.
 anybody_starts_again() { grep -qs "starts again with its data" errors-1 errors-2; }
@@ -101,6 +104,15 @@ anybody_starts_again || fail "nobody said that it starts again"
 await 120 goes_on
 told "has not been heard from" 1 || fail "nobody said that ZooKeeper was silent"
 echo "after $SECONDS s, the nodes serve again"
+
+for node in 1 2; do kill -KILL "$(cat pid-$node)"; wait "$(cat pid-$node)" 2> /dev/null; done
+sleep 1.5
+start_node 1
+sleep 4
+kill -0 "$(cat pid-1)" 2> /dev/null || fail "node 1 does not wait for node 2, whose entry has outlived it"
+start_node 2
+await 120 told "of 2 serves" 1
+echo "after $SECONDS s, the nodes serve after a kill of both"
 
 "$zookeeper" stop zookeeper
 rm -rf zookeeper/0/data/version-2

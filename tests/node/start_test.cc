@@ -6,9 +6,13 @@
 
 #include <gmock/gmock.h>
 
+#include "cluster_config/load.h"
 #include "cluster_config/membership/configuration.h"
+#include "cluster_config/membership/membership.h"
+#include "src/node/cluster_protocol.h"
 #include "src/node/cluster_tables.h"
 #include "src/node/leader_thread.h"
+#include "src/node/node_fabric.h"
 #include "src/node/prepare_directories.h"
 #include "src/db/engine.h"
 #include "tests/node/local_cluster.h"
@@ -80,6 +84,46 @@ TEST(Start, OthersServeUntilTheLastOneEnds) {
   EXPECT_TRUE(db::others_serve(configuration, 1));
   configuration.add(2).state = membership::MemberState::kDead;
   EXPECT_FALSE(db::others_serve(configuration, 1));
+}
+
+/// As when all nodes were killed and one is there again first: the entry of another one outlives it until its session is over.
+TEST(Start, WaitsForAMemberThatTurnsOutToBeDead) {
+  const ClusterFile file(2);
+  const auto config = cluster_config::load(file.path()).value();
+  db::make_run_directory(config);
+  membership::MembershipOptions former{.node = 2,
+                                       .cluster = "test",
+                                       .fingerprint = cluster_config::fingerprint(config),
+                                       .address = "here",
+                                       .protocol = db::cluster_protocol()};
+  auto killed = membership::Membership::join(db::open_board(config).value(), former, {}).value();
+  const auto options = [&file](NodeNumber node) {
+    ClusterOptions own = node_options(file, node);
+    own.start_timeout_ms = 10'000;
+    return own;
+  };
+  auto first = Cluster::join(options(1)).value();
+  Status started;
+  std::thread starts([&] { started = first->start(); });
+  const auto board = db::open_board(config).value();
+  const auto await_state = [&](NodeNumber node, membership::MemberState state) {
+    for (;; std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
+      const auto found = membership::configuration_of(board->read()->text).value();
+      if (const membership::Member* const member = found.find(node); member != nullptr && member->state == state)
+        return;
+    }
+  };
+  constexpr std::chrono::milliseconds kLongerThanATry(300);  // of node 1 to connect
+  await_state(1, membership::MemberState::kReady);
+  std::this_thread::sleep_for(kLongerThanATry);
+  killed.reset();
+  await_state(2, membership::MemberState::kDead);
+  std::this_thread::sleep_for(kLongerThanATry);
+  auto second = Cluster::join(options(2));
+  ASSERT_TRUE(second.ok()) << second.status().message();
+  EXPECT_TRUE((*second)->start().ok());
+  starts.join();
+  EXPECT_TRUE(started.ok()) << started.message();
 }
 
 /// A live node that does not come to a barrier is named, and may come later.
