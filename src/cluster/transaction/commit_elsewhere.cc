@@ -35,9 +35,7 @@ std::span<const cc::RemoteWrite> CommitElsewhere::writes() {
 
 void CommitElsewhere::end() {
   writes_.clear();
-  validated_.reset();
-  misses_known_ = false;
-  agreed_ = 0;
+  agreed_.reset();
 }
 
 bool CommitElsewhere::make_ready(epoch::Epoch here) {
@@ -52,7 +50,7 @@ bool CommitElsewhere::make_ready(epoch::Epoch here) {
   if (!checks_.none() || std::any_of(accesses.begin(), accesses.end(), is_loose)) return false;
   epoch::Epoch agreed = 0;
   const bool agrees = agree(here, 0, agreed) == AbortReason::kNone;
-  validated_.reset();
+  agreed_.reset();
   writes_.clear();  // the transaction may write more before its commit
   if (!agrees) return false;
   return old_versions_.keep(agreed, footprint_.all([](const Access& access) { return access.held(); })) ==
@@ -67,17 +65,16 @@ AbortReason CommitElsewhere::lock() {
   if (reason != AbortReason::kNone) return reason;
   reason = declared_.check_own_leases();
   if (reason == AbortReason::kNone) reason = place_writes();
-  if (reason == AbortReason::kNone) reason = lock_all();
-  if (reason == AbortReason::kNone) reason = learn_misses();
+  bool misses_known = false;
+  if (reason == AbortReason::kNone) reason = lock_all(&misses_known);
+  if (reason == AbortReason::kNone && !misses_known) reason = learn_misses();
   if (reason != AbortReason::kNone) release();
   return reason;
 }
 
-/// READs the times of missed keys (src/cc/misses.h), unless lock_all() has done so with the locks. They must be READ behind the
-/// locks of records that are written for the first time.
+/// READs the times of missed keys (src/cc/misses.h), behind the locks of records that are written for the first time.
 AbortReason CommitElsewhere::learn_misses() {
-  const bool known = std::exchange(misses_known_, false);
-  if (!footprint_.reach().timed || known) return AbortReason::kNone;
+  if (!footprint_.reach().timed) return AbortReason::kNone;
   const AccessTable& accesses = footprint_.accesses;
   if (std::none_of(accesses.begin(), accesses.end(), is_first_write)) return AbortReason::kNone;
   return footprint_.participants.run_before_epochs(Phase::kLock, {}, Participants::With::kMisses);
@@ -115,8 +112,9 @@ AbortReason CommitElsewhere::make_places(std::span<Access* const> accesses) {
   return AbortReason::kNone;
 }
 
-/// X-locks all records to write that are not held yet, with one chain for each node: the locks, and then a READ of E.
-AbortReason CommitElsewhere::lock_all() {
+/// X-locks all records to write that are not held yet, with one chain for each node: the locks, and then a READ of E, and of the times
+/// of missed keys if a record that is locked may get its first version. Then `*misses_known` becomes true.
+AbortReason CommitElsewhere::lock_all(bool* misses_known) {
   const Batch<Access*> wanted = footprint_.all([](const Access& access) { return access.written && !access.held(); });
   Batch<XLock> locks = footprint_.trips.batch<XLock>(wanted.size());
   Batch<AccessStep*> steps = footprint_.trips.batch<AccessStep*>(wanted.size());
@@ -127,10 +125,10 @@ AbortReason CommitElsewhere::lock_all() {
   }
   if (steps.empty() && footprint_.participants.epochs_known())
     return AbortReason::kNone;  // all are held since they were declared, and E was READ behind their locks
-  misses_known_ = footprint_.reach().timed && std::any_of(wanted.begin(), wanted.end(), [](const Access* access) {
+  *misses_known = footprint_.reach().timed && std::any_of(wanted.begin(), wanted.end(), [](const Access* access) {
                     return record::tid_of(access->tid) == 0;
                   });
-  return locks_.take(locks, wanted, steps, misses_known_ ? Participants::With::kMisses : Participants::With::kEpoch);
+  return locks_.take(locks, wanted, steps, *misses_known ? Participants::With::kMisses : Participants::With::kEpoch);
 }
 
 // --- agree and validate ---
@@ -151,21 +149,22 @@ AbortReason CommitElsewhere::agree(epoch::Epoch here, record::TidWord stamp, epo
     }
   }
   agreed = std::max({here, record::epoch_of(greatest_tid()), participants.greatest_epoch()});
-  validated_ = participants.are_all_in(agreed) ? checked : std::nullopt;
-  agreed_ = agreed;
+  agreed_ = {.epoch = agreed, .validated = participants.are_all_in(agreed) ? checked : std::nullopt};
   return injected("skip-epoch-wait") ? AbortReason::kNone : participants.await_epoch(agreed);
 }
 
 AbortReason CommitElsewhere::validate(record::TidWord stamp) {
-  const std::optional<record::TidWord> validated = std::exchange(validated_, std::nullopt);
-  if (!validated || *validated < stamp) {
+  const std::optional<Agreed> agreed = std::exchange(agreed_, std::nullopt);
+  const bool validated = agreed && agreed->validated && *agreed->validated >= stamp;
+  if (!validated) {
     AbortReason reason = AbortReason::kNone;
     // In a commit the epochs are known here. A validation before the commit may not know them.
     if (!checks_.possible(stamp)) {
       reason = footprint_.participants.run_before_epochs(Phase::kAgree, {});
       if (reason == AbortReason::kNone && !checks_.possible(stamp)) reason = AbortReason::kEpochsApart;
     }
-    if (reason == AbortReason::kNone) reason = check_and_keep(stamp);
+    if (reason == AbortReason::kNone)
+      reason = check_and_keep(stamp, agreed ? std::optional(agreed->epoch) : std::nullopt);
     if (reason != AbortReason::kNone) return reason;
   }
   if (footprint_.reach().timed) keep_until(stamp);
@@ -174,11 +173,10 @@ AbortReason CommitElsewhere::validate(record::TidWord stamp) {
 
 /// Makes the checks, and copies old versions in the same round if the epoch is agreed on. If a check fails, the copies were made
 /// for nothing, which does no harm (I12).
-AbortReason CommitElsewhere::check_and_keep(record::TidWord stamp) {
-  const epoch::Epoch agreed = std::exchange(agreed_, 0);
-  const Batch<Access*> overwritten = agreed == 0 ? footprint_.trips.batch<Access*>(0) : this->overwritten();
+AbortReason CommitElsewhere::check_and_keep(record::TidWord stamp, std::optional<epoch::Epoch> agreed) {
+  const Batch<Access*> overwritten = agreed ? this->overwritten() : footprint_.trips.batch<Access*>(0);
   OldVersions::Copies copies(footprint_.trips, overwritten.size());
-  AbortReason reason = old_versions_.make(agreed, overwritten, copies);
+  AbortReason reason = old_versions_.make(agreed.value_or(0), overwritten, copies);
   if (reason == AbortReason::kNone) reason = checks_.run(ReadChecks::Epochs::kKnown, stamp, copies.steps);
   return reason == AbortReason::kNone ? old_versions_.take(copies) : reason;
 }

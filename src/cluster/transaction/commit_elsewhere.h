@@ -43,11 +43,19 @@ class CommitElsewhere final : public cc::RemotePart {
   void end();
 
  private:
-  AbortReason check_and_keep(record::TidWord stamp);
+  /// What agree() has found out, for the validate() that follows it.
+  struct Agreed {
+    epoch::Epoch epoch;
+    /// If agree() has validated, the greatest stamp for which that holds: 0 under a protocol that does not stamp first, and the
+    /// greatest of all if there was nothing to check. Then validate() need not check for stamps up to this one.
+    std::optional<record::TidWord> validated;
+  };
+
+  AbortReason check_and_keep(record::TidWord stamp, std::optional<epoch::Epoch> agreed);
   Batch<Access*> overwritten();
   AbortReason place_writes();
   AbortReason make_places(std::span<Access* const> accesses);
-  AbortReason lock_all();
+  AbortReason lock_all(bool* misses_known);
   AbortReason learn_misses();
   void keep_until(record::TidWord stamp);
   bool may_send() const;
@@ -60,11 +68,7 @@ class CommitElsewhere final : public cc::RemotePart {
   ReadChecks checks_;
   OldVersions old_versions_;
   std::vector<cc::RemoteWrite> writes_;
-  epoch::Epoch agreed_ = 0;    ///< the epoch that agree() has chosen, until validate() has used it; 0: unknown
-  bool misses_known_ = false;  ///< lock_all() has READ the times of missed keys
-  /// If agree() has validated, the greatest stamp for which that holds: 0 under a protocol that does not stamp first, and the
-  /// greatest of all if there was nothing to check. Then validate() need not check for stamps up to this one.
-  std::optional<record::TidWord> validated_;
+  std::optional<Agreed> agreed_;  ///< from agree() to validate()
 };
 
 }  // namespace granary::cluster
