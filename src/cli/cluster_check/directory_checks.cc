@@ -32,6 +32,17 @@ Finding check_key(const ClusterConfig& config) {
                           : "a file of the node's user, mode 0600, with 32 bytes or more"};
 }
 
+/// What whoever asks the node by HTTP has to show.
+Finding check_token(const NodeConfig& node) {
+  Finding finding{.subject = fmt::format("HTTP token of {}", node.id), .found = node.http_token_file};
+  const auto token = cluster_config::read_secret(node.http_token_file, "http_token_file");
+  if (token.ok()) return finding;
+  finding.verdict = Verdict::kBad;
+  finding.found = token.status().message();
+  finding.mend = fmt::format("granary cluster key {}", node.http_token_file);
+  return finding;
+}
+
 Finding check_run_directory(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
@@ -90,6 +101,7 @@ std::string existing_directory(const std::string& directory) {
 Findings check_directories(const ClusterConfig& config, std::span<const NodeConfig> here) {
   Findings findings{check_key(config), check_run_directory(config.run_directory)};
   for (const NodeConfig& node : here) {
+    if (!node.http_token_file.empty()) findings.push_back(check_token(node));
     if (!node.data_directory.empty()) findings.push_back(check_data(config, node));
     std::vector<std::string> directories = node.log_directories;
     directories.push_back(node.reliable_directory);

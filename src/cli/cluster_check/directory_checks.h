@@ -9,7 +9,7 @@
 
 namespace granary::cluster_check {
 
-/// The key, the run directory, the directories of the nodes here. Changes nothing.
+/// The key, the run directory, the directories and HTTP tokens of the nodes here. Changes nothing.
 Findings check_directories(const cluster_config::ClusterConfig& config,
                            std::span<const cluster_config::NodeConfig> here);
 

@@ -11,7 +11,6 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <limits>
 #include <memory>
 
 namespace granary::cluster_check {
@@ -57,11 +56,9 @@ std::set<int> numa_nodes() {
   return nodes;
 }
 
-std::uint64_t lock_limit() {
+std::uint64_t limit_of(__rlimit_resource resource) {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
-    return std::numeric_limits<std::uint64_t>::max();
-  return limit.rlim_cur;
+  return ::getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ? kNoLimit : limit.rlim_cur;
 }
 
 }  // namespace
@@ -76,7 +73,9 @@ Machine this_machine(bool with_devices) {
   struct sysinfo system {};
   if (::sysinfo(&system) == 0) machine.memory_bytes = std::uint64_t{system.totalram} * system.mem_unit;
   std::ifstream("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages") >> machine.free_huge_pages;
-  machine.lock_limit_bytes = lock_limit();
+  machine.lock_limit_bytes = limit_of(RLIMIT_MEMLOCK);
+  machine.limits = {
+      .address_bytes = limit_of(RLIMIT_AS), .threads = limit_of(RLIMIT_NPROC), .files = limit_of(RLIMIT_NOFILE)};
   if (with_devices) machine.devices = rdma::verbs::list_devices();
   return machine;
 }

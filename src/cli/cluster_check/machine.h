@@ -2,6 +2,7 @@
 // What matters of this machine to nodes that shall run on it, as plain values.
 
 #include <cstdint>
+#include <limits>
 #include <set>
 #include <string>
 #include <vector>
@@ -11,6 +12,15 @@
 
 namespace granary::cluster_check {
 
+inline constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
+
+/// What the system lets a process have; kNoLimit where it sets none.
+struct ProcessLimits {
+  std::uint64_t address_bytes = kNoLimit;  ///< RLIMIT_AS
+  std::uint64_t threads = kNoLimit;        ///< RLIMIT_NPROC: of all processes of the user together
+  std::uint64_t files = kNoLimit;          ///< RLIMIT_NOFILE
+};
+
 struct Machine {
   std::string host_name;
   std::set<std::string> addresses;  ///< of its network devices
@@ -18,7 +28,8 @@ struct Machine {
   std::set<int> numa_nodes;
   std::uint64_t memory_bytes = 0;
   std::uint64_t free_huge_pages = 0;   ///< of 2 MiB
-  std::uint64_t lock_limit_bytes = 0;  ///< RLIMIT_MEMLOCK; the greatest number if there is none
+  std::uint64_t lock_limit_bytes = 0;  ///< RLIMIT_MEMLOCK; kNoLimit if there is none
+  ProcessLimits limits;
   std::vector<rdma::verbs::DeviceFacts> devices;
 };
 

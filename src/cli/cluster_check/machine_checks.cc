@@ -49,12 +49,41 @@ Finding check_huge_pages(Nodes here, const Machine& machine) {
   return finding;
 }
 
+/// Of the node that needs most of each.
+Finding check_limits(const ClusterConfig& config, Nodes here, const Machine& machine) {
+  constexpr std::uint64_t kBesideMemory = 256 * kMiB;  // stacks, mailboxes, the program
+  constexpr std::uint64_t kThreads = 16, kFiles = 64;  // of a node, beside its workers' and those for each other node
+  constexpr std::uint64_t kThreadsOfWorker = 2, kFilesOfPeer = 8;
+  std::uint64_t bytes = 0, threads = 0;
+  for (const NodeConfig& node : here) {
+    bytes = std::max(bytes, node.memory_bytes + node.location_cache_bytes + kBesideMemory);
+    threads += kThreadsOfWorker * node.workers + kThreads;
+  }
+  const std::uint64_t files = kFiles + kFilesOfPeer * config.nodes.size();
+  const ProcessLimits& limits = machine.limits;
+  Finding finding{.subject = "process limits", .found = "leave room for the nodes"};
+  const auto lacks = [&](std::string found, const char* mend) {
+    finding = {.subject = finding.subject, .verdict = Verdict::kBad, .found = std::move(found), .mend = mend};
+  };
+  if (limits.address_bytes < bytes)
+    lacks(fmt::format("a process may have {} MiB of addresses, a node needs {}", limits.address_bytes / kMiB,
+                      bytes / kMiB),
+          "ulimit -v unlimited, or less 'memory'");
+  if (limits.threads < threads)
+    lacks(fmt::format("this user may have {} threads, the nodes need some {}", limits.threads, threads),
+          "raise 'nproc' in /etc/security/limits.d, or TasksMax= of the service");
+  if (limits.files < files)
+    lacks(fmt::format("a process may have {} open files, a node needs some {}", limits.files, files),
+          "raise 'nofile' in /etc/security/limits.d, or LimitNOFILE= of the service");
+  return finding;
+}
+
 /// What a device reaches is pinned, so it counts against the limit of locked memory.
 Finding check_lock_limit(Nodes here, const Machine& machine) {
   std::uint64_t needed = 0;
   for (const NodeConfig& node : here) needed = std::max(needed, node.memory_bytes);
   Finding finding{.subject = "locked memory", .found = "no limit"};
-  if (machine.lock_limit_bytes == std::numeric_limits<std::uint64_t>::max()) return finding;
+  if (machine.lock_limit_bytes == kNoLimit) return finding;
   finding.found = fmt::format("a process may lock {} MiB, a node needs more than {} MiB",
                               machine.lock_limit_bytes / kMiB, needed / kMiB);
   if (machine.lock_limit_bytes <= needed) {
@@ -126,8 +155,8 @@ Finding check_device(const NodeConfig& node, const Machine& machine) {
 }  // namespace
 
 Findings check_machine(const ClusterConfig& config, Nodes here, const Machine& machine) {
-  Findings findings{check_memory(here, machine), check_huge_pages(here, machine), check_cpus(here, machine),
-                    check_numa(here, machine)};
+  Findings findings{check_memory(here, machine), check_huge_pages(here, machine), check_limits(config, here, machine),
+                    check_cpus(here, machine), check_numa(here, machine)};
   const cluster_config::ProviderTraits& provider = traits(config.provider);
   if (provider.devices) findings.push_back(check_lock_limit(here, machine));
   for (const NodeConfig& node : here) {

@@ -94,6 +94,15 @@ TEST_F(MachineChecks, WhatTheNodesNeedAndIsNotThereIsBad) {
   machine_.lock_limit_bytes = kGiB;
   expect_bad("locked memory", "may lock 1024 MiB");
   machine_.lock_limit_bytes = 2 * kGiB;
+  machine_.limits.address_bytes = kGiB;
+  expect_bad("process limits", "may have 1024 MiB of addresses, a node needs 1344");
+  machine_.limits.address_bytes = kNoLimit;
+  machine_.limits.threads = 17;
+  expect_bad("process limits", "may have 17 threads, the nodes need some 18");
+  machine_.limits.threads = 18;
+  machine_.limits.files = 79;
+  expect_bad("process limits", "may have 79 open files, a node needs some 80");
+  machine_.limits.files = 80;
   node().cpus = {1, 2};
   expect_bad("CPUs", "node 1 names CPU 2");
   node().cpus.clear();
@@ -124,6 +133,18 @@ TEST_F(MachineChecks, ThisMachineCanBeAsked) {
   EXPECT_FALSE(machine.cpus.empty());
   EXPECT_FALSE(machine.numa_nodes.empty());
   EXPECT_GT(machine.memory_bytes, kGiB / 4);
+}
+
+TEST(DirectoryChecks, AnHttpTokenThatIsMissingIsBad) {
+  const tests::TemporaryDirectory directory;
+  ClusterConfig config;
+  config.run_directory = directory.path() + "/run";
+  config.nodes = {{.id = 1, .http_token_file = directory.path() + "/token"}};
+  const Finding missing = about(check_directories(config, config.nodes), "HTTP token of 1");
+  EXPECT_EQ(missing.verdict, Verdict::kBad);
+  EXPECT_THAT(missing.mend, HasSubstr("granary cluster key " + config.nodes[0].http_token_file));
+  ASSERT_TRUE(cluster_config::make_key(config.nodes[0].http_token_file).ok());
+  EXPECT_EQ(about(check_directories(config, config.nodes), "HTTP token of 1").verdict, Verdict::kGood);
 }
 
 /// As the node, when it starts.
