@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,9 +33,10 @@ def read(named: str, x: str, y: str, panel: str) -> "list[Line]":
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"'{name}' cannot be read: {getattr(error, 'strerror', None) or error}") from error
-    if text.lstrip().startswith("{"):
-        return [_report(file, text, label, x, y)]
-    return _table(file, text, label, y, panel)
+    lines = [_report(file, text, label, x, y)] if text.lstrip().startswith("{") else _table(file, text, label, y, panel)
+    if not lines:
+        raise UsageError(f"'{file}' has no points")
+    return lines
 
 
 def joined(lines: "list[Line]") -> "list[Line]":
@@ -108,6 +110,9 @@ def _of_series(file: Path, rows: "list[dict[str, str]]", label: str, x: str, y: 
         name = " ".join(part for part in (label, row["series"]) if part)
         value = _number(file, y, row[y], number)
         bounds = [_number(file, key, row[key], number) if row.get(key) else value for key in (least, most)]
+        if not bounds[0] <= value <= bounds[1]:
+            raise UsageError(f"{_where(file, number)}: {y} is {value:g}, and not within {least} {bounds[0]:g} and "
+                             f"{most} {bounds[1]:g}")
         line = lines.setdefault(name, Line(name, x, y_label, []))
         line.points.append((_place(row[x]), value, *bounds))
     return list(lines.values())
@@ -115,10 +120,16 @@ def _of_series(file: Path, rows: "list[dict[str, str]]", label: str, x: str, y: 
 
 def _number(file: Path, column: str, text: "str | None", line: int = 0) -> float:
     try:
-        return float(text or "")
-    except ValueError as error:
-        where = f"'{file}', line {line}" if line else f"'{file}'"
-        raise UsageError(f"{where}: {column} is '{text}'; expected a number") from error
+        value = float(text or "")
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise UsageError(f"{_where(file, line)}: {column} is '{text}'; expected a number")
+    return value
+
+
+def _where(file: Path, line: int) -> str:
+    return f"'{file}', line {line}" if line else f"'{file}'"
 
 
 def _place(text: str) -> Any:

@@ -75,6 +75,10 @@ class Compare(Rig):
                             ((report, "--y=speed"), "has no 'speed'; its keys are"),
                             ((self.file("b", "a,b\n1,2\n"), ), "its columns are 'a', 'b'"),
                             ((self.file("c", "series,x,y\na,1,two\n"), ), "line 2: y is 'two'; expected a number"),
+                            ((self.file("nan", "series,x,y\na,1,nan\n"), ), "line 2: y is 'nan'; expected a number"),
+                            ((self.file("less", "series,x,y,min,max\na,1,5,6,7\n"), ),
+                             "line 2: y is 5, and not within min 6 and max 7"),
+                            ((self.file("none", "series,x,y\n"), ), "none' has no points"),
                             ((self.file("empty", ""), ), "is no result"),
                             ((report, self.file("d", OVER_TIME)), "different x axes"),
                             ((report, "--y=isolation"), "isolation is 'TRANSACTION_SERIALIZABLE'; expected a number")]:
