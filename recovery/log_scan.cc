@@ -6,10 +6,10 @@
 #include <atomic>
 #include <map>
 #include <mutex>
-#include <thread>
 
 #include "recovery/log_chain.h"
 #include "src/base/test_hooks.h"
+#include "src/base/threads.h"
 
 namespace granary::recovery {
 namespace {
@@ -153,7 +153,7 @@ Status Scanner::read_all(const std::vector<Found>& found) {
   std::atomic<std::size_t> next{0};  // taken by all threads; only unique, so relaxed
   std::mutex mutex;                  // guards error
   Status error;
-  const auto work = [&] {
+  const auto work = [&](unsigned) {
     FileBytes buffer;
     for (;;) {
       const std::size_t i = next.fetch_add(1, std::memory_order_relaxed);
@@ -169,10 +169,7 @@ Status Scanner::read_all(const std::vector<Found>& found) {
       return;
     }
   };
-  std::vector<std::thread> helpers;
-  for (unsigned i = 1; i < options_.threads && i < found.size(); ++i) helpers.emplace_back(work);
-  work();
-  for (std::thread& helper : helpers) helper.join();
+  base::share_out(static_cast<unsigned>(std::min<std::size_t>(options_.threads, found.size())), work);
   return error;
 }
 

@@ -7,7 +7,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "recovery/entry_check.h"
 #include "src/base/check.h"
 #include "src/base/test_hooks.h"
+#include "src/base/threads.h"
 #include "src/record/tid.h"
 
 namespace granary::recovery {
@@ -219,11 +219,7 @@ using Replayers = std::vector<std::unique_ptr<Replayer>>;
 
 /// Lets each of them do it in a thread of its own.
 void run_all(const Replayers& replayers, void (Replayer::*what)()) {
-  std::vector<std::thread> helpers;
-  for (std::size_t i = 1; i < replayers.size(); ++i)
-    helpers.emplace_back([what, &one = *replayers[i]] { (one.*what)(); });
-  ((*replayers.front()).*what)();
-  for (std::thread& helper : helpers) helper.join();
+  base::share_out(static_cast<unsigned>(replayers.size()), [&](unsigned i) { ((*replayers[i]).*what)(); });
 }
 
 /// One pass through the log. Adds to `absents` what was removed.

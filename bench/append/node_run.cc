@@ -81,14 +81,14 @@ class NodeRun {
   Status run_clients() {
     const std::uint32_t workers = options_.workers;
     std::vector<Status> endings(workers);
-    std::vector<std::thread> threads;
+    std::vector<std::jthread> threads;
     for (std::uint32_t i = 0; i < workers; ++i) {
       threads.emplace_back([this, i, workers, &ending = endings[i]] {
         ending = on_worker((place_.share.node * workers + i) * options_.fibers, options_.fibers,
                            [this](Client& client) { work(client); });
       });
     }
-    for (std::thread& thread : threads) thread.join();
+    for (std::jthread& thread : threads) thread.join();
     for (const Status& ending : endings) {
       if (!ending.ok()) return ending;
     }

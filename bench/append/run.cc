@@ -28,14 +28,14 @@ void run_threads(std::span<Worker> workers, Clients& clients, const ClientPlace&
     while (begun.fetch_add(1, std::memory_order_relaxed) < options.transactions && Clock::now() < end && !stopped())
       client.run_one();
   };
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;
   for (std::size_t i = 0; i < workers.size(); ++i) {
     threads.emplace_back([&, i] {
       if (options.fibers == 1) return work(*clients[i]);
       workers[i].run_together(options.fibers, [&](std::size_t f) { work(*clients[i * options.fibers + f]); });
     });
   }
-  for (std::thread& thread : threads) thread.join();
+  for (std::jthread& thread : threads) thread.join();
 }
 
 }  // namespace

@@ -1,13 +1,14 @@
 #pragma once
 // Independent jobs shared out among threads; used to load and to verify.
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <mutex>
-#include <thread>
-#include <vector>
 
 #include <granary/status.h>
+
+#include "src/base/threads.h"
 
 namespace granary::bench {
 
@@ -18,7 +19,7 @@ Status run_jobs(unsigned threads, std::size_t count, MakeWorker&& make_worker) {
   std::atomic<std::size_t> next{0};  // taken by all threads with fetch_add; relaxed, only uniqueness matters
   std::mutex mutex;                  // guards `failed`
   Status failed;
-  const auto work = [&] {
+  const auto work = [&](unsigned) {
     auto worker = make_worker();
     Status done = worker.ok() ? Status() : worker.status();
     while (done.ok()) {
@@ -30,10 +31,7 @@ Status run_jobs(unsigned threads, std::size_t count, MakeWorker&& make_worker) {
     const std::lock_guard lock(mutex);
     if (failed.ok()) failed = done;
   };
-  std::vector<std::thread> others;
-  for (unsigned i = 1; i < threads; ++i) others.emplace_back(work);
-  work();
-  for (std::thread& other : others) other.join();
+  base::share_out(std::max(threads, 1u), work);
   return failed;
 }
 

@@ -11,6 +11,7 @@
 #include "bench/harness/machine.h"
 #include "bench/harness/progress.h"
 #include "bench/harness/worker_thread.h"
+#include "src/base/threads.h"
 #include "src/base/tsc_clock.h"
 
 namespace granary::bench {
@@ -68,7 +69,11 @@ class Run {
 
 /// Starts all threads and waits until each has made its client.
 Status Run::start_workers() {
-  for (auto& worker : workers_) worker->start();
+  const Status started = base::with_threads([this]() -> Status {
+    for (auto& worker : workers_) worker->start();
+    return {};
+  });
+  if (!started.ok()) return started;
   while (control_.settled.load(std::memory_order_acquire) != plan_.workers) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

@@ -43,7 +43,10 @@ class alignas(base::kCacheLine) WorkerThread {
   void start() {
     thread_ = std::thread([this] { main(); });
   }
-  void join() { thread_.join(); }
+  /// Waits for the end of the thread, if it was started.
+  void join() {
+    if (thread_.joinable()) thread_.join();
+  }
 
   /// After `settled` counted this worker: whether its client could be made.
   const Status& status() const { return status_; }

@@ -72,7 +72,7 @@ class Writer {
 /// All writers until each has done this share of its records.
 Status write_share(std::vector<std::unique_ptr<Writer>>& writers, const Load& load, double share, Progress& progress) {
   std::vector<Status> ends(writers.size());
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;
   for (std::uint32_t i = 0; i < writers.size(); ++i) {
     threads.emplace_back([&, i] {
       const std::uint64_t all = load.records_of(i);
@@ -80,7 +80,7 @@ Status write_share(std::vector<std::unique_ptr<Writer>>& writers, const Load& lo
       ends[i] = writers[i]->write_until(share >= 1 ? all : part, progress);
     });
   }
-  for (std::thread& thread : threads) thread.join();
+  for (std::jthread& thread : threads) thread.join();
   for (const Status& end : ends) {
     if (!end.ok()) return end;
   }

@@ -148,7 +148,7 @@ class GRANARY_EXPORT Cluster {
   /// what its former life, or any other that has died, had under way is recovered (by itself, if no node that serves sees its directories);
   /// kUnavailable if that takes longer than
   /// start_timeout_ms, or if the cluster keeps no logs: then all nodes start together.
-  /// kAlreadyExists if this node runs already. A node whose membership was lost (status()) may join again in the same process, once its
+  /// kAlreadyExists if this node runs already. kResourceExhausted if the system refuses a thread. A node whose membership was lost (status()) may join again in the same process, once its
   /// Cluster is gone.
   static Result<std::unique_ptr<Cluster>> join(const ClusterOptions& options);
   /// Leaves, if leave() was not called. Precondition: all workers are gone; if some are not, the program ends with a message that
@@ -179,8 +179,9 @@ class GRANARY_EXPORT Cluster {
   Procedures& procedures();
 
   /// Waits until all nodes have come so far, and connects with them; of a node that comes back, loads what it missed. Transactions may
-  /// begin afterwards, also before other nodes have returned from it. An error names the node that is missing or does not answer after ClusterOptions::start_timeout_ms
-  /// (kUnavailable), or whose tables differ (kFailedPrecondition). After an error, leave.
+  /// begin afterwards, also before other nodes have returned from it. An error names the node that is missing or does not answer after
+  /// ClusterOptions::start_timeout_ms (kUnavailable), or whose tables differ (kFailedPrecondition). kResourceExhausted if the system refuses a
+  /// thread. After an error, leave.
   Status start();
   /// Waits until every node has called this as often as this node, or has left, e.g. between loading and running. Transactions that begin
   /// here afterwards know what the other nodes had sealed before it (Database::seal), if those answer. One that is on its

@@ -199,7 +199,7 @@ struct RecoveryReport {
 /// step() and close(), which say what they need; transactions are the workers'.
 class GRANARY_EXPORT Database {
  public:
-  /// With Options::directory: recovers what is there, tables and indexes included.
+  /// With Options::directory: recovers what is there, tables and indexes included. kResourceExhausted if the system refuses a thread.
   static Result<std::unique_ptr<Database>> open(const Options& options);
   /// The same on another file system: for tests and simulators.
   static Result<std::unique_ptr<Database>> open(const Options& options, base::FileSystem& files);

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include "recovery/checkpoint/load_record.h"
 #include "recovery/checkpoint/partition_reader.h"
 #include "recovery/packed_indexes.h"
 #include "src/base/test_hooks.h"
+#include "src/base/threads.h"
 
 namespace granary::recovery::checkpoint {
 namespace {
@@ -186,12 +186,8 @@ class Reading {
     contents_.database = header.database;
     contents_.stamp = header.stamp;
     contents_.partitions = header.partitions;
-    std::vector<std::thread> threads;
-    for (std::size_t me = 1; me < workers.size(); ++me) {
-      threads.emplace_back([=, this] { run_thread(me, workers.size(), tables, workers[me]); });
-    }
-    run_thread(0, workers.size(), tables, workers.front());
-    for (std::thread& thread : threads) thread.join();
+    base::share_out(static_cast<unsigned>(workers.size()),
+                    [&](unsigned me) { run_thread(me, workers.size(), tables, workers[me]); });
     if (!failure_.ok()) return failure_;
     for (const auto& partition : partitions_) contents_.file_bytes += partition->file_bytes();
     return contents_;

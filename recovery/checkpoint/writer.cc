@@ -12,6 +12,7 @@
 #include "recovery/checkpoint/partition_file.h"
 #include "recovery/checkpoint/piece.h"
 #include "src/base/test_hooks.h"
+#include "src/base/threads.h"
 
 namespace granary::recovery::checkpoint {
 namespace {
@@ -85,10 +86,7 @@ class Writer {
       if (!file.ok()) return file.status();
       partitions_.push_back(std::move(*file));
     }
-    std::vector<std::thread> threads;
-    for (unsigned me = 1; me < options_.threads; ++me) threads.emplace_back([this, me] { run_thread(me); });
-    run_thread(0);
-    for (std::thread& thread : threads) thread.join();
+    base::share_out(options_.threads, [this](unsigned me) { run_thread(me); });
     if (!failure_.ok()) return failure_;
     return finish();
   }

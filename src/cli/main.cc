@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "bench/harness/cluster_flags.h"
+#include "bench/harness/trial.h"
 #include "src/base/build_info.h"
 #include "src/cli/cluster_run.h"
 #include "src/cli/commands.h"
@@ -18,6 +19,7 @@
 #include "src/base/nearest.h"
 #include "src/cli/standard_streams.h"
 #include "src/base/print.h"
+#include "src/base/threads.h"
 #include "src/cli/tool.h"
 
 namespace granary::cli {
@@ -185,6 +187,11 @@ ExitCode run(const Words& words) {
   return unknown_word("command", first, first_words({"help", "--version"}));
 }
 
+ExitCode run_with_threads(const Words& words) {
+  const Result<ExitCode> code = base::with_threads([&]() -> Result<ExitCode> { return run(words); });
+  return code.ok() ? *code : bench::refuse(bench::exit_code_of(code.status()), code.status().message());
+}
+
 }  // namespace
 }  // namespace granary::cli
 
@@ -195,6 +202,6 @@ int main(int argc, char** argv) {
   // All commands but a node end with a report. A node serves, whether or not anybody reads what it says of that.
   const bool reports = words.empty() || words[0] != "node";
   if (!output && reports) return static_cast<int>(refuse_closed_output());
-  const granary::bench::ExitCode code = run(words);
+  const granary::bench::ExitCode code = run_with_threads(words);
   return static_cast<int>(reports ? finish_output(code) : code);
 }

@@ -65,9 +65,13 @@ CallWorkers::CallWorkers(cluster::messages::CallQueue& queue, const Procedures& 
                          std::vector<std::unique_ptr<ClusterThread>> workers)
     : queue_(queue),
       procedures_(procedures),
-      workers_(std::move(workers)),
-      running_(workers_.size()) {
-  for (const auto& worker : workers_) threads_.emplace_back([this, &mine = *worker] { run(mine); });
+      workers_(std::move(workers)) {}
+
+void CallWorkers::begin() {
+  for (const auto& worker : workers_) {
+    threads_.emplace_back([this, &mine = *worker] { run(mine); });
+    running_.fetch_add(1, std::memory_order_relaxed);
+  }
 }
 
 bool CallWorkers::end() {

@@ -28,6 +28,8 @@ class CallWorkers {
   CallWorkers(const CallWorkers&) = delete;
   CallWorkers& operator=(const CallWorkers&) = delete;
 
+  /// Starts the threads; std::system_error if the system refuses one. Once.
+  void begin();
   /// No call is begun any more. Waits a second for those that are under way; false if one may take longer.
   bool end();
 
@@ -42,8 +44,9 @@ class CallWorkers {
   /// When calls that were left half done were tried last, by the steady clock. The thread that moves it on (relaxed) tries them.
   std::atomic<std::int64_t> tried_us_{0};
   std::atomic<bool> stopping_{false};  // set by end(), read by the threads
-  /// Threads that have not ended. Each counts itself down (release), end() reads (acquire).
-  std::atomic<std::size_t> running_;
+  /// Threads that have not ended. begin() counts them, before anybody may ask them to end; each counts itself down (release), end() reads
+  /// (acquire).
+  std::atomic<std::size_t> running_{0};
   std::vector<std::thread> threads_;
 };
 

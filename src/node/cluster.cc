@@ -2,12 +2,13 @@
 #include <granary/cluster.h>
 
 #include "src/base/check.h"
+#include "src/base/threads.h"
 #include "src/node/cluster_node.h"
 
 namespace granary {
 
 Result<std::unique_ptr<Cluster>> Cluster::join(const ClusterOptions& options) {
-  auto node = db::ClusterNode::join(options);
+  auto node = base::with_threads([&] { return db::ClusterNode::join(options); });
   if (!node.ok()) return node.status();
   return std::unique_ptr<Cluster>(new Cluster(std::move(node).value()));
 }
@@ -28,7 +29,9 @@ Result<Index> Cluster::create_index(const Table& table, std::string_view name, c
   return node_->tables().create_index(table, name, options, std::move(placement));
 }
 Procedures& Cluster::procedures() { return node_->procedures(); }
-Status Cluster::start() { return node_->start(); }
+Status Cluster::start() {
+  return base::with_threads([this] { return node_->start(); });
+}
 Status Cluster::barrier() { return node_->barrier(); }
 bool Cluster::rejoined() const { return node_->rejoined(); }
 std::uint32_t Cluster::generation() const { return node_->generation(); }

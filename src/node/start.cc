@@ -214,6 +214,7 @@ Status ClusterNode::begin_call_workers() {
     workers.push_back(std::move(worker).value());
   }
   call_workers_ = std::make_unique<CallWorkers>(service_.calls(), procedures_, std::move(workers));
+  call_workers_->begin();
   return {};
 }
 
