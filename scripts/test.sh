@@ -19,7 +19,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 3
 full=no
 case ${1:-} in
   '') ;;
-  --full) full=yes; export GRANARY_TEST_SCALE=${GRANARY_TEST_SCALE:-20} ;;
+  --full) full=yes; export GRANARY_TEST_SCALE=${GRANARY_TEST_SCALE:-20} GRANARY_TEST_ANEW=1 ;;
   *) echo "test.sh: unknown argument '$1'; it takes --full or nothing" >&2; exit 2 ;;
 esac
 

@@ -3,19 +3,25 @@
 
   expect_caught.py --bug=NAME --at_least=2 [--htm=sim] [--hangs] PROGRAM[:FILTER]...
 
-Runs the GoogleTest programs in turn, with --inject_bug=NAME, until that many tests have failed, and no longer. A crash counts as the
+Runs the GoogleTest programs in turn, with --inject_bug=NAME, until that many tests have failed, and no longer. Who noticed the last time
+is asked first (tests/support/kept.py). A crash counts as the
 failure of the case it happened in; so does a hang, but only of a bug that is said to make tests hang (--hangs), as a
 slow machine looks the same. Prints who noticed; exit code 1 if too few did, 77 if that is because some were skipped.
 """
 
 import argparse
+import json
 import os
+import pathlib
 import re
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import kept  # noqa: E402
 
 RUN = re.compile(r"\[ RUN      \] (\S+)")
 SKIPPED = re.compile(r"\[  SKIPPED \] (\S+)")
@@ -34,7 +40,8 @@ class Run:
 
     def __init__(self, program, flags, folder):
         self.cases = {}
-        self.running = None
+        self.names = {}  # of cases that failed, with their parameters
+        self.running = None  # with its parameters
         self.timed_out = False
         self.process = subprocess.Popen([program, "--gtest_brief=0", *flags], stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL, text=True, errors="replace", start_new_session=True,
@@ -47,11 +54,15 @@ class Run:
 
     def read(self, line):
         if match := RUN.match(line):
-            self.running = without_parameters(match[1])
+            self.running = match[1]
         elif match := SKIPPED.match(line):
             self.cases[without_parameters(match[1])] = "skipped"
         elif match := FAILED.match(line):
-            self.cases[without_parameters(match[1])] = "failed"
+            self.note(match[1], "failed")
+
+    def note(self, name, how):
+        self.cases[without_parameters(name)] = how
+        self.names.setdefault(without_parameters(name), name)
 
     def read_until(self, enough, timeout):
         """The exit code, or None if it was stopped because there were enough."""
@@ -70,16 +81,22 @@ class Run:
             self.process.wait()
 
 
-def failed_cases(program, gtest_filter, bug, more, timeout, enough):
+def run_with(program, gtest_filter, bug, more, timeout, enough):
     # What a program leaves that is stopped half-way goes with its folder.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         run = Run(program, [f"--inject_bug={bug}", f"--gtest_filter={gtest_filter}", *more], folder)
         code = run.read_until(enough, timeout)
     if code == 2:
         sys.exit(f"{program} does not know the bug '{bug}', or is a build without test hooks")
-    if code not in (None, 0, 1) and run.running:
-        run.cases.setdefault(run.running, "hung" if run.timed_out else "crashed")
-    return run.cases
+    if code not in (None, 0, 1) and run.running and without_parameters(run.running) not in run.cases:
+        run.note(run.running, "hung" if run.timed_out else "crashed")
+    return run
+
+
+def without_folder(entry):
+    """Builds of other folders have the same programs."""
+    program, _, gtest_filter = entry.partition(":")
+    return f"{os.path.basename(program)}:{gtest_filter}"
 
 
 def counting(cases, hangs):
@@ -102,16 +119,31 @@ def main():
     if arguments.htm:
         more.append(f"--htm={arguments.htm}")
     ended = {}
+    noticed_by = {}  # by the programs' places among the arguments: the names of cases
 
     def enough(cases):
         return len(counting(ended | cases, arguments.hangs)) >= arguments.at_least
 
-    for entry in arguments.programs:
-        program, _, gtest_filter = entry.partition(":")
+    def ask(number, gtest_filter):
+        program = arguments.programs[number].partition(":")[0]
         stop = (lambda _: False) if alone else enough
-        ended |= failed_cases(program, gtest_filter or "*", arguments.bug, more, arguments.timeout, stop)
+        run = run_with(program, gtest_filter, arguments.bug, more, arguments.timeout, stop)
+        for case, how in run.cases.items():
+            if ended.get(case) not in (None, "skipped"):
+                continue
+            ended[case] = how
+            if counting({case: how}, arguments.hangs):
+                noticed_by.setdefault(str(number), []).append(run.names[case])
+
+    key = kept.key_of(arguments.bug, str(arguments.at_least), str(arguments.htm), *map(without_folder, arguments.programs))
+    for number, names in json.loads(kept.read("injected", key) or "{}").items():
+        ask(int(number), ":".join(names))
+    for number, entry in enumerate(arguments.programs):
         if enough({}):
             break
+        ask(number, entry.partition(":")[2] or "*")
+    if enough({}):
+        kept.write("injected", key, json.dumps(noticed_by))
     for case, how in sorted(ended.items()):
         print(f"{arguments.bug}: {how}: {case}")
     noticed = counting(ended, arguments.hangs)

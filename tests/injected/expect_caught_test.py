@@ -3,6 +3,7 @@
 
 import contextlib
 import io
+import os
 import pathlib
 import tempfile
 import unittest
@@ -17,9 +18,11 @@ CRASHES = BEGINS + "kill -ABRT $$"
 PASSES = BEGINS + 'echo "[       OK ] Some/Suite.Case/0 (1 ms)"'
 
 
-def caught(script, *flags, timeout=60):
-    """Whether a test program that does this counts as having noticed its bug."""
-    with tempfile.TemporaryDirectory() as directory:
+def caught(script, *flags, timeout=60, directory=None):
+    """Whether a test program that does this counts as having noticed its bug. What is kept stays in the directory."""
+    with contextlib.ExitStack() as stack:
+        directory = directory or stack.enter_context(tempfile.TemporaryDirectory())
+        stack.enter_context(unittest.mock.patch.dict(os.environ, {"XDG_CACHE_HOME": directory, "GRANARY_TEST_ANEW": ""}))
         program = pathlib.Path(directory) / "program"
         program.write_text("#!/bin/sh\n" + script + "\n")
         program.chmod(0o700)
@@ -42,6 +45,28 @@ class Counting(unittest.TestCase):
         self.assertFalse(caught(HANGS, timeout=0.5))
         self.assertTrue(caught(HANGS, "--hangs", timeout=3))
         self.assertFalse(caught(PASSES, "--hangs"))
+
+
+class Kept(unittest.TestCase):
+    """`asked` has the filters that the program was run with."""
+
+    def setUp(self):
+        self.directory = self.enterContext(tempfile.TemporaryDirectory())
+
+    def asked(self, script):
+        asked = pathlib.Path(self.directory) / "asked"
+        asked.unlink(missing_ok=True)
+        self.assertTrue(caught(f'echo "$*" | grep -o "filter=[^ ]*" >> {asked}; {script}', directory=self.directory))
+        return asked.read_text(encoding="utf-8").split()
+
+    def test_who_noticed_is_asked_first(self):
+        self.assertEqual(self.asked(FAILS), ["filter=*"])
+        self.assertEqual(self.asked(FAILS), ["filter=Some/Suite.Case/0"])
+
+    def test_all_are_asked_if_they_do_not_notice_any_more(self):
+        self.asked(CRASHES)
+        fails_at_large = f'case "$*" in *Some*) {PASSES};; *) {FAILS};; esac'
+        self.assertEqual(self.asked(fails_at_large), ["filter=Some/Suite.Case/0", "filter=*"])
 
 
 if __name__ == "__main__":
