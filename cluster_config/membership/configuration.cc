@@ -95,6 +95,7 @@ std::optional<Member> member_of(const json& object) {
   if (object.contains("note")) member.note = fields.text("note");
   if (object.contains("protocol")) member.protocol = fields.hexadecimal("protocol");
   if (object.contains("release")) member.release = fields.text("release");
+  if (object.contains("has_data")) member.has_data = fields.flag("has_data");
   if (object.contains("quiet"))
     member.quiet = {.number = fields.number<std::uint64_t>("quiet"),
                     .epoch = fields.number<std::uint64_t>("epoch"),
@@ -250,6 +251,7 @@ std::string to_text(const Configuration& configuration) {
     if (!member.note.empty()) members.back()["note"] = member.note;
     if (member.protocol != 0) members.back()["protocol"] = hexadecimal(member.protocol);
     if (!member.release.empty()) members.back()["release"] = member.release;
+    if (member.has_data) members.back()["has_data"] = true;
     if (member.quiet == Quiet{}) continue;
     members.back()["quiet"] = member.quiet.number;
     members.back()["epoch"] = member.quiet.epoch;

@@ -57,6 +57,7 @@ struct Member {
   std::string note{};          ///< what it lets the others know in this life; not interpreted here
   std::uint64_t protocol = 0;  ///< all that live have the same
   std::string release{};       ///< of the program that it runs, for messages; empty in entries of old releases
+  bool has_data = false;       ///< the node has served with a data directory; later lives are to find data there, too
   Quiet quiet{};
 
   bool live() const { return state != MemberState::kLeft && state != MemberState::kDead; }

@@ -168,11 +168,14 @@ Result<bool> Joining::rejoins(const Configuration& configuration) const {
   return other_that_serves(configuration, *marks) != nullptr;
 }
 
-/// Whether the node's data are of its last life. A life notes itself in them before it is in the configuration.
+/// Whether the node's data are there, and of its last life. A life notes itself in them before it is in the configuration.
 Status Joining::check_data(const Configuration& configuration) const {
   const Member* const own = configuration.find(options_.node);
-  if (own == nullptr || options_.data_generation == 0 || own->generation <= options_.data_generation) return {};
-  if (options_.accepts_older_data || base::injected("join-with-older-data")) return {};
+  if (own == nullptr || options_.accepts_older_data) return {};
+  const bool lost = own->has_data && !options_.data_place.empty() && !options_.finds_data;
+  if (lost && !base::injected("join-without-data")) return lost_data(fmt::format("'{}'", options_.data_place));
+  if (options_.data_generation == 0 || own->generation <= options_.data_generation) return {};
+  if (base::injected("join-with-older-data")) return {};
   return refuse(fmt::format(
       "the data of node {} in '{}' are of its life {}, but by {} it has had life {} since: they are an older copy, "
       "without what was committed since. Put the newer ones back. If these are lost, or all nodes go back to backups, "
@@ -249,7 +252,8 @@ Status Membership::enter() {
            .state = MemberState::kJoining,
            .address = options_.address,
            .protocol = options_.protocol,
-           .release = options_.release};
+           .release = options_.release,
+           .has_data = own.has_data};
     generation_ = own.generation;
     cluster_id_ = configuration.cluster_id;
     return options_.note_life(generation_);

@@ -75,6 +75,15 @@ Status older_life(const std::string& directory, Generation told, Generation writ
                   path_in(directory), told, written, directory));
 }
 
+Status lost_data(const std::string& whose) {
+  return Status(
+      StatusCode::kDamaged,
+      fmt::format("{} holds no data, but the cluster has served with some there: mount or restore it. If the node "
+                  "is new to the cluster file, or they are lost, --salvage (Options::salvage) on every node "
+                  "starts the cluster without them",
+                  whose));
+}
+
 Status write_life(base::FileSystem& files, const std::string& directory, const Life& life) {
   if (Status status = files.make_directory(directory); !status.ok()) return status;
   return base::replace_file(files, path_in(directory), to_text(life));

@@ -32,6 +32,8 @@ Result<Life> read_life(base::FileSystem& files, const std::string& directory, co
 Status lost_life(const std::string& directory);
 /// Returns the error for data that a later life has written than the one that their file MEMBER tells of: kDamaged, with the file's name.
 Status older_life(const std::string& directory, Generation told, Generation written);
+/// Returns the error for a data directory (`whose`: it, or whose it is) that is empty though the cluster has served with data there: kDamaged.
+Status lost_data(const std::string& whose);
 /// Reads the file like read_life(), but does not ask which cluster and node the data belong to.
 Result<Life> read_any_life(base::FileSystem& files, const std::string& directory);
 /// Makes the directory if need be; durable when it returns.

@@ -51,7 +51,9 @@ Status Membership::set_own_state(MemberState state) {
 Status Membership::serve() {
   return document_.amend([this](Configuration& configuration) -> Status {
     if (Status lost = check_own(configuration); !lost.ok()) return lost;
-    configuration.find(options_.node)->state = MemberState::kServing;
+    Member& own = *configuration.find(options_.node);
+    own.state = MemberState::kServing;
+    own.has_data = !options_.data_place.empty();
     std::erase_if(configuration.owed, [this](const Owed& debt) {
       const bool known = options_.nodes.empty() || std::ranges::find(options_.nodes, debt.node) != options_.nodes.end();
       return debt.node == options_.node || !known;

@@ -53,8 +53,11 @@ struct MembershipOptions {
   /// The life that the node's data are of; 0: it has none. Joining is refused if the node has had a later life since, as the data are
   /// an older copy then, without what that life has committed.
   Generation data_generation = 0;
-  bool accepts_older_data = false;  ///< does not refuse that
-  std::string data_place = {};      ///< where the data are, for messages
+  std::string data_place = {};  ///< the node's data directory; empty: it has none
+  /// The directory has data in it. Joining is refused if it has none while the node has served with it before (Member::has_data): a volume
+  /// may not be mounted.
+  bool finds_data = false;
+  bool accepts_older_data = false;  ///< refuses neither
   /// Makes the node's data remember that they are of this life, before anybody else learns of it: so data of a life before the last one
   /// are an older copy. An error ends join().
   std::function<Status(Generation)> note_life = [](Generation) { return Status(); };

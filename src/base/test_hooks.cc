@@ -176,6 +176,7 @@ constexpr KnownBug kBugs[] = {
     {"claim-before-quiet", "a recovery is claimed before all are quiet"},
     {"claim-before-claimer-is-cut", "or while the life that had claimed it before may still be at work"},
     {"join-with-older-data", "a node joins with data of a life before its last one"},
+    {"join-without-data", "or without any, though it has served with data"},
 };
 
 // The number of the bug, 0 for none. Written by the test before it starts threads; relaxed suffices.

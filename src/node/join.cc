@@ -61,7 +61,7 @@ std::vector<membership::NodeId> nodes_of(const ClusterConfig& config) {
 
 /// With what the node's data remember.
 membership::MembershipOptions membership_options(const ClusterConfig& config, const NodeConfig& node,
-                                                 const membership::Life& life, std::uint64_t start_timeout_ms) {
+                                                 const NodeLife& life, std::uint64_t start_timeout_ms) {
   membership::MembershipOptions options{.node = node.id,
                                         .cluster = config.name,
                                         .fingerprint = cluster_config::fingerprint(config),
@@ -73,8 +73,9 @@ membership::MembershipOptions membership_options(const ClusterConfig& config, co
                                         .rejoins_us = {}};
   constexpr std::uint64_t kMicroseconds = 1000;
   if (cluster_config::has_logs(config)) options.rejoins_us = start_timeout_ms * kMicroseconds;
-  options.remember(life);
+  options.remember(life.former());
   options.data_place = node.data_directory;
+  options.finds_data = life.finds_data();
   // The run directory of a host may be gone after a restart of the machine, which must not keep nodes from starting.
   if (config.membership.kind == cluster_config::MembershipKind::kLocal) options.known_cluster_id = 0;
   return options;
@@ -176,7 +177,7 @@ Status ClusterNode::become_member() {
   listener.warn = [this](const std::string& warning) {
     tell(NoticeSeverity::kWarning, NoticeTopic::kMembership, warning);
   };
-  membership::MembershipOptions options = membership_options(config_, own_, life_.former(), options_.start_timeout_ms);
+  membership::MembershipOptions options = membership_options(config_, own_, life_, options_.start_timeout_ms);
   options.give_up = [this] { return start_watch_.gives_up(); };
   options.accepts_older_data = options_.database.salvage;
   options.visits = [this](const membership::Configuration& found) { return has_to_visit(found); };

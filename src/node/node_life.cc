@@ -1,9 +1,12 @@
 #include "src/node/node_life.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "recovery/manifest.h"
 #include "src/base/file.h"
+#include "src/node/prepare_directories.h"
 
 namespace granary::db {
 
@@ -30,6 +33,19 @@ Status NodeLife::read(bool salvage) {
   if (!life.ok()) return life.status();
   former_ = std::move(life).value();
   served_ = former_.served;
+  finds_data_ =
+      !own_.data_directory.empty() &&
+      recovery::read_manifest(base::system_files(), own_.data_directory).status().code() != StatusCode::kNotFound;
+  return finds_data_ || salvage || own_.data_directory.empty() ? Status() : check_present();
+}
+
+/// What is wrong with the others' directories is theirs to say.
+Status NodeLife::check_present() const {
+  for (const cluster_config::NodeConfig& other : config_.nodes) {
+    if (other.id == own_.id || other.data_directory.empty() || !sees(config_, own_, other)) continue;
+    const auto theirs = read_life(config_, other, /*salvage=*/false);
+    if (theirs.ok() && theirs->served) return membership::lost_data(fmt::format("'{}'", own_.data_directory));
+  }
   return {};
 }
 

@@ -22,8 +22,11 @@ class NodeLife {
       : config_(config),
         own_(own) {}
 
-  /// Reads the former life.
+  /// Reads the former life. Unless the node salvages, an error if its directory is empty though another node on this host has data of a
+  /// cluster that has served: then nothing is noted there yet, and the data may be mounted later.
   Status read(bool salvage);
+  /// Whether the directory has data.
+  bool finds_data() const { return finds_data_; }
   const membership::Life& former() const { return former_; }
   /// Whether the directory's data are of a cluster that has served.
   bool served() const { return served_; }
@@ -38,7 +41,10 @@ class NodeLife {
  private:
   const cluster_config::ClusterConfig& config_;
   const cluster_config::NodeConfig& own_;
+  Status check_present() const;
+
   membership::Life former_;
+  bool finds_data_ = false;
   bool served_ = false;
 };
 

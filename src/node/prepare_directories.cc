@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "cluster_config/membership/life.h"
 #include "recovery/manifest.h"
 #include "src/base/test_hooks.h"
 #include "src/node/node_life.h"
@@ -141,7 +142,8 @@ Result<epoch::Epoch> prepare_return(const PreparedNode& node, const Configuratio
   const epoch::Epoch first_epoch = first_epoch_of_return(found, node.config.snapshot_epochs);
   if (!node.served || node.own.data_directory.empty()) return first_epoch;
   const auto manifest = recovery::read_manifest(node.files, node.own.data_directory);
-  if (manifest.status().code() == StatusCode::kNotFound) return lost_data(fmt::format("'{}'", node.own.data_directory));
+  if (manifest.status().code() == StatusCode::kNotFound)
+    return membership::lost_data(fmt::format("'{}'", node.own.data_directory));
   if (!manifest.ok()) return manifest.status();
   return std::max(first_epoch, recovery::greatest_epoch(*manifest) + 1);
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "recovery/cluster_cut.h"
+#include "cluster_config/membership/life.h"
 #include "recovery/manifest.h"
 #include "src/base/notice.h"
 #include "src/node/recover_directories.h"
@@ -181,7 +182,7 @@ Result<bool> AcrossHosts::await_all(const Lives& lives, bool done, std::vector<S
 Status AcrossHosts::check_present(const std::vector<Said>& all) const {
   if (std::none_of(all.begin(), all.end(), [](const Said& said) { return said.served; })) return {};
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (!all[i].there) return lost_data(fmt::format("the directory of node {}", nodes_[i]));
+    if (!all[i].there) return membership::lost_data(fmt::format("the directory of node {}", nodes_[i]));
   }
   return {};
 }

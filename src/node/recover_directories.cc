@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "cluster_config/membership/life.h"
 #include "recovery/manifest.h"
 #include "src/base/notice.h"
 #include "src/db/cluster_recovery.h"
@@ -64,7 +65,7 @@ Status check_present(std::span<const NodeDirectory> nodes, base::FileSystem& fil
     if (node.options.directory.empty() || node.options.salvage) continue;
     const auto manifest = recovery::read_manifest(files, node.options.directory);
     if (!manifest.ok() && manifest.status().code() == StatusCode::kNotFound)
-      return lost_data(fmt::format("'{}'", node.options.directory));
+      return membership::lost_data(fmt::format("'{}'", node.options.directory));
   }
   return {};
 }
@@ -87,15 +88,6 @@ Status recover_if_interrupted(std::span<const NodeDirectory> nodes, Clock::time_
 }
 
 }  // namespace
-
-Status lost_data(const std::string& whose) {
-  return Status(
-      StatusCode::kDamaged,
-      fmt::format("{} holds no data, but the cluster has served with some there: mount or restore it. If the node "
-                  "is new to the cluster file, or they are lost, --salvage (Options::salvage) on every node "
-                  "starts the cluster without them",
-                  whose));
-}
 
 Result<epoch::Epoch> recover_directories(std::span<const NodeDirectory> nodes, const std::string& lock,
                                          std::uint64_t timeout_ms, base::FileSystem& files) {

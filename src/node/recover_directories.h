@@ -27,7 +27,4 @@ struct NodeDirectory {
 Result<epoch::Epoch> recover_directories(std::span<const NodeDirectory> nodes, const std::string& lock,
                                          std::uint64_t timeout_ms, base::FileSystem& files);
 
-/// Says so.
-Status lost_data(const std::string& whose);
-
 }  // namespace granary::db

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -138,6 +139,46 @@ TEST_F(ClusterRestart, AnOlderCopyOfANodesDirectoryIsRefused) {
   salvage_both();
 }
 
+/// One whose volume is not mounted: it leaves nothing in the empty directory, and starts when the data are there again.
+TEST_F(ClusterRestart, DataThatAreNotMountedAreMissed) {
+  const std::filesystem::path data = folder() / "data/node-2", elsewhere = folder() / "elsewhere";
+  write_to_both();
+  for (const bool reboots : {false, true}) {
+    std::filesystem::rename(data, elsewhere);
+    std::filesystem::create_directory(data);
+    if (reboots) std::filesystem::remove_all(folder() / "run");
+    for (int tries = 0; tries < 3; ++tries)
+      EXPECT_THAT(why_refused(2), testing::HasSubstr("'" + data.string() + "' holds no data"));
+    EXPECT_TRUE(std::filesystem::is_empty(data));
+    std::filesystem::remove(data);
+    std::filesystem::rename(elsewhere, data);
+    expect_both();
+  }
+}
+
+/// Nobody else sees its directory.
+TEST(ClusterApart, ANodeThatComesBackMissesDataThatAreNotMounted) {
+  const ClusterFile file(2, 2, "directories = \"apart\"\n",
+                         "data_directory = \"data\"\nreliable_directory = \"rings\"\n");
+  const std::filesystem::path data = std::filesystem::path(file.path()).parent_path() / "data/node-2";
+  std::atomic<bool> tried{false};
+  on_each_node(file, 2, [&](Cluster& cluster) {
+    ASSERT_TRUE(cluster.start().ok());
+    if (cluster.node() == 1) {
+      while (!tried) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      return;
+    }
+    EXPECT_TRUE(cluster.leave().ok());
+    std::filesystem::rename(data, data.string() + "-elsewhere");
+    std::filesystem::create_directory(data);
+    const Status refused = Cluster::join(node_options(file, 2)).status();
+    EXPECT_EQ(refused.code(), StatusCode::kDamaged);
+    EXPECT_THAT(refused.message(), testing::HasSubstr("'" + data.string() + "' holds no data"));
+    EXPECT_TRUE(std::filesystem::is_empty(data));
+    tried = true;
+  });
+}
+
 /// Neither as a new node's, nor for the recovery of the others.
 TEST_F(ClusterRestart, DataWithoutTheFileThatSaysWhoseTheyAreAreRefused) {
   write_to_both();
@@ -234,6 +275,7 @@ TEST_F(ClusterRestart, ADeadNodeThatTheFileHasNoMoreHoldsNothingBack) {
                             "memory = \"64MiB\"\ndata_directory = \"smaller\"\nreliable_directory = \"rings\"\n";
   ClusterOptions options = node_options(file_, 1);
   options.file = smaller;
+  options.database.salvage = true;  // its directory is new, so what it had is given up
   auto cluster = Cluster::join(options).value();
   const auto accounts = make_accounts(*cluster, IndexKind::kHash);
   ASSERT_TRUE(cluster->start().ok());

@@ -87,6 +87,35 @@ TEST_F(MembershipSuite, AnOlderCopyOfANodesDataIsRefused) {
   EXPECT_EQ(Node(world(), newest)->generation(), 4u);
 }
 
+/// It is refused before it is counted, so the data may be put back later.
+TEST_F(MembershipSuite, ANodeWhoseDataAreGoneIsRefused) {
+  MembershipOptions options = options_of(0);
+  options.data_place = "/srv/data";
+  const auto live = [&](bool serves) {
+    Node node(world(), options);
+    ASSERT_TRUE(node.joined()) << node.status().message();
+    if (serves) ASSERT_TRUE(node->serve().ok());
+    ASSERT_TRUE(node->leave().ok());
+  };
+  live(/*serves=*/false);
+  live(/*serves=*/true);  // without data: it has not served before
+  {
+    Node node(world(), options);
+    ASSERT_FALSE(node.joined());
+    EXPECT_EQ(node.status().code(), StatusCode::kDamaged);
+    EXPECT_THAT(node.status().message(), HasSubstr("'/srv/data' holds no data, but the cluster has served with some"));
+  }
+  options.finds_data = true;
+  options.data_generation = 2;
+  options.lowest_generation = 3;
+  live(/*serves=*/false);
+  options.finds_data = false;
+  options.data_generation = 0;
+  EXPECT_FALSE(Node(world(), options).joined()) << "the life in between did not serve";
+  options.accepts_older_data = true;
+  live(/*serves=*/false);
+}
+
 /// A life that comes to nothing after it was noted leaves data that seem newer than the configuration, and are the node's own.
 TEST_F(MembershipSuite, ALifeIsNotedBeforeAnybodyLearnsOfIt) {
   Node other(world(), 5);
