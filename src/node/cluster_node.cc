@@ -90,8 +90,17 @@ Status ClusterNode::end_membership() {
   const Status closed = database_ != nullptr ? database_->engine().close() : Status();
   base::sync_point("cluster.closed");
   const bool owes = threads_.left_locks() || (database_ != nullptr && database_->engine().owes());
+  if (start_id_.empty()) disconnect();
   const Status ended = closed.ok() && !owes ? membership_->leave() : membership_->die();
   return closed.ok() ? ended : closed;
+}
+
+/// Of a node that has not started, so nobody uses it. If it still owes what a former life has left, it counts as dead below, and the others end
+/// a dead node's process unless that has closed its fabric: it is to tell why it has not started.
+void ClusterNode::disconnect() {
+  leader_.reset();
+  service_.end();
+  fabric_.reset();
 }
 
 ClusterStatistics ClusterNode::statistics() const {

@@ -122,6 +122,7 @@ class ClusterNode {
   bool comes_back(NodeNumber node) const;
   std::function<bool(rdma::NodeId)> come_back_predicate() const;
   Status end_membership();
+  void disconnect();
 
   // Written by become_member() and the membership's thread, read by whoever tells a notice; relaxed, since each is a value of its own.
   std::atomic<membership::Generation> told_generation_{0};  ///< 0 before the node is a member
