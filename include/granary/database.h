@@ -195,7 +195,7 @@ struct RecoveryReport {
   std::vector<std::string> notes;  ///< a line for each torn tail cut off, and, with Options::salvage, for each loss
 };
 
-/// Tables, workers, memory, and the log of one directory if it has one. A process may have several. Thread-safe but for resize(),
+/// Tables, workers, memory, and the log of one directory if it has one. A process may have several. Thread-safe but for create_index(), resize(),
 /// step() and close(), which say what they need; transactions are the workers'.
 class GRANARY_EXPORT Database {
  public:
@@ -224,7 +224,7 @@ class GRANARY_EXPORT Database {
     return TypedTable<K, V>(*table);
   }
   /// Adds a secondary index to a table that holds no records yet; or, once, the recovered one, as for tables.
-  /// kFailedPrecondition if it holds some.
+  /// kFailedPrecondition if it holds some. Precondition: nobody writes to the table until this returns.
   Result<Index> create_index(const Table& table, std::string_view name, const IndexOptions& options);
 
   /// Gives a hash table an index for so many keys: where it was made for far fewer, every operation gets faster. Moves all

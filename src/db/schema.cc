@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "src/base/test_hooks.h"
 #include "src/db/options_check.h"
 #include "src/db/table_difference.h"
 #include "src/txn/index_key.h"
@@ -127,11 +128,22 @@ Result<txn::TableCore*> Schema::declare(const recovery::TableEntry& entry) {
   added.id = (*table)->id();
   const Status saved = manifest_->change([&added](recovery::Manifest& next) { next.tables.push_back(added); });
   if (!saved.ok()) {
-    tables_by_name_.erase(entry.name);  // nobody has seen it
-    tables_.pop_back();
+    forget_last();
     return saved;
   }
   return table;
+}
+
+/// Nobody has seen it.
+void Schema::forget_last() {
+  tables_by_name_.erase(tables_.back()->name());
+  tables_.pop_back();
+}
+
+/// Takes back what declare() has added, which nobody has seen.
+Status Schema::take_back_last() {
+  forget_last();
+  return manifest_ == nullptr ? Status() : manifest_->change([](recovery::Manifest& next) { next.tables.pop_back(); });
 }
 
 Result<txn::TableCore*> Schema::create_table(std::string_view name, const TableOptions& table_options) {
@@ -168,13 +180,20 @@ Result<txn::TableCore*> Schema::create_index(txn::TableCore* base, std::string_v
     return Status(StatusCode::kFailedPrecondition,
                   fmt::format("index '{}': table '{}' is sealed; create indexes first", name, base->name()));
   }
-  if (holds_keys(base->index(), shared_.epochs)) {
-    return Status(
-        StatusCode::kFailedPrecondition,
-        fmt::format("index '{}': table '{}' already holds records; create indexes first", name, base->name()));
-  }
+  const auto check_empty = [&]() -> Status {
+    if (!holds_keys(base->index(), shared_.epochs)) return {};
+    return {StatusCode::kFailedPrecondition,
+            fmt::format("index '{}': table '{}' already holds records; create indexes first", name, base->name())};
+  };
+  if (const Status empty = check_empty(); !empty.ok()) return empty;
   auto index = declare(entry);
   if (!index.ok()) return index.status();
+  base::sync_point("index.declared");
+  // The manifest takes its time, in which records may have come that the index would lack.
+  if (const Status empty = check_empty(); !empty.ok()) {
+    const Status taken_back = take_back_last();
+    return taken_back.ok() ? empty : taken_back;
+  }
   (*index)->make_index_of(base, index_options);
   base->add_index(*index);
   return index;

@@ -66,6 +66,8 @@ class Schema {
   Result<txn::TableCore*> add(const recovery::TableEntry& entry);
   Status check_new(const recovery::TableEntry& entry) const;
   Result<txn::TableCore*> declare(const recovery::TableEntry& entry);
+  void forget_last();
+  Status take_back_last();
   std::span<kvstore::hash::Bucket> make_main_header(std::uint64_t keys);
   void free_main_header(std::span<kvstore::hash::Bucket> main_header);
   bool rebuild(txn::TableCore& table, std::uint64_t keys);

@@ -40,7 +40,8 @@ done
 kill -KILL "${pids[@]}"
 wait 2> /dev/null
 
-for node in 1 3; do start $node 2; done
+start 1 2
+start 3 3
 for node in 1 3; do
   wait "${pids[node]}"
   code=$?
