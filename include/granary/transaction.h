@@ -121,8 +121,9 @@ class GRANARY_EXPORT Transaction {
   /// value ends before. Like get(), it relies on the record as it was, whichever part changes. Of a record of this node in a table that is not
   /// shared it touches only that part, under "silo"; else it reads the whole value.
   GetResult get_part(const Table& table, std::string_view key, std::size_t from, std::span<char> buffer);
-  /// Many gets whose cache misses (or, in a cluster, round trips) overlap. Returns kOk, or why the transaction cannot go on; what
-  /// each get found is in its own result.
+  /// Many gets whose cache misses (or, in a cluster, round trips) overlap. Returns kOk, or why the transaction cannot go on, and
+  /// then each get has that outcome, too. After kOk, what each get found is in its own result: one that is refused (kUnknownTable,
+  /// kKeyTooLong, kBufferTooSmall) does not keep the others from their answers.
   Outcome multi_get(std::span<MultiGet> gets);
   /// In a cluster: what the transaction will do elsewhere, all at once and before it does it (`lease_2pl`; DrTM). The records
   /// of other nodes are fetched and held until it ends: those to be written are locked, those to be read leased, which many

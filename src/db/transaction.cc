@@ -4,6 +4,7 @@
 #include <granary/transaction.h>
 
 #include "src/txn/context.h"
+#include "src/txn/multi_get.h"
 
 namespace granary {
 namespace {
@@ -69,7 +70,7 @@ Outcome Transaction::update_part(const Table& table, std::string_view key, std::
   return context_->write_part(serial_, table.core(), key, from, bytes);
 }
 Outcome Transaction::multi_get(std::span<MultiGet> gets) {
-  if (context_ == nullptr) return Outcome::kFinished;
+  if (context_ == nullptr) return txn::refuse_all(gets, Outcome::kFinished);
   return context_->multi_get(serial_, gets);
 }
 Outcome Transaction::declare(std::span<const Declared> keys) {
@@ -148,7 +149,7 @@ Outcome Snapshot::get(const Table& table, std::string_view key, std::string& val
   return context_->snapshot().get(serial_, table.core(), key, value);
 }
 Outcome Snapshot::multi_get(std::span<MultiGet> gets) {
-  if (context_ == nullptr) return Outcome::kFinished;
+  if (context_ == nullptr) return txn::refuse_all(gets, Outcome::kFinished);
   return context_->snapshot().multi_get(serial_, gets);
 }
 ScanResult Snapshot::scan(const Table& table, const ScanRange& range, ScanFn visit) {

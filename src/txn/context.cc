@@ -4,6 +4,7 @@
 #include "src/cc/garbage.h"
 #include "src/cc/held_records.h"
 #include "src/cc/protocols.h"
+#include "src/txn/multi_get.h"
 #include "src/txn/scan_range.h"
 
 namespace granary::txn {
@@ -201,13 +202,9 @@ GetResult Context::get_part(std::uint64_t serial, TableCore* table, std::string_
 }
 
 Outcome Context::multi_get(std::uint64_t serial, std::span<MultiGet> gets) {
-  Outcome admitted = admit(serial);
-  for (MultiGet& get : gets) {
-    if (admitted == Outcome::kOk) admitted = check_target(get.table.core(), get.key, worker_.shared());
-    if (admitted != Outcome::kOk) [[unlikely]]
-      return get.result.outcome = admitted;
-  }
-  return admitted == Outcome::kOk ? execution_.multi_get(gets) : admitted;
+  const Outcome admitted = admit(serial);
+  const Outcome outcome = admitted == Outcome::kOk ? execution_.multi_get(gets) : admitted;
+  return outcome == Outcome::kOk ? outcome : refuse_all(gets, outcome);
 }
 
 Outcome Context::declare(std::uint64_t serial, std::span<const Declared> keys) {

@@ -77,14 +77,30 @@ struct GetsElsewhere {
     if constexpr (requires { added.will_write; }) added.will_write = get.will_write;
     asked.push_back(&get);
   }
+  /// Gives each of them this outcome.
+  void refuse(Outcome outcome) {
+    for (MultiGet* const get : asked) get->result = {outcome, 0};
+  }
 };
 
+/// Gives every get the outcome because of which none of them can be answered, and returns it.
+[[gnu::cold]] inline Outcome refuse_all(std::span<MultiGet> gets, Outcome outcome) {
+  for (MultiGet& get : gets) get.result = {outcome, 0};
+  return outcome;
+}
+
 /// Calls `read_together` for batches of the gets of keys of this node, until one of them does not return kOk. Gets of
-/// keys of other nodes are added to `elsewhere`.
+/// keys of other nodes are added to `elsewhere`. A get whose table or key is refused has the refusal as its result, and the
+/// others are read as if it were not there.
 template <typename Get, typename ReadTogether>
-Outcome take_apart(std::span<MultiGet> gets, GetsElsewhere<Get>& elsewhere, ReadTogether&& read_together) {
+Outcome take_apart(std::span<MultiGet> gets, const cc::Shared& shared, GetsElsewhere<Get>& elsewhere,
+                   ReadTogether&& read_together) {
   LocalGets here;
   for (MultiGet& get : gets) {
+    if (const Outcome target = check_target(get.table.core(), get.key, shared); target != Outcome::kOk) [[unlikely]] {
+      get.result = {target, 0};
+      continue;
+    }
     if (const auto home = home_elsewhere(*get.table.core(), get.key)) [[unlikely]] {
       elsewhere.add(get, *home);
       continue;

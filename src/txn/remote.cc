@@ -32,13 +32,13 @@ Outcome Execution::get(Home home, TableCore& table, std::string_view key, std::s
 
 Outcome Execution::multi_get(std::span<MultiGet> gets) {
   GetsElsewhere<RemoteGet> elsewhere(local_.arena(), gets.size());
-  const Outcome here =
-      take_apart(gets, elsewhere, [this](const LocalGets& batch) { return local_.get_together(batch); });
+  const Outcome here = take_apart(gets, local_.shared(), elsewhere,
+                                  [this](const LocalGets& batch) { return local_.get_together(batch); });
   return here != Outcome::kOk || elsewhere.gets.empty() ? here : multi_get_elsewhere(elsewhere);
 }
 
 Outcome Execution::multi_get_elsewhere(GetsElsewhere<RemoteGet>& elsewhere) {
-  if (remote_ == nullptr) return Outcome::kUnknownTable;
+  if (remote_ == nullptr) return elsewhere.refuse(Outcome::kUnknownTable), Outcome::kOk;
   const AbortReason reason = remote_->get(elsewhere.gets);
   if (reason != AbortReason::kNone) return life_.doom_with(reason);
   for (std::size_t i = 0; i < elsewhere.gets.size(); ++i) {

@@ -142,10 +142,14 @@ void SnapshotContext::end() {
   ++serial_;
 }
 
-Outcome SnapshotContext::admit(std::uint64_t serial, const TableCore* table, std::string_view key) const {
+Outcome SnapshotContext::admit(std::uint64_t serial) const {
   if (!worker_.bound_here()) return Outcome::kWrongThread;
-  if (serial != serial_ || !open_) return Outcome::kFinished;
-  return check_target(table, key, worker_.shared());
+  return serial == serial_ && open_ ? Outcome::kOk : Outcome::kFinished;
+}
+
+Outcome SnapshotContext::admit(std::uint64_t serial, const TableCore* table, std::string_view key) const {
+  const Outcome admitted = admit(serial);
+  return admitted == Outcome::kOk ? check_target(table, key, worker_.shared()) : admitted;
 }
 
 /// Reads a record, with the slot entered. nullptr means that the key has no record.
@@ -179,15 +183,14 @@ Outcome SnapshotContext::get(std::uint64_t serial, TableCore* table, std::string
 }
 
 Outcome SnapshotContext::multi_get(std::uint64_t serial, std::span<MultiGet> gets) {
-  for (MultiGet& get : gets) {
-    const Outcome admitted = admit(serial, get.table.core(), get.key);
-    if (admitted != Outcome::kOk) [[unlikely]]
-      return get.result.outcome = admitted;
-  }
+  if (const Outcome admitted = admit(serial); admitted != Outcome::kOk) [[unlikely]]
+    return refuse_all(gets, admitted);
   arena_.clear();
   GetsElsewhere<RemoteSnapshotGet> elsewhere(arena_, gets.size());
-  (void)take_apart(gets, elsewhere, [this](const LocalGets& batch) { return get_together(batch), Outcome::kOk; });
-  return elsewhere.gets.empty() ? Outcome::kOk : multi_get_elsewhere(elsewhere);
+  (void)take_apart(gets, worker_.shared(), elsewhere,
+                   [this](const LocalGets& batch) { return get_together(batch), Outcome::kOk; });
+  if (!elsewhere.gets.empty()) multi_get_elsewhere(elsewhere);
+  return Outcome::kOk;
 }
 
 void SnapshotContext::get_together(const LocalGets& gets) {
@@ -282,15 +285,14 @@ Outcome SnapshotContext::get_elsewhere(std::uint16_t home, TableCore& table, std
   return get.outcome;
 }
 
-Outcome SnapshotContext::multi_get_elsewhere(GetsElsewhere<RemoteSnapshotGet>& elsewhere) {
-  if (remote_ == nullptr) return Outcome::kUnknownTable;
+void SnapshotContext::multi_get_elsewhere(GetsElsewhere<RemoteSnapshotGet>& elsewhere) {
+  if (remote_ == nullptr) return elsewhere.refuse(Outcome::kUnknownTable);
   remote_->snapshots().get(epoch_, elsewhere.gets);
   for (std::size_t i = 0; i < elsewhere.gets.size(); ++i) {
     const RemoteSnapshotGet& get = elsewhere.gets[i];
     MultiGet& asked = *elsewhere.asked[i];
     asked.result = get.outcome == Outcome::kOk ? hand_out(get.value, asked) : GetResult{get.outcome, 0};
   }
-  return Outcome::kOk;
 }
 
 ScanResult SnapshotContext::scan_elsewhere(std::uint16_t home, const TableCore& table, const ScanRange& range,

@@ -50,12 +50,13 @@ class SnapshotContext {
   void end();
 
  private:
+  Outcome admit(std::uint64_t serial) const;
   Outcome admit(std::uint64_t serial, const TableCore* table, std::string_view key) const;
   void get_together(const LocalGets& gets);
   GetResult read(const cc::Record* record, std::size_t key_bytes, std::span<char> buffer) const;
   GetResult read_part(const cc::Record* record, const MultiGet& get);
   Outcome get_elsewhere(std::uint16_t home, TableCore& table, std::string_view key, std::string& value);
-  Outcome multi_get_elsewhere(GetsElsewhere<RemoteSnapshotGet>& elsewhere);
+  void multi_get_elsewhere(GetsElsewhere<RemoteSnapshotGet>& elsewhere);
   ScanResult scan_elsewhere(std::uint16_t home, const TableCore& table, const ScanRange& range, ScanFn visit);
 
   WorkerCore& worker_;

@@ -39,7 +39,8 @@ class BadInput : public testing::Test {
     EXPECT_EQ(t.remove(table, key), expected);
     EXPECT_EQ(t.scan(table, {.from = key}, [](auto, auto) { return true; }).outcome, expected);
     std::array<MultiGet, 1> gets{{{table, key, buffer, {}}}};
-    EXPECT_EQ(t.multi_get(gets), expected);
+    (void)t.multi_get(gets);
+    EXPECT_EQ(gets[0].result.outcome, expected);
     t.prefetch(table, key);  // a hint: says nothing, does nothing
   }
 
