@@ -63,9 +63,11 @@ enum class [[nodiscard]] AbortReason : std::uint8_t {
   kConfigurationChanged,  ///< a node joined or left before the commit
   kMembershipLost,  ///< this node may not commit anything: it is no longer a member of its cluster, or has not heard from ZooKeeper
                     ///< for too long to know whether it is (Cluster::status() tells which)
-  kMisuse,  ///< commit() of a transaction that had ended, or from another thread; nothing happened
+  kMisuse,  ///< commit() of a transaction that had ended, or from another thread; this call has done nothing
+  kLockedByOwnWorker,  ///< under two-phase locking: another open transaction of the same worker holds a lock that this one needs, and
+                       ///< keeps it while this one waits; end that one first
 };
-inline constexpr std::size_t kAbortReasons = 25;
+inline constexpr std::size_t kAbortReasons = 26;
 
 /// Short lower-case name for tables and JSON, e.g. "read_changed".
 GRANARY_EXPORT std::string_view name(AbortReason reason);
@@ -76,7 +78,7 @@ GRANARY_EXPORT std::string_view name(Outcome outcome);
 
 /// True for aborts that a retry can mend (conflicts, and kNodeRecovering, which may take a while); false for kNone, kUser, kOutOfMemory,
 /// kUniqueViolation, kEpochsUsedUp, kLogEntryTooLarge, kLogFailed, kNodeUnreachable, kMessageTooLarge, kTooMuchUndelivered,
-/// kMembershipLost and kMisuse.
+/// kMembershipLost, kMisuse and kLockedByOwnWorker. A retry mends kOpenTooLong only if the transaction was held up by accident.
 GRANARY_EXPORT bool is_retryable(AbortReason reason);
 
 }  // namespace granary

@@ -55,6 +55,8 @@ constexpr std::array<AbortText, kAbortReasons> kAborts = {{
      "this node is no longer a member of its cluster, and is to be started anew; or ZooKeeper has to be reached again",
      false},
     {"misuse", "the transaction had ended already, or belongs to another thread's worker", false},
+    {"locked_by_own_worker",
+     "another open transaction of the same worker holds a lock that this one needs; end that one first", false},
 }};
 
 constexpr std::array<std::string_view, 17> kOutcomes = {"ok",

@@ -125,6 +125,7 @@ struct LockEntry {
 struct HeldLocks {
   std::uint64_t owner = 0;       ///< a two_pl::OwnerSet with one owner; 0 until the context's first lock
   std::vector<Record*> records;  ///< each once
+  bool barred = false;           ///< the latest lock was refused because of a transaction that cannot end meanwhile
   bool any = false;              ///< cc::let_go() has something to do at the end: for these locks, or for Running
 };
 

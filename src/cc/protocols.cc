@@ -56,6 +56,7 @@ void let_go(AccessSet& access, WorkerState& worker) {
 void retire_owner(AccessSet& access, WorkerState& worker) {
   if (access.held.owner == 0) return;
   worker.shared.owners.give_back(access.held.owner);
+  worker.own_owners &= ~access.held.owner;
   access.held.owner = 0;
 }
 

@@ -168,6 +168,13 @@ struct WorkerState {
   /// TID words of the records to write, noted before a region (region.h, drtm) or before the claims (SnapshotHere).
   std::vector<TidWord> planned_words;
 
+  // Under two-phase locking: the owners of locks that the worker's contexts have, and those of them whose transactions go on
+  // while this one waits, which are other fibers' (txn::Together).
+  two_pl::OwnerSet own_owners = 0;
+  two_pl::OwnerSet moving_owners = 0;
+  /// Returns the owners that give back no lock while one of the worker's transactions waits.
+  two_pl::OwnerSet standing_owners() const { return own_owners & ~moving_owners; }
+
   // Written by this worker with relaxed stores, and read for statistics with relaxed loads.
   std::atomic<std::uint64_t> versions_created{0};
   std::atomic<std::int64_t> version_bytes{0};

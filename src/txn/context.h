@@ -42,6 +42,8 @@ class Context final : private Life {
     snapshot_.set_remote(remote.get());
     execution_.set_remote(std::move(remote));
   }
+  /// Returns the owner of the open transaction's locks under two-phase locking; 0 if none is open, or it has none.
+  cc::two_pl::OwnerSet lock_owner() { return idle() ? 0 : execution_.local().sets().held.owner; }
   /// Calls RemoteAccess::tidy(). Precondition: the context reaches other nodes.
   void tidy_remote() { execution_.remote()->tidy(); }
   /// The context's snapshots. At most one is open, and then no transaction is.

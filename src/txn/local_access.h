@@ -119,6 +119,8 @@ class LocalAccess {
   /// Copies the whole value of `record`, or of the record that has taken its place.
   Outcome read_whole(TableCore& table, std::string_view key, cc::Record* record, std::string& value);
   Outcome note_read(const cc::ReadEntry& entry);
+  /// Dooms the transaction because `record` could not be read in a bounded time.
+  [[gnu::cold]] Outcome doom_busy(const cc::Record* record);
   /// Whether the table is sealed for this transaction: then nothing in it ever changes, and reads of it are in no set (I31). Notes
   /// from which epoch it is sealed.
   bool sealed(const TableCore& table) {

@@ -56,7 +56,7 @@ GetResult LocalAccess::read_part(TableCore& table, std::string_view key, Record*
     if (seen.state == ReadState::kMissing) return {Outcome::kNotFound, 0};
     return {Outcome::kOk, std::min<std::size_t>(buffer.size(), seen.size - std::min<std::size_t>(from, seen.size))};
   }
-  return {life_.doom_with(cc::why_busy(record, worker_.state(), AbortReason::kRecordBusy)), 0};
+  return {doom_busy(record), 0};
 }
 
 /// A transaction may write several parts of one value. The pending part grows until it contains the new bytes, too, so that it
@@ -124,7 +124,7 @@ Outcome LocalAccess::write_part(TableCore& table, std::string_view key, std::siz
                         .part_from = static_cast<std::uint32_t>(from)});
     return Outcome::kOk;
   }
-  return life_.doom_with(cc::why_busy(record, worker_.state(), AbortReason::kRecordBusy));
+  return doom_busy(record);
 }
 
 // --- with the whole value, where a part alone is not allowed ---

@@ -20,6 +20,11 @@ Outcome LocalAccess::note_read(const cc::ReadEntry& entry) {
   return Outcome::kOk;
 }
 
+Outcome LocalAccess::doom_busy(const Record* record) {
+  const AbortReason busy = access_.held.barred ? AbortReason::kLockedByOwnWorker : AbortReason::kRecordBusy;
+  return life_.doom_with(cc::why_busy(record, worker_.state(), busy));
+}
+
 Outcome LocalAccess::note_node(const TableCore& table, cc::Place place, cc::Version version) {
   if (access_.nodes.is_last(place, version) || sealed(table)) return Outcome::kOk;
   if (access_.nodes.size() >= kMaxAccesses) [[unlikely]]
@@ -59,7 +64,7 @@ GetResult LocalAccess::read_sealed(TableCore& table, std::string_view key, Recor
       return {seen.state == ReadState::kValue ? Outcome::kOk : Outcome::kBufferTooSmall, seen.size};
     record = lookups_.place(table.index(), key) = find(table, key);
   }
-  return {life_.doom_with(cc::why_busy(record, worker_.state(), AbortReason::kRecordBusy)), 0};
+  return {doom_busy(record), 0};
 }
 
 GetResult LocalAccess::read(TableCore& table, std::string_view key, Record* record, std::span<char> buffer) {
@@ -84,7 +89,7 @@ GetResult LocalAccess::read(TableCore& table, std::string_view key, Record* reco
     if (seen.state == ReadState::kMissing) return {Outcome::kNotFound, 0};
     return {seen.state == ReadState::kValue ? Outcome::kOk : Outcome::kBufferTooSmall, seen.size};
   }
-  return {life_.doom_with(cc::why_busy(record, worker_.state(), AbortReason::kRecordBusy)), 0};
+  return {doom_busy(record), 0};
 }
 
 Outcome LocalAccess::get(TableCore& table, std::string_view key, std::string& value) {

@@ -58,7 +58,11 @@ bool WorkerCore::run_in_turns(std::size_t count, Together::Body body) {
   if (together_ == nullptr) together_ = std::make_unique<Together>(*state_.waiter);
   in_turns_ = together_.get();
   base::Waiter* const alone = std::exchange(state_.waiter, &together_->waiter());
+  // The transactions that bodies begin go on while one of them waits. Those that are open already do not.
+  state_.moving_owners = ~cc::two_pl::OwnerSet{0};
+  for (const auto& context : contexts_) state_.moving_owners &= ~context->lock_owner();
   const bool ran = together_->run(count, body);
+  state_.moving_owners = 0;
   state_.waiter = alone;
   in_turns_ = nullptr;
   return ran;

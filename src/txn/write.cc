@@ -127,7 +127,7 @@ Outcome LocalAccess::write(TableCore& table, std::string_view key, std::string_v
         .sum_content();
     return Outcome::kOk;
   }
-  return life_.doom_with(cc::why_busy(record, worker_.state(), AbortReason::kRecordBusy));
+  return doom_busy(record);
 }
 
 }  // namespace granary::txn

@@ -1,6 +1,7 @@
 // Two-phase locking: what is read or about to be written is locked until the end; who meets a lock aborts (no_wait), or waits unless that
 // would be for ever (dl_detect).
 
+#include <algorithm>
 #include <atomic>
 #include <string>
 #include <thread>
@@ -174,6 +175,62 @@ TEST_P(TwoPhaseLocking, ASnapshotIsSerializable) {
   EXPECT_EQ(t2.put(table_, "y", "1"), Outcome::kOk);
   EXPECT_FALSE(commits(t1)) << "t2 has read x, and holds it";
   EXPECT_TRUE(commits(t2));
+}
+
+/// A transaction of the same worker that is still open gives nothing back while the other one waits or is run again. Each body
+/// gives up by itself after some attempts, so that this test ends where run() does not.
+TEST_P(TwoPhaseLocking, ALockOfTheSameWorkersOpenTransactionIsNotWaitedFor) {
+  Worker& worker = db_.worker();
+  const auto run = [&](auto&& act) {
+    return worker.run([&, attempt = 0](Transaction& t) mutable {
+      if (++attempt == 20) return t.abort();
+      act(t);
+    });
+  };
+  const auto put = [&](Transaction& t) { (void)t.put(table_, "x", "inner"); };
+  const auto update = [&](Transaction& t) { (void)t.update(table_, "x", "inner"); };
+  const auto read = [&](Transaction& t) { (void)get(t, "x"); };
+  const auto expect_refused = [](const RunResult& done) {
+    EXPECT_EQ(done.reason, AbortReason::kLockedByOwnWorker) << name(done.reason);
+    EXPECT_EQ(done.attempts, 1u);
+  };
+  const RunResult outer = worker.run([&](Transaction& t) {
+    EXPECT_EQ(get(t, "x"), Outcome::kOk);
+    expect_refused(run(put));
+    expect_refused(run(update));
+    EXPECT_TRUE(run(read)) << "both only read";
+    EXPECT_EQ(t.update(table_, "x", "outer"), Outcome::kOk);
+    expect_refused(run(read));
+    EXPECT_TRUE(run([&](Transaction& inner) { EXPECT_EQ(inner.put(table_, "y", "inner"), Outcome::kOk); }));
+  });
+  EXPECT_TRUE(outer) << name(outer.reason);
+  EXPECT_TRUE(run(put)) << "the lock is free again";
+  EXPECT_EQ(db_.value(table_, "x"), "inner");
+  EXPECT_EQ(db_.value(table_, "y"), "inner");
+  EXPECT_FALSE(is_retryable(AbortReason::kLockedByOwnWorker));
+}
+
+/// Bodies that take turns give their locks back while others of them wait, but what was open before does not.
+TEST_P(TwoPhaseLocking, BodiesThatTakeTurnsWaitForEachOther) {
+  Worker& worker = db_.worker();
+  constexpr std::size_t kBodies = 8;
+  std::vector<RunResult> results(kBodies);
+  const auto add = [&](std::size_t, Transaction& t) {
+    if (get(t, "x") != Outcome::kOk) return;
+    worker.let_others_run();
+    (void)t.update(table_, "x", "added");
+  };
+  worker.run_many(results, add);
+  for (const RunResult& done : results) EXPECT_TRUE(done) << name(done.reason);
+  Transaction before = worker.begin();
+  EXPECT_EQ(get(before, "x"), Outcome::kOk);
+  worker.run_many(results, add, {.max_attempts = 20});
+  for (const RunResult& done : results) EXPECT_FALSE(done);
+  const auto refused = [](const RunResult& done) { return done.reason == AbortReason::kLockedByOwnWorker; };
+  EXPECT_NE(std::count_if(results.begin(), results.end(), refused), 0);
+  EXPECT_TRUE(commits(before));
+  worker.run_many(results, add);
+  for (const RunResult& done : results) EXPECT_TRUE(done) << name(done.reason);
 }
 
 TEST_P(TwoPhaseLocking, NoMoreWorkersThanOwners) {

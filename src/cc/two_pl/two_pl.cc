@@ -11,7 +11,7 @@ namespace {
 using record::ReadState;
 using record::StableRead;
 
-/// A wait ends after so many pauses in any case, since the holder may be another transaction of the same thread.
+/// A wait ends after so many pauses in any case, since the holder may wait for something that this thread has to do.
 constexpr std::uint32_t kPatience = 4 * base::kBoundedPauses;
 
 /// How one attempt to lock has ended. kHeld: the owner had a lock already, which is enough now. kTaken: it has its first lock
@@ -32,19 +32,28 @@ bool ensure_owner(WorkerState& worker, HeldLocks& held) {
   if (held.owner == 0) {
     held.owner = worker.shared.owners.take();
     held.any = held.owner != 0;  // even if no lock is taken, the owner may have to be given back
+    worker.own_owners |= held.owner;
   }
   if (held.owner != 0 && held.records.empty()) worker.shared.owners.begins(held.owner);
   return held.owner != 0;
+}
+
+/// Whether another transaction of the same worker has the lock in a kind that excludes the one that is wanted, and keeps it
+/// while this one waits. `word` may say kWanted besides; that passes, and so is no reason.
+bool is_barred(std::uint64_t word, OwnerSet owner, Kind wanted, const WorkerState& worker) {
+  const bool excludes = wanted == Kind::kExclusive || (word & kAlone) != 0;
+  return excludes && (in_the_way(word, owner) & worker.standing_owners()) != 0;
 }
 
 AbortReason refused(Kind wanted) {
   return wanted == Kind::kShared ? AbortReason::kRecordBusy : AbortReason::kWriteLocked;
 }
 
-/// Tries to lock until an attempt succeeds, gives_up(word) is true, or kPatience is used up. If the record is not the latest
+/// Tries to lock until an attempt succeeds, is_barred() or gives_up(word) is true, or kPatience is used up. If the record is not the latest
 /// any more it returns kNone without a lock: the caller finds that by the TID word, and looks the key up again.
 template <typename GivesUp>
 AbortReason lock_until(Record& record, Kind wanted, WorkerState& worker, HeldLocks& held, GivesUp&& gives_up) {
+  held.barred = false;
   if (!ensure_owner(worker, held)) return refused(wanted);
   for (std::uint32_t turn = 0; turn < kPatience; ++turn) {
     std::uint64_t word = 0;
@@ -56,6 +65,10 @@ AbortReason lock_until(Record& record, Kind wanted, WorkerState& worker, HeldLoc
     if (attempt == Attempt::kTaken || attempt == Attempt::kHeld) return AbortReason::kNone;
     if (attempt == Attempt::kChanged) continue;
     if (!record::is_latest(record.tid())) return AbortReason::kNone;
+    if (is_barred(word, held.owner, wanted, worker)) [[unlikely]] {
+      held.barred = true;
+      return AbortReason::kLockedByOwnWorker;
+    }
     if (gives_up(word)) break;
     worker.waiter->pause(turn);
   }
