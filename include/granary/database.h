@@ -39,12 +39,15 @@ class WorkerCore;
 
 /// How Worker::run retries a transaction that lost a conflict.
 struct RetryPolicy {
-  std::uint32_t max_attempts = 0;      ///< 0 = until it commits or cannot
+  /// 0 = until it commits or cannot. After three attempts in a row that were open for too long (AbortReason::kOpenTooLong) it
+  /// counts as one that cannot, unless patience_us is left: a body that takes longer than Options::max_open_epochs will do so again.
+  std::uint32_t max_attempts = 0;
   std::uint32_t first_backoff_us = 1;  ///< upper bound of the first wait; doubles each time, jittered
   std::uint32_t max_backoff_us = 1000;
-  /// For how long that is tried again, too, which is no conflict and may pass: a node that is not reached, memory that is used up, in
-  /// a cluster the right to commit, which goes while ZooKeeper is not reached. 0 = not at all. Memory that is full of garbage is waited
-  /// for in any case, at most for two snapshot periods and a few epochs (Options::snapshot_epochs, epoch_ms), if that is all it takes.
+  /// For how long that is tried again, too, which is no conflict and may pass: a node that is not reached, memory that is used up, a
+  /// body that is too slow for a while, in a cluster the right to commit, which goes while ZooKeeper is not reached. 0 = not at all.
+  /// Memory that is full of garbage is waited for in any case, at most for two snapshot periods and a few epochs
+  /// (Options::snapshot_epochs, epoch_ms), if that is all it takes.
   std::uint64_t patience_us = 0;
   TransactionOptions transaction = {};  ///< of each attempt
 };

@@ -35,15 +35,15 @@ enum class [[nodiscard]] Outcome : std::uint8_t {
 
 /// Why a transaction did not commit. Counted per reason (Database::statistics()).
 enum class [[nodiscard]] AbortReason : std::uint8_t {
-  kNone,             ///< committed
-  kUser,             ///< the application called abort(), or dropped the transaction
-  kReadChanged,      ///< a record that was read has a newer TID (Silo 4.4, phase 2)
-  kReadLocked,       ///< a record that was read is locked by another transaction at validation
-  kNodeChanged,      ///< a scanned or missed key range changed: a phantom (Silo 4.6)
-  kWriteLocked,      ///< a record to write stayed locked by another transaction (bounded wait)
-  kRecordBusy,       ///< a record to read stayed locked during execution (bounded wait)
-  kRecordReplaced,   ///< a record to write was unhooked or moved before it could be locked
-  kOpenTooLong,      ///< open for more than the limit of epochs (Options::max_open_epochs)
+  kNone,            ///< committed
+  kUser,            ///< the application called abort(), or dropped the transaction
+  kReadChanged,     ///< a record that was read has a newer TID (Silo 4.4, phase 2)
+  kReadLocked,      ///< a record that was read is locked by another transaction at validation
+  kNodeChanged,     ///< a scanned or missed key range changed: a phantom (Silo 4.6)
+  kWriteLocked,     ///< a record to write stayed locked by another transaction (bounded wait)
+  kRecordBusy,      ///< a record to read stayed locked during execution (bounded wait)
+  kRecordReplaced,  ///< a record to write was unhooked or moved before it could be locked
+  kOpenTooLong,  ///< open for more than the limit of epochs (Options::max_open_epochs); Worker::run() gives up after three in a row
   kOutOfMemory,      ///< the memory limit was reached while installing or inserting
   kUniqueViolation,  ///< a unique secondary index already holds the key
   kTidsUsedUp,       ///< the epoch has no greater TID left (I1); the next epoch, milliseconds later, has

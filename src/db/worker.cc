@@ -40,6 +40,10 @@ void sleep_a_while(txn::WorkerCore& worker, const RetryPolicy& policy) {
   while (Clock::now() < until);
 }
 
+/// How often in a row an attempt of Worker::run() may end with kOpenTooLong, as RetryPolicy::max_attempts tells. A thread that was
+/// not scheduled for a while explains one such end, but not several: then the body itself takes too long, and always will.
+constexpr std::uint32_t kMostOpenTooLong = 3;
+
 /// Returns an idle context of a worker that is bound to this thread: almost always the first.
 txn::Context* context_for(txn::WorkerCore& worker) {
   txn::Context* const first = worker.first_context();
@@ -86,6 +90,7 @@ RunResult Worker::run(FunctionRef<void(Transaction&)> body, const RetryPolicy& p
   const auto end = Clock::now() + std::chrono::microseconds(policy.patience_us);
   db::MemoryWait memory;
   RunResult result;
+  std::uint32_t too_long = 0;  // attempts in a row
   for (;;) {
     ++result.attempts;
     Transaction transaction = begin(policy.transaction);
@@ -98,6 +103,8 @@ RunResult Worker::run(FunctionRef<void(Transaction&)> body, const RetryPolicy& p
     }
     if (result.reason == AbortReason::kNone || result.attempts == policy.max_attempts) return result;
     if (result.reason == AbortReason::kOutOfMemory && memory.await(*core_)) continue;
+    too_long = result.reason == AbortReason::kOpenTooLong ? too_long + 1 : 0;
+    if (too_long >= kMostOpenTooLong && Clock::now() >= end) return result;
     if (is_retryable(result.reason)) {
       back_off(*core_, policy, result.attempts);
     } else if (db::may_pass(result.reason, core_->shared()) && Clock::now() < end) {

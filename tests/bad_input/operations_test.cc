@@ -280,25 +280,6 @@ TEST_F(BadInput, AMillionWritesInOneTransaction) {
   EXPECT_EQ(count(), kWrites);
 }
 
-TEST_F(BadInput, AbortOfADoomedTransactionIsNoDecisionOfTheBody) {
-  Options options = manual_options();
-  options.max_open_epochs = 3;
-  ManualDatabase db(1, options);
-  const Table table = db.table("t");
-  const RunResult done = db.worker().run([&, attempt = 0](Transaction& t) mutable {
-    EXPECT_EQ(t.aborted(), AbortReason::kNone);
-    if (++attempt == 1) {
-      for (int i = 0; i < 6; ++i) (void)db->step();
-    }
-    if (t.put(table, "k", "v") == Outcome::kOk) return;
-    t.abort();  // many a body ends so when an operation fails
-    EXPECT_EQ(t.aborted(), AbortReason::kOpenTooLong);
-  });
-  EXPECT_TRUE(done.committed()) << name(done.reason);
-  EXPECT_EQ(done.attempts, 2u);
-  EXPECT_EQ(db.value(table, "k"), "v");
-}
-
 TEST_F(BadInput, ATransactionThatStaysOpenTooLong) {
   Options options = manual_options();
   options.max_open_epochs = 3;

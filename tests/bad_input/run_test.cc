@@ -1,0 +1,76 @@
+// Bodies of Worker::run() that never can commit: what run() then reports.
+
+#include <string>
+
+#include "tests/support/manual_database.h"
+
+namespace granary::tests {
+namespace {
+
+TEST(BadBody, AbortOfADoomedTransactionIsNoDecisionOfTheBody) {
+  Options options = manual_options();
+  options.max_open_epochs = 3;
+  ManualDatabase db(1, options);
+  const Table table = db.table("t");
+  const RunResult done = db.worker().run([&, attempt = 0](Transaction& t) mutable {
+    EXPECT_EQ(t.aborted(), AbortReason::kNone);
+    if (++attempt == 1) {
+      for (int i = 0; i < 6; ++i) (void)db->step();
+    }
+    if (t.put(table, "k", "v") == Outcome::kOk) return;
+    t.abort();  // many a body ends so when an operation fails
+    EXPECT_EQ(t.aborted(), AbortReason::kOpenTooLong);
+  });
+  EXPECT_TRUE(done.committed()) << name(done.reason);
+  EXPECT_EQ(done.attempts, 2u);
+  EXPECT_EQ(db.value(table, "k"), "v");
+}
+
+/// A body that always takes longer than max_open_epochs never commits, so run() has to say so. The body gives up by itself after
+/// many attempts, so that this test ends where run() does not.
+TEST(BadBody, ABodyThatAlwaysTakesTooLong) {
+  constexpr int kEnough = 50;
+  Options options = manual_options();
+  options.max_open_epochs = 3;
+  ManualDatabase db(1, options);
+  const Table table = db.table("t");
+  int attempts = 0;
+  const auto slow = [&](Transaction& t) {
+    if (++attempts == kEnough) return t.abort();
+    for (int i = 0; i < 6; ++i) (void)db->step();
+    EXPECT_EQ(t.put(table, "k", "late"), Outcome::kAborted);
+  };
+  const RunResult done = db.worker().run(slow);
+  EXPECT_EQ(done.reason, AbortReason::kOpenTooLong) << name(done.reason);
+  EXPECT_EQ(done.attempts, 3u);
+  EXPECT_EQ(db->statistics().aborts[static_cast<std::size_t>(AbortReason::kOpenTooLong)], 3u);
+  attempts = 0;
+  EXPECT_EQ(db.worker().run(slow, {.max_attempts = 2}).attempts, 2u);
+  attempts = 0;
+  const RunResult patient = db.worker().run(slow, {.patience_us = 60'000'000});
+  EXPECT_EQ(patient.reason, AbortReason::kUser) << "its caller's patience was not over";
+  EXPECT_EQ(patient.attempts, static_cast<std::uint32_t>(kEnough));
+  EXPECT_EQ(db.value(table, "k"), "(none)");
+}
+
+TEST(BadBody, ABodyThatTakesTooLongNowAndThen) {
+  Options options = manual_options();
+  options.max_open_epochs = 3;
+  ManualDatabase db(2, options);
+  const Table table = db.table("t");
+  const RunResult done = db.worker(0).run([&, attempt = 0](Transaction& t) mutable {
+    std::string value;
+    (void)t.get(table, "k", value);
+    if (++attempt % 3 != 0) {
+      for (int i = 0; i < 6; ++i) (void)db->step();
+    } else if (attempt < 9) {  // loses a conflict
+      EXPECT_TRUE(db.worker(1).run([&](Transaction& other) { (void)other.put(table, "k", "other"); }));
+    }
+    (void)t.put(table, "k", "mine");
+  });
+  EXPECT_TRUE(done.committed()) << name(done.reason);
+  EXPECT_EQ(done.attempts, 9u);
+}
+
+}  // namespace
+}  // namespace granary::tests
