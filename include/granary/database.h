@@ -85,7 +85,8 @@ class GRANARY_EXPORT Worker {
   Snapshot snapshot();
 
   /// Runs `body` as a transaction, again and again while it loses conflicts, with randomized exponential back-off. The body
-  /// may run several times: keep side effects out of it. If it called abort(), the result is kUser.
+  /// may run several times: keep side effects out of it. If it called abort(), the result is kUser. It
+  /// need not call commit(). If it does, the result is that commit's, and after a lost conflict there is another attempt.
   RunResult run(FunctionRef<void(Transaction&)> body, const RetryPolicy& policy = {});
 
   /// Runs results.size() independent transactions, each as run() would, and returns when all have ended: body(i, transaction) is the i-th's

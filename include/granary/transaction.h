@@ -105,7 +105,8 @@ class GRANARY_EXPORT Transaction {
   Transaction(Transaction&& other) noexcept
       : context_(std::exchange(other.context_, nullptr)),
         serial_(other.serial_),
-        aborted_(other.aborted_) {}
+        aborted_(other.aborted_),
+        committed_(other.committed_) {}
   Transaction& operator=(Transaction&& other) noexcept;
   ~Transaction() {
     if (context_ != nullptr) abort();
@@ -254,6 +255,8 @@ class GRANARY_EXPORT Transaction {
   txn::Context* context_ = nullptr;
   std::uint64_t serial_ = 0;  // tells a finished transaction from the context's next one
   AbortReason aborted_ = AbortReason::kNone;
+  /// What the commit() that ended it has returned; kMisuse: none has ended it.
+  CommitResult committed_ = {.reason = AbortReason::kMisuse, .ticket = {}};
 };
 
 /// A read-only transaction on a consistent state one to two snapshot periods (about 1 to 2 s) in the past.

@@ -45,6 +45,7 @@ Transaction& Transaction::operator=(Transaction&& other) noexcept {
     context_ = std::exchange(other.context_, nullptr);
     serial_ = other.serial_;
     aborted_ = other.aborted_;
+    committed_ = other.committed_;
   }
   return *this;
 }
@@ -112,8 +113,10 @@ GetResult Transaction::get(const Index& index, std::string_view secondary_key, s
 CommitResult Transaction::commit() {
   if (context_ == nullptr) return {.reason = AbortReason::kMisuse, .ticket = {}};
   const CommitResult result = context_->commit(serial_);
-  if (result.reason != AbortReason::kMisuse) [[likely]]
+  if (result.reason != AbortReason::kMisuse) [[likely]] {
     context_ = nullptr;
+    committed_ = result;
+  }
   return result;
 }
 void Transaction::abort() {

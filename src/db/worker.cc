@@ -97,7 +97,8 @@ RunResult Worker::run(FunctionRef<void(Transaction&)> body, const RetryPolicy& p
     body(transaction);
     result.reason = transaction.aborted();
     if (result.reason == AbortReason::kNone) {
-      const CommitResult commit = transaction.commit();
+      const bool by_body = transaction.committed_.reason != AbortReason::kMisuse;
+      const CommitResult commit = by_body ? transaction.committed_ : transaction.commit();
       result.reason = commit.reason;
       result.ticket = commit.ticket;
     }

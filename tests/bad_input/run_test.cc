@@ -1,4 +1,4 @@
-// Bodies of Worker::run() that never can commit: what run() then reports.
+// Bodies of Worker::run() that never can commit, or that end the transaction themselves: what run() then reports.
 
 #include <string>
 
@@ -70,6 +70,41 @@ TEST(BadBody, ABodyThatTakesTooLongNowAndThen) {
   });
   EXPECT_TRUE(done.committed()) << name(done.reason);
   EXPECT_EQ(done.attempts, 9u);
+}
+
+/// The commit of a body counts as that of run(), which must not say that nothing happened.
+TEST(BadBody, ABodyThatCommitsItself) {
+  CommitResult own;
+  ManualDatabase db(1);
+  const Table table = db.table("t");
+  const RunResult done = db.worker().run([&](Transaction& t) {
+    EXPECT_EQ(t.put(table, "x", "1"), Outcome::kOk);
+    own = t.commit();
+    EXPECT_EQ(t.commit().reason, AbortReason::kMisuse);
+  });
+  EXPECT_TRUE(done.committed()) << name(done.reason);
+  EXPECT_NE(done.ticket.tid, 0u);
+  EXPECT_EQ(done.ticket.tid, own.ticket.tid);
+  EXPECT_EQ(done.ticket.epoch, own.ticket.epoch);
+  EXPECT_EQ(done.attempts, 1u);
+  EXPECT_EQ(db.value(table, "x"), "1");
+}
+
+TEST(BadBody, ABodyThatCommitsItselfAndLosesAConflict) {
+  ManualDatabase db(2);
+  const Table table = db.table("t");
+  const RunResult done = db.worker(0).run([&, attempt = 0](Transaction& t) mutable {
+    std::string value;
+    (void)t.get(table, "k", value);
+    if (++attempt == 1) {
+      EXPECT_TRUE(db.worker(1).run([&](Transaction& other) { (void)other.put(table, "k", "other"); }));
+    }
+    (void)t.put(table, "k", "mine");
+    EXPECT_EQ(t.commit().committed(), attempt == 2);
+  });
+  EXPECT_TRUE(done.committed()) << name(done.reason);
+  EXPECT_EQ(done.attempts, 2u);
+  EXPECT_EQ(db.value(table, "k"), "mine");
 }
 
 }  // namespace
