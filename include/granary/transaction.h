@@ -98,7 +98,8 @@ struct Declared {
 };
 
 /// A read-write transaction. Move-only; used by its worker's thread only. Dropping an open one aborts it, and so does the end of its
-/// worker. An open one must not outlive its database, not even to be dropped; one that has ended may.
+/// worker; operations then report kFinished, or kWrongThread once another thread's worker has taken that worker's place. An
+/// open one must not outlive its database, not even to be dropped; one that has ended may.
 class GRANARY_EXPORT Transaction {
  public:
   Transaction() = default;

@@ -73,7 +73,7 @@ void Context::undo(bool over) {
 }
 
 Outcome Context::refuse(std::uint64_t serial) {
-  if (!worker_.bound_here()) return Outcome::kWrongThread;
+  if (!worker_.bound_here()) return worker_.refusal_elsewhere();
   if (serial != serial_ || (state_ != State::kOpen && state_ != State::kDoomed)) return Outcome::kFinished;
   if (state_ == State::kDoomed) return Outcome::kAborted;
   return doom_with(AbortReason::kOpenTooLong);

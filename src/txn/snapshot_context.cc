@@ -143,7 +143,7 @@ void SnapshotContext::end() {
 }
 
 Outcome SnapshotContext::admit(std::uint64_t serial) const {
-  if (!worker_.bound_here()) return Outcome::kWrongThread;
+  if (!worker_.bound_here()) return worker_.refusal_elsewhere();
   return serial == serial_ && open_ ? Outcome::kOk : Outcome::kFinished;
 }
 

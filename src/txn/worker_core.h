@@ -40,6 +40,11 @@ class WorkerCore {
 
   /// Whether the worker is bound to the calling thread. Relaxed: another thread only needs to see that the value is not its own.
   bool bound_here() const { return thread_.load(std::memory_order_relaxed) == this_thread(); }
+  /// Returns what an operation answers if the worker is not bound to the calling thread. A worker that is bound to no thread has
+  /// been given back, which has ended all of its transactions, or has not begun one yet.
+  [[gnu::cold]] Outcome refusal_elsewhere() const {
+    return thread_.load(std::memory_order_relaxed) == nullptr ? Outcome::kFinished : Outcome::kWrongThread;
+  }
   /// Binds the worker to the calling thread if it is bound to none; false if another thread has it.
   bool bind() { return bound_here() || bind_first(); }
   void attach() { thread_.store(this_thread(), std::memory_order_relaxed); }

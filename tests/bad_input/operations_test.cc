@@ -297,6 +297,26 @@ TEST_F(BadInput, ATransactionThatStaysOpenTooLong) {
   db.pass_epochs(3);
 }
 
+TEST_F(BadInput, ATransactionWhoseWorkerHasGone) {
+  Transaction t;
+  Snapshot snapshot;
+  {
+    Worker worker = db_->register_worker().value();
+    t = worker.begin();
+    EXPECT_EQ(t.put(table_, "x", "1"), Outcome::kOk);
+    snapshot = worker.snapshot();
+  }
+  expect_all(t, table_, "k", Outcome::kFinished);
+  EXPECT_FALSE(t.open());
+  EXPECT_EQ(t.commit().reason, AbortReason::kMisuse);
+  std::string value;
+  EXPECT_EQ(snapshot.get(table_, "k", value), Outcome::kFinished);
+  Worker next = db_->register_worker().value();
+  EXPECT_TRUE(next.run([&](Transaction& other) { EXPECT_EQ(other.put(table_, "y", "1"), Outcome::kOk); }));
+  expect_all(t, table_, "k", Outcome::kFinished);
+  EXPECT_EQ(db_.value(table_, "x"), "(none)");
+}
+
 TEST_F(BadInput, AnEmptyWorkerOrHandle) {
   Worker empty;
   EXPECT_FALSE(empty);
