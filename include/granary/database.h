@@ -110,7 +110,9 @@ class GRANARY_EXPORT Worker {
 
   /// Hands the worker to the calling thread. Precondition: the former thread no longer uses it (happens-before).
   void attach_thread();
-  /// Frees garbage that has become safe; run() and commit() do a little of it each time. An idle worker may call it.
+  /// Frees garbage that has become safe; run() and commit() do a little of it each time. An idle worker may call it, and has to
+  /// do so more than once: the memory of a deleted record is free only at a call that comes a few epochs after the one that has
+  /// taken the record out of its index.
   /// In a cluster a worker that is idle for long should, now and then: it tries again to give back records that it had to leave locked
   /// at nodes that could not be reached, which nobody else may do. So do commit() and the end of a snapshot.
   void collect_garbage();
@@ -160,7 +162,7 @@ struct Statistics {
   std::uint64_t reserved_bytes = 0;                   ///< cut from the region for slabs
   std::uint64_t limit_bytes = 0;                      ///< the most that the database may reserve
   std::uint64_t version_bytes = 0;                    ///< of records_bytes: old versions kept for snapshots
-  std::uint64_t garbage_items = 0;                    ///< waiting for their reclamation epoch
+  std::uint64_t garbage_items = 0;  ///< waiting for their reclamation epoch, or for their worker to collect them
   std::uint64_t versions_created = 0;
   CommitLatencies commit_latencies;
   HtmStatistics htm;

@@ -12,11 +12,18 @@
 namespace granary::cc {
 namespace {
 
+/// Adds an item to one of the worker's lists of garbage, and counts it for Statistics::garbage_items.
+template <typename Garbage>
+void add_garbage(WorkerState& worker, epoch::LimboList<Garbage>& list, epoch::Epoch epoch, const Garbage& item) {
+  list.add(epoch, item);
+  bump(worker.garbage_items, std::uint64_t{1});
+}
+
 std::size_t block_bytes(WorkerState& worker, const Record* record) { return worker.shared.slabs.capacity(record); }
 
 void keep_for_later(WorkerState& worker, const AbsentRecord& absent) {
   auto& list = absent.tid == record::kUnborn ? worker.unborn : worker.absents;
-  list.add(worker.shared.epochs.current(), absent);
+  add_garbage(worker, list, worker.shared.epochs.current(), absent);
 }
 
 bool take(const WorkerState& worker, Record& record, TidWord expected) {
@@ -61,7 +68,7 @@ void unhook(WorkerState& worker, const AbsentRecord& absent) {
 void register_absent(WorkerState& worker, epoch::Epoch epoch, Record* record, Index* index, TidWord tid,
                      std::string_view key) {
   if (!worker.shared.settings.garbage_collection) return;
-  worker.absents.add(epoch, {record, index, tid, std::string(key)});
+  add_garbage(worker, worker.absents, epoch, {record, index, tid, std::string(key)});
 }
 
 /// A snapshot goes through an absent record to the version that the removal superseded. An unborn record has no such
@@ -70,19 +77,20 @@ void register_absent(WorkerState& worker, epoch::Epoch epoch, Record* record, In
 /// later may lose it, like any absent record, and try again. For the + 1 see NodeMemory::retire.
 void register_unborn(WorkerState& worker, Record* record, Index* index, std::string_view key) {
   if (!worker.shared.settings.garbage_collection) return;
-  worker.unborn.add(worker.shared.epochs.current() + 1, {record, index, record::kUnborn, std::string(key)});
+  add_garbage(worker, worker.unborn, worker.shared.epochs.current() + 1,
+              {record, index, record::kUnborn, std::string(key)});
 }
 
 void register_version(WorkerState& worker, epoch::Epoch epoch, Record* version) {
   bump(worker.versions_created, std::uint64_t{1});
   bump(worker.version_bytes, static_cast<std::int64_t>(block_bytes(worker, version)));
-  if (worker.shared.settings.garbage_collection) worker.versions.add(epoch, version);
+  if (worker.shared.settings.garbage_collection) add_garbage(worker, worker.versions, epoch, version);
 }
 
 void register_unhooked(WorkerState& worker, Record* record) {
   if (!worker.shared.settings.garbage_collection) return;
   // For the + 1 see NodeMemory::retire.
-  worker.unhooked.add(worker.shared.epochs.current() + 1, record);
+  add_garbage(worker, worker.unhooked, worker.shared.epochs.current() + 1, record);
 }
 
 void abandon(AccessSet& access, WorkerState& worker) {

@@ -130,7 +130,9 @@ void write_memory(const Statistics& statistics, MetricText& metrics) {
       .add(statistics.reserved_bytes);
   metrics.gauge("granary_memory_limit_bytes", "The most that records, versions and indexes may take.")
       .add(statistics.limit_bytes);
-  metrics.gauge("granary_garbage_items", "Old versions and removed records that wait for their epoch.")
+  metrics
+      .gauge("granary_garbage_items",
+             "Old versions, removed records and index nodes that wait for their epoch or a collection.")
       .add(statistics.garbage_items);
   metrics.counter("granary_versions_created_total", "Old versions that were kept for snapshots.")
       .add(statistics.versions_created);

@@ -106,6 +106,49 @@ TEST_F(FullOfGarbageByHand, WhatAnAbortedInsertLeavesStaysForWhoHasFoundIt) {
   EXPECT_EQ(db_.value(table_, "k"), "2");
 }
 
+/// An operator sees what an idle worker holds, also before it has collected since. A worker collects after the first transaction
+/// of an epoch.
+TEST_F(FullOfGarbageByHand, IsCountedWhenItIsMade) {
+  constexpr std::size_t kRows = 20;
+  const auto collect = [&] {
+    db_.collect_everything();
+    EXPECT_TRUE(db_.worker(0).run([](Transaction&) {}));
+    EXPECT_EQ(db_->statistics().garbage_items, 0u);
+  };
+  EXPECT_TRUE(db_.worker(0).run([&](Transaction& t) {
+    for (std::size_t row = 0; row < kRows; ++row) EXPECT_EQ(t.insert(table_, key(row), "v"), Outcome::kOk);
+  }));
+  collect();
+  EXPECT_TRUE(db_.worker(0).run([&](Transaction& t) {
+    for (std::size_t row = 0; row < kRows; ++row) EXPECT_EQ(t.remove(table_, key(row)), Outcome::kOk);
+  }));
+  EXPECT_GE(db_->statistics().garbage_items, kRows) << "the removed records";
+  collect();
+  Transaction given_up = db_.worker(0).begin();
+  EXPECT_EQ(given_up.insert(table_, key(0), "v"), Outcome::kOk);
+  given_up.abort();
+  EXPECT_EQ(db_->statistics().garbage_items, 1u) << "what the aborted insert has left";
+  collect();
+}
+
+/// The memory of a deleted record is free only a few epochs after a collection has taken the record out of its index, however often
+/// the worker collects at once.
+TEST_F(FullOfGarbageByHand, IsCollectedInTwoStepsIfItIsDeletedRecords) {
+  constexpr std::size_t kRows = 20;
+  for (const bool insert : {true, false}) {
+    EXPECT_TRUE(db_.worker(0).run([&](Transaction& t) {
+      for (std::size_t row = 0; row < kRows; ++row)
+        (void)(insert ? t.insert(table_, key(row), std::string(kValueBytes, 'v')) : t.remove(table_, key(row)));
+    }));
+    db_.pass_snapshot_period();
+  }
+  for (int i = 0; i < 100; ++i) db_.worker(0).collect_garbage();
+  EXPECT_GE(db_->statistics().garbage_items, kRows);
+  db_.pass_epochs(3);
+  db_.worker(0).collect_garbage();
+  EXPECT_EQ(db_->statistics().garbage_items, 0u);
+}
+
 /// Another worker misses memory, and this one's garbage is looked after for it; but a snapshot still reads what was deleted.
 TEST_F(FullOfGarbageByHand, WhatASnapshotReadsIsNotFreedForAnotherWorker) {
   std::size_t rows = 0;
