@@ -49,8 +49,8 @@ AbortReason refused(Kind wanted) {
   return wanted == Kind::kShared ? AbortReason::kRecordBusy : AbortReason::kWriteLocked;
 }
 
-/// Tries to lock until an attempt succeeds, is_barred() or gives_up(word) is true, or kPatience is used up. If the record is not the latest
-/// any more it returns kNone without a lock: the caller finds that by the TID word, and looks the key up again.
+/// Tries to lock until an attempt succeeds, is_barred() or gives_up(word) is true, or kPatience is used up. If the record is not
+/// the latest any more it returns kNone without a lock: the caller finds that by the TID word, and looks the key up again.
 template <typename GivesUp>
 AbortReason lock_until(Record& record, Kind wanted, WorkerState& worker, HeldLocks& held, GivesUp&& gives_up) {
   held.barred = false;
