@@ -39,7 +39,7 @@ class WorkerCore;
 
 /// How Worker::run retries a transaction that lost a conflict.
 struct RetryPolicy {
-  /// 0 = until it commits or cannot. After three attempts in a row that were open for too long (AbortReason::kOpenTooLong) it
+  /// 0 = until it commits or cannot. After ten attempts in a row that were open for too long (AbortReason::kOpenTooLong) it
   /// counts as one that cannot, unless patience_us is left: a body that takes longer than Options::max_open_epochs will do so again.
   std::uint32_t max_attempts = 0;
   std::uint32_t first_backoff_us = 1;  ///< upper bound of the first wait; doubles each time, jittered

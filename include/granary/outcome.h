@@ -43,7 +43,7 @@ enum class [[nodiscard]] AbortReason : std::uint8_t {
   kWriteLocked,     ///< a record to write stayed locked by another transaction (bounded wait)
   kRecordBusy,      ///< a record to read stayed locked during execution (bounded wait)
   kRecordReplaced,  ///< a record to write was unhooked or moved before it could be locked
-  kOpenTooLong,  ///< open for more than the limit of epochs (Options::max_open_epochs); Worker::run() gives up after three in a row
+  kOpenTooLong,  ///< open for more than the limit of epochs (Options::max_open_epochs); Worker::run() gives up after ten in a row
   kOutOfMemory,      ///< the memory limit was reached while installing or inserting
   kUniqueViolation,  ///< a unique secondary index already holds the key
   kTidsUsedUp,       ///< the epoch has no greater TID left (I1); the next epoch, milliseconds later, has

@@ -30,6 +30,17 @@ bool fits_in_place(const WorkerState& worker, const WriteEntry& write) {
   return bytes <= worker.shared.slabs.capacity(write.record);
 }
 
+/// Whether the record's block is large and most of it would be unused for as long as the record has such small values. Records of
+/// ordinary size are not asked about their blocks, and shared ones have the same block for all values.
+bool wastes_block(const WorkerState& worker, const WriteEntry& write) {
+  constexpr std::size_t kLarge = 4096, kLeastUsed = 4;  // bytes; and a fourth of them
+  if (write.remove || write.is_part() || record::is_shared(write.record)) return false;
+  const bool absent = record::is_absent(write.record->tid(std::memory_order_relaxed));
+  if (!absent && record::record_bytes(write.record->size()) < kLarge) return false;
+  const std::size_t capacity = worker.shared.slabs.capacity(write.record);
+  return capacity >= kLarge && record::record_bytes(write.value.size()) < capacity / kLeastUsed;
+}
+
 /// Takes memory for the version that the write supersedes; false if there is none. A removal that finds no memory for a copy
 /// takes a small absent record instead, which will replace the removed record, and that record itself stays as the old
 /// version. So a full database can remove many rows with the little memory that is kept for urgent allocations. Shared
@@ -134,10 +145,13 @@ void install(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epoch p
 bool prepare(WriteEntry& write, WorkerState& worker, epoch::Epoch period) {
   const bool in_place = worker.shared.settings.overwrite_in_place;
   const TidWord old = write.record->tid(std::memory_order_relaxed);
-  const bool replace_it = !fits_in_place(worker, write) || (!in_place && !record::is_absent(old));
-  if (replace_it) [[unlikely]] {
-    write.replacement = allocate_record(worker, write.remove ? 0 : write.value.size(), urgency(write));
-    return write.replacement != nullptr;
+  const bool may_stay = fits_in_place(worker, write) && (in_place || record::is_absent(old));
+  const bool wastes = wastes_block(worker, write);
+  if (!may_stay || wastes) [[unlikely]] {
+    // A small block for a large one makes room, as a removal does.
+    const memory::Urgency needed = wastes ? memory::Urgency::kUrgent : urgency(write);
+    write.replacement = allocate_record(worker, write.remove ? 0 : write.value.size(), needed);
+    if (write.replacement != nullptr || !may_stay) return write.replacement != nullptr;
   }
   return !snapshots_may_need(worker, old, period) || prepare_version(write, worker);
 }

@@ -103,6 +103,25 @@ TEST_P(MemoryLimit, UpdatesInPlaceNeedNoMemory) {
   EXPECT_EQ(updated, 3 * rows) << "within one snapshot period";
 }
 
+/// Also if the rows are overwritten when memory is full, or removed before.
+TEST_P(MemoryLimit, SmallValuesGiveBackTheRoomOfLargeOnes) {
+  constexpr std::uint64_t kBytesOfSmall = 256;
+  const std::size_t first = fill();
+  std::size_t rows = first;
+  for (const bool removes : {false, true, false}) {
+    for (std::size_t row = 0; row < rows; ++row) {
+      if (removes) db_.commit([&](Transaction& t) { (void)t.remove(table_, key(row)); });
+      Transaction t = db_.begin();
+      EXPECT_EQ(t.put(table_, key(row), "small"), Outcome::kOk);
+      EXPECT_TRUE(t.commit().committed()) << row;
+    }
+    db_.collect_everything();
+    EXPECT_LE(db_->statistics().records_bytes, rows * kBytesOfSmall);
+    rows = fill();  // of the same keys
+    EXPECT_GE(rows, first * 8 / 10);
+  }
+}
+
 /// A transaction waits here for something that takes long and that others bring about, who may need the core.
 TEST_P(MemoryLimit, WhoHasPatienceSleeps) {
   fill();

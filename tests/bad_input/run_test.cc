@@ -42,8 +42,8 @@ TEST(BadBody, ABodyThatAlwaysTakesTooLong) {
   };
   const RunResult done = db.worker().run(slow);
   EXPECT_EQ(done.reason, AbortReason::kOpenTooLong) << name(done.reason);
-  EXPECT_EQ(done.attempts, 3u);
-  EXPECT_EQ(db->statistics().aborts[static_cast<std::size_t>(AbortReason::kOpenTooLong)], 3u);
+  EXPECT_EQ(done.attempts, 10u);
+  EXPECT_EQ(db->statistics().aborts[static_cast<std::size_t>(AbortReason::kOpenTooLong)], 10u);
   attempts = 0;
   EXPECT_EQ(db.worker().run(slow, {.max_attempts = 2}).attempts, 2u);
   attempts = 0;
