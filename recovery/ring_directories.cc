@@ -28,8 +28,10 @@ void find_use(RingDirectory& found) {
   base::FileSystem& files = base::system_files();
   const auto owner = read_owner(files, found.path);
   if (owner.ok()) found.owner = *owner;
-  if (base::lock_to_read(lock_of(found.path)).status().code() == StatusCode::kUnavailable)
+  const Status lock = base::lock_to_read(lock_of(found.path)).status();
+  if (lock.code() == StatusCode::kUnavailable)
     return set_use(found, RingUse::kRunning, "a process has the database open");
+  if (lock.code() == StatusCode::kFailedPrecondition) return set_use(found, RingUse::kWaiting, lock.message());
   if (!owner.ok()) return set_use(found, RingUse::kWaiting, owner.status().message());
   if (!found.owner) return set_use(found, RingUse::kOrphan, "an opening that did not come to its end left it");
   const auto manifest = read_manifest(files, found.owner->directory);

@@ -1,7 +1,6 @@
 #include "src/base/directory.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
@@ -11,6 +10,7 @@
 #include <filesystem>
 
 #include "src/base/interruptible_files.h"
+#include "src/base/lock_file.h"
 
 namespace granary::base {
 namespace {
@@ -43,12 +43,12 @@ Result<std::uint64_t> free_bytes(FileSystem& files, const std::string& directory
 }
 
 Result<std::shared_ptr<void>> lock_to_read(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return file_error("open", path, errno);
-  std::shared_ptr<void> lock(nullptr, [descriptor](void*) { ::close(descriptor); });
-  if (::flock(descriptor, LOCK_SH | LOCK_NB) == 0) return lock;
-  if (errno != EWOULDBLOCK) return file_error("lock", path, errno);
-  return Status(StatusCode::kUnavailable, "'" + path + "' is locked: another process has this database open");
+  const auto locked = open_locked(path, LockKind::kToRead);
+  if (!locked.ok()) return locked.status();
+  return std::shared_ptr<void>(nullptr, [descriptor = *locked, taker = ::getpid()](void*) {
+    unlock(descriptor, taker);
+    ::close(descriptor);
+  });
 }
 
 std::string canonical(const std::string& path) {

@@ -32,7 +32,7 @@ Result<std::uint64_t> free_bytes(FileSystem& files, const std::string& directory
 
 /// Locks an existing file of the system against FileSystem::lock() but not against other readers, without a change to
 /// anything, so that it works on a read-only file system. kNotFound if there is no such file, kUnavailable if a process has it
-/// by lock(). The lock ends with the returned object.
+/// by lock(), kFailedPrecondition if it is no regular file. The lock ends with the returned object.
 Result<std::shared_ptr<void>> lock_to_read(const std::string& path);
 
 /// Where the path points to, whatever the working directory will be: absolute, and without symbolic links as far as it

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 
 #include "src/base/direct_file.h"
 #include "src/base/file_sync.h"
+#include "src/base/lock_file.h"
 #include "src/base/region_mark.h"
 #include "src/base/test_hooks.h"
 
@@ -56,7 +56,7 @@ void touch_if_memory(int descriptor, std::uint64_t bytes) {
   }
 }
 
-class SystemFile final : public File {
+class SystemFile : public File {
  public:
   SystemFile(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
   ~SystemFile() override { ::close(descriptor_); }
@@ -107,6 +107,18 @@ class SystemFile final : public File {
   const std::string path_;
 };
 
+/// Closing it would not do while a child of this process has the descriptor, too.
+class LockFile final : public SystemFile {
+ public:
+  using SystemFile::SystemFile;
+  ~LockFile() override { unlock(descriptor(), taker_); }
+  LockFile(const LockFile&) = delete;
+  LockFile& operator=(const LockFile&) = delete;
+
+ private:
+  const pid_t taker_ = ::getpid();
+};
+
 class SystemFiles final : public FileSystem {
  public:
   Result<std::unique_ptr<File>> create(const std::string& path) override {
@@ -139,11 +151,9 @@ class SystemFiles final : public FileSystem {
   Result<std::unique_ptr<File>> open(const std::string& path) override { return open_with(path, O_RDONLY, "open"); }
 
   Result<std::unique_ptr<File>> lock(const std::string& path) override {
-    auto file = open_with(path, O_RDWR | O_CREAT, "open");
-    if (!file.ok()) return file;
-    if (::flock(static_cast<SystemFile&>(**file).descriptor(), LOCK_EX | LOCK_NB) == 0) return file;
-    if (errno != EWOULDBLOCK) return failed("lock", path);
-    return Status(StatusCode::kUnavailable, "'" + path + "' is locked: another process has this database open");
+    const auto locked = open_locked(path, LockKind::kWhole);
+    if (!locked.ok()) return locked.status();
+    return std::unique_ptr<File>(std::make_unique<LockFile>(*locked, path));
   }
 
   Status rename(const std::string& from, const std::string& to) override {

@@ -55,8 +55,8 @@ class FileSystem {
   virtual Result<std::unique_ptr<File>> open_at(const std::string& path, std::uint64_t offset) = 0;
   /// An existing file, to read; kNotFound if there is none.
   virtual Result<std::unique_ptr<File>> open(const std::string& path) = 0;
-  /// Makes the file if need be and locks it until the returned object or the process ends; kUnavailable if another
-  /// process has it.
+  /// Makes the file if need be and locks it until the returned object or the process ends; kUnavailable if it is locked already, by
+  /// whatever process, kFailedPrecondition if it is no regular file.
   virtual Result<std::unique_ptr<File>> lock(const std::string& path) = 0;
   /// Puts `from` in the place of `to`, atomically; durable after sync_directory().
   virtual Status rename(const std::string& from, const std::string& to) = 0;

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "src/base/private_directory.h"
+
 namespace granary::cli {
 namespace {
 
@@ -62,7 +64,14 @@ Status InspectedDatabase::settle(const recovery::Wishes& wishes) {
     if (recovery::is_inside(directory, each)) continue;
     if (const Status locked = lock(each); !locked.ok()) return locked;
   }
-  return {};
+  return lock_rings();
+}
+
+/// As an opening does it (db::Directories::lock_former_rings). A directory that is not private is refused where the rings are read.
+Status InspectedDatabase::lock_rings() {
+  const std::string& rings = manifest.reliable_directory;
+  if (settled.copy || manifest.generations.empty() || rings.empty()) return {};
+  return base::check_private_directory(rings).ok() ? lock(rings) : Status();
 }
 
 Result<InspectedDatabase> open_with_logs(const std::string& directory, const bench::FlagValues& flags) {

@@ -40,6 +40,7 @@ struct InspectedDatabase {
 
  private:
   Status lock(const std::string& directory);
+  Status lock_rings();
 };
 
 /// The database in `directory`, settled by the flags below. Commands that read logs begin with it.

@@ -2,11 +2,19 @@
 
 #include "src/base/file.h"
 
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "src/base/directory.h"
 #include "tests/support/temporary_directory.h"
 
 namespace granary::base {
@@ -19,6 +27,102 @@ TEST(SystemFiles, APipeIsRefusedAndNotWaitedFor) {
   const Status refused = system_files().open(path).status();
   EXPECT_EQ(refused.code(), StatusCode::kUnavailable);
   EXPECT_THAT(refused.message(), testing::HasSubstr("'" + path + "': it is no regular file"));
+}
+
+/// Things that are no lock file, each made at a path.
+constexpr std::pair<const char*, bool (*)(const std::string& path)> kNoLocks[] = {
+    {"a pipe", [](const std::string& path) { return ::mkfifo(path.c_str(), 0600) == 0; }},
+    {"a directory", [](const std::string& path) { return ::mkdir(path.c_str(), 0700) == 0; }},
+    {"a link to nothing", [](const std::string& path) { return ::symlink("nothing", path.c_str()) == 0; }},
+    {"a link to itself", [](const std::string& path) { return ::symlink("LOCK", path.c_str()) == 0; }},
+    {"a device", [](const std::string& path) { return ::symlink("/dev/null", path.c_str()) == 0; }},
+    {"a socket",
+     [](const std::string& path) {
+       const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+       sockaddr_un at{};
+       at.sun_family = AF_UNIX;
+       path.copy(at.sun_path, sizeof at.sun_path - 1);
+       const bool bound = ::bind(socket, reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0;
+       ::close(socket);
+       return bound;
+     }},
+};
+
+TEST(Locks, WhatIsNoRegularFileIsRefusedAtOnceAndStays) {
+  for (const auto& [what, make] : kNoLocks) {
+    SCOPED_TRACE(what);
+    const tests::TemporaryDirectory directory;
+    const std::string path = directory / "LOCK";
+    ASSERT_TRUE(make(path));
+    for (const Status& refused : {system_files().lock(path).status(), lock_to_read(path).status()}) {
+      EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
+      EXPECT_THAT(refused.message(), testing::AllOf(testing::HasSubstr("'" + path + "'"),
+                                                    testing::HasSubstr("it is no regular file: remove it")));
+    }
+    EXPECT_THAT(system_files().list(directory.path()).value(), testing::ElementsAre("LOCK"));
+  }
+}
+
+TEST(Locks, ExcludeAlsoThisProcess) {
+  const tests::TemporaryDirectory directory;
+  const std::string path = directory / "LOCK";
+  EXPECT_EQ(lock_to_read(path).status().code(), StatusCode::kNotFound);
+  {
+    const auto held = system_files().lock(path);
+    ASSERT_TRUE(held.ok());
+    for (const Status& refused : {system_files().lock(path).status(), lock_to_read(path).status()}) {
+      EXPECT_EQ(refused.code(), StatusCode::kUnavailable);
+      EXPECT_THAT(refused.message(), testing::HasSubstr("this or another process has this database open"));
+    }
+  }
+  const auto one = lock_to_read(path), another = lock_to_read(path);
+  EXPECT_TRUE(one.ok() && another.ok());
+  EXPECT_EQ(system_files().lock(path).status().code(), StatusCode::kUnavailable);
+}
+
+/// A child process that has inherited all and only pauses, for as long as this lives.
+class Child {
+ public:
+  Child() : process_(::fork()) {
+    while (process_ == 0) ::pause();
+  }
+  ~Child() {
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+ private:
+  const pid_t process_;
+};
+
+TEST(Locks, AreNotKeptByAChild) {
+  const tests::TemporaryDirectory directory;
+  const std::string path = directory / "LOCK";
+  auto whole = system_files().lock(path);
+  ASSERT_TRUE(whole.ok());
+  const Child child;
+  whole->reset();
+  auto to_read = lock_to_read(path);
+  EXPECT_TRUE(to_read.ok()) << to_read.status().message();
+  const Child another;
+  if (to_read.ok()) to_read->reset();
+  EXPECT_TRUE(system_files().lock(path).ok());
+}
+
+TEST(Locks, AreNotGivenUpByAChild) {
+  const tests::TemporaryDirectory directory;
+  const std::string path = directory / "LOCK";
+  auto held = system_files().lock(path);
+  ASSERT_TRUE(held.ok());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    held->reset();
+    ::_exit(0);
+  }
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_EQ(system_files().lock(path).status().code(), StatusCode::kUnavailable);
 }
 
 TEST(SystemFiles, ALimitOfTheProcessIsNoFaultOfTheDisk) {

@@ -3,8 +3,11 @@
 // docs/testing.md. Either all that was acknowledged is there, or whoever looks is told by name what is wrong.
 // Not here: several such files at once; every bit of a file (tests/recovery); copies as a whole (copies_test.cc).
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <memory>
 
 #include <gmock/gmock.h>
@@ -165,6 +168,31 @@ TEST_F(Files, TheTidsInARingAscend) {
   check_changed(row, kRefused, changed, /*with_tools=*/true);
   home().restore(changed);
   EXPECT_THAT(open(/*salvage=*/false).words, HasSubstr("its TID is not greater than the one before"));
+}
+
+/// Something else in the place of a LOCK is refused by everybody who would lock it, and at once: nobody waits for the other end of a pipe.
+TEST_F(Files, ALockThatIsNoFileIsRefused) {
+  const auto make_pipe = [](const std::string& path) { ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0); };
+  const auto make_directory = [](const std::string& path) { fs::create_directory(path); };
+  const auto link_to_nothing = [](const std::string& path) { fs::create_symlink("nothing", path); };
+  const auto link_to_device = [](const std::string& path) { fs::create_symlink("/dev/null", path); };
+  const std::function<void(const std::string&)> kinds[] = {make_pipe, make_directory, link_to_nothing, link_to_device};
+  for (const char* const name : {"db/LOCK", "logs/LOCK", "rings/LOCK"}) {
+    for (const auto& make : kinds) {
+      home().restore(histories_->whole);
+      const std::string lock = home().path(name);
+      fs::remove(lock);
+      make(lock);
+      const auto expect_refused = [&](const std::string& who, const Answer& answer) {
+        EXPECT_EQ(answer.code, 3) << who << ", " << name << ": " << answer.words;
+        EXPECT_THAT(answer.words, HasSubstr("'" + lock + "' is to be the lock")) << who;
+      };
+      for (const char* const words : {"log verify", "recover --dry-run", "recover"}) expect_refused(words, tool(words));
+      expect_refused("opening", open(/*salvage=*/false));
+      if (name == std::string("db/LOCK")) expect_refused("checkpoint verify", tool("checkpoint verify"));
+    }
+  }
+  home().restore(histories_->whole);
 }
 
 TEST_F(Files, TheTablesAreDocumented) {

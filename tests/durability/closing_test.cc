@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -82,6 +83,28 @@ TEST(Closing, DoesNotWaitForTheRestOfACheckpoint) {
 }
 
 /// The rings are needed until the manifest says that the generation has ended, and may be left behind after that.
+/// The child has inherited the locks of the directory, of the log's, and of the rings', and does nothing.
+TEST(Closing, GivesUpTheLocksAlsoIfTheProcessHasForked) {
+  const TemporaryDirectory directory;
+  const RingDirectory rings;
+  Options options = manual_options();
+  options.directory = directory.path() + "/db";
+  options.log_directories = {directory.path() + "/logs"};
+  options.reliable_directory = rings.path();
+  auto database = Database::open(options).value();
+  const Status twice = Database::open(options).status();
+  EXPECT_EQ(twice.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(twice.message(), testing::HasSubstr("this or another process has this database open"));
+  const pid_t child = ::fork();
+  while (child == 0) ::pause();
+  EXPECT_TRUE(database->close().ok());
+  database.reset();
+  const Status again = Database::open(options).status();
+  EXPECT_TRUE(again.ok()) << again.message();
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+}
+
 class ClosingCutShort : public testing::Test {
  protected:
   ClosingCutShort() {

@@ -226,7 +226,7 @@ Result<std::unique_ptr<base::File>> FaultFiles::lock(const std::string& path) {
   if (!disk_->names.contains(path)) disk_->change_names({parent_of(path), "", path, std::make_shared<Inode>()});
   const std::shared_ptr<Inode> inode = disk_->names[path];
   if (inode->locked)
-    return Status(StatusCode::kUnavailable, "'" + path + "' is locked: another process has this database open");
+    return Status(StatusCode::kUnavailable, "'" + path + "' is locked: this or another process has this database open");
   inode->locked = true;
   return file(disk_, inode, path, FaultFile::Use::kLock);
 }

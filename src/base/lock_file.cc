@@ -1,0 +1,67 @@
+#include "src/base/lock_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "src/base/file.h"
+
+namespace granary::base {
+namespace {
+
+Status no_lock(const std::string& path) {
+  return {StatusCode::kFailedPrecondition,
+          "'" + path +
+              "' is to be the lock of a database's directory, but it is no regular file: remove it, the next opening "
+              "makes it again"};
+}
+
+/// The reason why open() did not open the path. A directory, a socket and a link to itself are refused by open() itself.
+Status open_failure(const std::string& path, int error) {
+  return error == EISDIR || error == ENXIO || error == ELOOP ? no_lock(path) : file_error("open", path, error);
+}
+
+/// Returns a descriptor of whatever is at the path; of a new file if nothing is there and `make`. A link to nothing is not followed, or
+/// the lock would be made where it points to.
+Result<int> open_or_make(const std::string& path, int flags, bool make) {
+  // Without O_NONBLOCK a pipe in the place of the file would be waited for until somebody opens its other end.
+  flags |= O_CLOEXEC | O_NONBLOCK;
+  for (;;) {
+    const int found = ::open(path.c_str(), flags);
+    if (found >= 0) return found;
+    if (errno != ENOENT) return open_failure(path, errno);
+    struct stat about {};
+    if (::lstat(path.c_str(), &about) == 0 && S_ISLNK(about.st_mode)) return no_lock(path);
+    if (!make) return file_error("open", path, ENOENT);
+    const int made = ::open(path.c_str(), flags | O_CREAT | O_EXCL, kNewFileMode);
+    if (made >= 0) return made;
+    if (errno != EEXIST) return open_failure(path, errno);  // else another process has just made it
+  }
+}
+
+}  // namespace
+
+Result<int> open_locked(const std::string& path, LockKind kind) {
+  const bool whole = kind == LockKind::kWhole;
+  const auto opened = open_or_make(path, whole ? O_RDWR : O_RDONLY, whole);
+  if (!opened.ok()) return opened;
+  const auto fail = [&opened](Status status) {
+    ::close(*opened);
+    return status;
+  };
+  struct stat about {};
+  if (::fstat(*opened, &about) != 0) return fail(file_error("look at", path, errno));
+  if (!S_ISREG(about.st_mode)) return fail(no_lock(path));
+  if (::flock(*opened, (whole ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) return opened;
+  if (errno != EWOULDBLOCK) return fail(file_error("lock", path, errno));
+  return fail({StatusCode::kUnavailable, "'" + path + "' is locked: this or another process has this database open"});
+}
+
+void unlock(int descriptor, pid_t taker) {
+  if (::getpid() == taker) ::flock(descriptor, LOCK_UN);
+}
+
+}  // namespace granary::base
