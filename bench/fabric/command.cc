@@ -31,12 +31,14 @@ std::string text_of(const std::vector<Figure>& figures, const Load& load) {
   std::string text =
       fmt::format("granary bench fabric, {}\n\n{}, one worker, random places of {} MiB, time of one operation\n\n{}",
                   base::version_text(), name(load.provider), load.region_bytes >> 20, aligned(cells));
-  if (!traits(load.provider).by_processor) return text;
-  for (const Comparison& one : compare(figures)) {
-    text += fmt::format("\n{}: {:.1f} ns to {:.1f} ns, {:.2f} x; at most {:.1f} ns wanted: {}", one.what, one.ours,
-                        one.plain, one.ours / one.plain, one.most, one.ours <= one.most ? "met" : "missed");
+  if (traits(load.provider).by_processor) {
+    for (const Comparison& one : compare(figures)) {
+      text += fmt::format("\n{}: {:.1f} ns to {:.1f} ns, {:.2f} x; at most {:.1f} ns wanted: {}", one.what, one.ours,
+                          one.plain, one.ours / one.plain, one.most, one.ours <= one.most ? "met" : "missed");
+    }
+    text += "\n";
   }
-  return text + "\n";
+  return text.append(end_text(load.signals->requested()));
 }
 
 nlohmann::ordered_json json_of(const std::vector<Figure>& figures, const Load& load) {
@@ -44,7 +46,8 @@ nlohmann::ordered_json json_of(const std::vector<Figure>& figures, const Load& l
                               {"provider", name(load.provider)},
                               {"region_bytes", load.region_bytes},
                               {"operations", load.operations},
-                              {"seed", load.seed}};
+                              {"seed", load.seed},
+                              {"interrupted", load.signals->requested()}};
   for (const Figure& figure : figures) {
     ours["figures"].push_back({{"operation", figure.operation},
                                {"bytes", figure.bytes},
@@ -78,11 +81,13 @@ ExitCode run(const Settings& settings, const FlagValues& flags) {
   if (const Status writable = check_writable(path); !writable.ok()) return fail(writable);
   const auto scratch = ScratchDirectory::make("/tmp");
   if (!scratch.ok()) return fail(scratch.status());
+  StopSignals signals;
   const Load load{.provider = provider_of(flags),
                   .region_bytes = region_bytes(flags),
                   .operations = flags.integer("operations"),
                   .seed = settings.seed,
-                  .run_directory = (*scratch)->path()};
+                  .run_directory = (*scratch)->path(),
+                  .signals = &signals};
   const auto figures = measure(load);
   if (!figures.ok()) return fail(figures.status());
   return report(text_of(*figures, load), path, json_of(*figures, load));

@@ -8,6 +8,7 @@
 
 #include <granary/status.h>
 
+#include "bench/harness/early_end.h"
 #include "cluster_config/provider.h"
 
 namespace granary::bench::fabric {
@@ -17,7 +18,8 @@ struct Load {
   std::uint64_t region_bytes = 0;
   std::uint64_t operations = 0;  ///< for each figure
   std::uint64_t seed = 1;
-  std::string run_directory;  ///< where the two nodes meet
+  std::string run_directory;       ///< where the two nodes meet
+  StopSignals* signals = nullptr;  ///< end it early, with the figures that are complete
 };
 
 /// Of one operation, or a chain's divided by its length; of fibers only the mean.
@@ -40,7 +42,7 @@ struct Comparison {
   double plain = 0;  ///< ns
   double most = 0;   ///< ns that ours may take, by the bars in docs/rdma.md
 };
-/// For providers that work by the processor: a READ of 64 bytes, alone and in chains of 16.
+/// For providers that work by the processor: a READ of 64 bytes, alone and in chains of 16, where these figures are there.
 std::vector<Comparison> compare(const std::vector<Figure>& figures);
 
 }  // namespace granary::bench::fabric

@@ -22,7 +22,8 @@ CacheMisses count_cache_misses(const CacheLoad& load) {
   const Zipf popularity(load.keys, load.theta);
   std::vector<bool> oracle_has(cache.entries());
   CacheMisses counted{.lookups = load.lookups};
-  for (std::uint64_t lookup = 0; lookup < load.lookups; ++lookup) {
+  const EarlyEnd end(load.signals);
+  for (std::uint64_t lookup = 0; lookup < load.lookups && !end.requested_at(lookup); ++lookup) {
     const std::uint64_t client = lookup % load.clients;
     const std::uint64_t key = popularity.next(random[client]);
     if (!cache.find(key, counters[client])) {

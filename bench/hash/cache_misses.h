@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "bench/harness/early_end.h"
+
 namespace granary::bench::hash {
 
 /// Slide 48 of DrTM: 20 million records, 20 MB of cache, 8 clients, zipf 0.99, from empty: 0.178 READs a lookup.
@@ -14,6 +16,7 @@ struct CacheLoad {
   double theta = 0.99;
   unsigned clients = 8;  ///< take turns
   std::uint64_t seed = 1;
+  StopSignals* signals = nullptr;  ///< end it early
 };
 
 struct CacheMisses {
@@ -27,6 +30,7 @@ struct CacheMisses {
   double of_oracle() const { return static_cast<double>(misses) / static_cast<double>(oracle); }
 };
 
+/// If a signal has ended it early, the numbers mean nothing.
 CacheMisses count_cache_misses(const CacheLoad& load);
 
 }  // namespace granary::bench::hash

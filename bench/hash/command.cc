@@ -21,7 +21,9 @@ struct Row {
   double theta, occupancy, reads, slide;
 };
 
-Result<std::vector<Row>> count(const FlagValues& flags, std::uint64_t seed) {
+/// Leaves out rows that were cut short.
+Result<std::vector<Row>> count(const FlagValues& flags, std::uint64_t seed, StopSignals& signals) {
+  EarlyEnd end(&signals);
   std::vector<Row> rows;
   for (const double theta : {0.0, flags.real("theta")}) {
     for (const TableKind& kind : kTableKinds) {
@@ -30,11 +32,14 @@ Result<std::vector<Row>> count(const FlagValues& flags, std::uint64_t seed) {
                               .occupancy = kOccupancies[i],
                               .theta = theta,
                               .tables = flags.integer("tables"),
-                              .seed = seed};
+                              .seed = seed,
+                              .signals = &signals};
         const Result<double> reads = reads_per_lookup(kind, filling);
+        if (end.requested()) return rows;
         if (!reads.ok()) return reads.status();
         rows.push_back(
             {&kind, theta, filling.occupancy, *reads, (theta == 0 ? kind.slide_uniform : kind.slide_zipf)[i]});
+        end.have_figure();
       }
     }
   }
@@ -62,12 +67,14 @@ std::string text_of(const std::vector<Row>& rows, const FlagValues& flags) {
       base::version_text(), flags.integer("tables"), with_commas(flags.integer("slots")), aligned(cells));
 }
 
+/// `cache` is not looked at if the measurement was interrupted.
 nlohmann::ordered_json json_of(const std::vector<Row>& rows, const CacheLoad& load, const CacheMisses& cache,
-                               const FlagValues& flags, std::uint64_t seed) {
+                               const FlagValues& flags, bool interrupted) {
   nlohmann::ordered_json ours{{"version", base::version_text()},
                               {"slots", flags.integer("slots")},
                               {"tables", flags.integer("tables")},
-                              {"seed", seed}};
+                              {"seed", load.seed},
+                              {"interrupted", interrupted}};
   for (const Row& row : rows) {
     ours["lookups"].push_back({{"table", row.kind->name},
                                {"theta", row.theta},
@@ -75,13 +82,15 @@ nlohmann::ordered_json json_of(const std::vector<Row>& rows, const CacheLoad& lo
                                {"reads", row.reads},
                                {"slide", row.slide}});
   }
-  ours["cache"] = {{"keys", load.keys},
-                   {"clients", load.clients},
-                   {"theta", load.theta},
-                   {"lookups", load.lookups},
-                   {"misses_per_lookup", cache.per_lookup()},
-                   {"oracle_misses_per_lookup", cache.oracle_per_lookup()},
-                   {"slide", kSlideCacheCost}};
+  if (!interrupted) {
+    ours["cache"] = {{"keys", load.keys},
+                     {"clients", load.clients},
+                     {"theta", load.theta},
+                     {"lookups", load.lookups},
+                     {"misses_per_lookup", cache.per_lookup()},
+                     {"oracle_misses_per_lookup", cache.oracle_per_lookup()},
+                     {"slide", kSlideCacheCost}};
+  }
   return {{"Benchmark Type", "hash"}, {"DBMS Type", "granary"}, {"granary", std::move(ours)}};
 }
 
@@ -89,14 +98,18 @@ ExitCode run(const Settings& settings, const FlagValues& flags) {
   const auto fail = [](const Status& status) { return refuse(exit_code_of(status), status.message()); };
   const std::string& path = flags.text("json");
   if (const Status writable = check_writable(path); !writable.ok()) return fail(writable);
-  const auto rows = count(flags, settings.seed);
+  StopSignals signals;
+  const auto rows = count(flags, settings.seed, signals);
   if (!rows.ok()) return fail(rows.status());
   const CacheLoad load{.keys = flags.integer("cache_keys"),
                        .lookups = flags.integer("cache_lookups"),
                        .theta = flags.real("theta"),
-                       .seed = settings.seed};
+                       .seed = settings.seed,
+                       .signals = &signals};
   const CacheMisses cache = count_cache_misses(load);
-  return report(text_of(*rows, flags) + text_of(load, cache), path, json_of(*rows, load, cache, flags, settings.seed));
+  const bool interrupted = signals.requested();
+  const std::string text = interrupted ? std::string(end_text(true)) : text_of(load, cache);
+  return report(text_of(*rows, flags) + text, path, json_of(*rows, load, cache, flags, interrupted));
 }
 
 }  // namespace

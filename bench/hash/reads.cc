@@ -24,16 +24,19 @@ std::vector<std::uint64_t> ranked_keys(std::uint64_t keys, std::uint64_t seed) {
 
 Result<double> reads_per_lookup(const TableKind& kind, const Filling& filling) {
   const auto keys = static_cast<std::uint64_t>(static_cast<double>(filling.slots) * filling.occupancy);
+  const EarlyEnd end(filling.signals);
   double reads = 0, lookups = 0;
-  for (std::uint64_t number = 0; number < filling.tables; ++number) {
+  for (std::uint64_t number = 0; number < filling.tables && !end.requested(); ++number) {
     const std::uint64_t seed = filling.seed * 1000 + number;
     const std::unique_ptr<CountedTable> table = kind.make(filling.slots, seed);
-    for (std::uint64_t key = 0; key < keys; ++key) {
+    for (std::uint64_t key = 0; key < keys && !end.requested_at(key); ++key) {
       if (!table->insert(key))
         return Status(StatusCode::kUnavailable, std::string(kind.name) + ": no place for key " + std::to_string(key));
     }
     std::uint64_t rank = 0;
+    if (end.requested()) break;
     for (const std::uint64_t key : ranked_keys(keys, seed)) {
+      if (end.requested_at(rank)) break;
       const double popularity = 1 / std::pow(static_cast<double>(++rank), filling.theta);
       reads += popularity * table->reads(key);
       lookups += popularity;

@@ -8,6 +8,7 @@
 
 #include <granary/status.h>
 
+#include "bench/harness/early_end.h"
 #include "bench/hash/counted_table.h"
 
 namespace granary::bench::hash {
@@ -35,10 +36,12 @@ struct Filling {
   double theta = 0;
   std::uint64_t tables = 8;  ///< the mean of so many, each with keys and popularities of its own
   std::uint64_t seed = 1;
+  StopSignals* signals = nullptr;  ///< end it early
 };
 
 /// The mean number of READs of a lookup when keys are asked for with zipfian popularity. A popular key's luck weighs
-/// much in one table, hence the mean of several. An error if a table did not take the keys.
+/// much in one table, hence the mean of several. An error if a table did not take the keys. If a signal
+/// has ended it early, the number means nothing.
 Result<double> reads_per_lookup(const TableKind& kind, const Filling& filling);
 
 }  // namespace granary::bench::hash

@@ -14,6 +14,7 @@
 #include "bench/harness/machine.h"
 #include "bench/harness/progress.h"
 #include "bench/harness/registry.h"
+#include "bench/harness/early_end.h"
 #include "bench/harness/table.h"
 #include "bench/harness/trial.h"
 #include "bench/recovery/verify.h"
@@ -45,6 +46,7 @@ struct Outcome {
   RecoveryReport report;
   std::vector<Phase> phases;
   Finding finding;
+  bool interrupted = false;  ///< before everything was verified
 };
 
 double processor_seconds() {
@@ -122,7 +124,9 @@ void add_phases(Outcome& outcome, double opening_seconds, double opening_process
   add("opening in all", report.records, report.bytes, opening_seconds, opening_processor);
 }
 
-Result<Outcome> measure(const Options& options, const Load& load, CheckpointAt checkpoint, bool progress) {
+Result<Outcome> measure(const Options& options, const Load& load, CheckpointAt checkpoint, bool progress,
+                        StopSignals& signals) {
+  EarlyEnd end(&signals);
   Outcome outcome;
   outcome.load = load;
   auto written = write_and_kill(options, load, checkpoint, progress);
@@ -137,10 +141,12 @@ Result<Outcome> measure(const Options& options, const Load& load, CheckpointAt c
   const double opening = static_cast<double>(base::monotonic_ns() - start) / 1e9;
   outcome.report = (*database)->recovery_report();
   add_phases(outcome, opening, processor_seconds() - processor, checkpoint_bytes);
+  end.have_figure();
   if (progress) base::print(stderr, "[verifying]\n");
-  auto finding = verify(**database, load);
+  auto finding = verify(**database, load, end);
   if (!finding.ok()) return finding.status();
-  outcome.finding = std::move(*finding);
+  outcome.interrupted = end.requested();
+  if (!outcome.interrupted) outcome.finding = std::move(*finding);
   if (const Status closed = (*database)->close(); !closed.ok()) return closed;
   return outcome;
 }
@@ -164,6 +170,7 @@ std::string text_of(const Outcome& outcome) {
       written.seconds, human_bytes(written.log_bytes), with_commas(written.transactions),
       outcome.report.rings ? "were there" : "were not there", aligned(rows));
   for (const std::string& note : outcome.report.notes) text += note + "\n";
+  if (outcome.interrupted) return text + "\nverified    nothing: interrupted\n";
   return text +
          fmt::format("\n{}  {}\n", outcome.finding.holds ? "verified   " : "FAILED     ", outcome.finding.detail);
 }
@@ -184,7 +191,8 @@ nlohmann::ordered_json json_of(const Outcome& outcome) {
                               {"rings", outcome.report.rings},
                               {"transactions", outcome.report.transactions},
                               {"durable_epoch", outcome.report.durable_epoch},
-                              {"verified", outcome.finding.holds},
+                              {"interrupted", outcome.interrupted},
+                              {"verified", !outcome.interrupted && outcome.finding.holds},
                               {"finding", outcome.finding.detail}};
   for (const Phase& phase : outcome.phases) {
     ours["phases"].push_back({{"name", phase.name},
@@ -220,7 +228,8 @@ ExitCode run(const Settings& given, const FlagValues& flags) {
   if (!settings.ok()) return fail(settings.status());
   const CheckpointAt checkpoint = checkpoint_from(flags);
   if (const Status fits = check_room(*load, settings->options, checkpoint); !fits.ok()) return fail(fits);
-  const auto outcome = measure(settings->options, *load, checkpoint, flags.enabled("progress"));
+  StopSignals signals;
+  const auto outcome = measure(settings->options, *load, checkpoint, flags.enabled("progress"), signals);
   if (!outcome.ok()) return fail(outcome.status());
   note_build_type();
   base::print("{}", text_of(*outcome));
@@ -228,7 +237,7 @@ ExitCode run(const Settings& given, const FlagValues& flags) {
   if (!path.empty()) {
     if (const Status written = write_json(path, json_of(*outcome)); !written.ok()) return fail(written);
   }
-  if (outcome->finding.holds) return ExitCode::kOk;
+  if (outcome->interrupted || outcome->finding.holds) return ExitCode::kOk;
   return refuse(ExitCode::kCheckFailed, "what was recovered is not what was written: " + outcome->finding.detail);
 }
 

@@ -35,14 +35,14 @@ void look_at(const Load& load, std::uint64_t key, std::uint64_t operation, bool 
 
 }  // namespace
 
-Result<Finding> verify(Database& database, const Load& load) {
+Result<Finding> verify(Database& database, const Load& load, const EarlyEnd& end) {
   const auto table = database.table(kTableName);
   if (!table.ok()) return table.status();
   auto worker = database.register_worker();
   if (!worker.ok()) return worker.status();
   const std::vector<std::uint64_t> last = last_operations(load);
   Tally tally;
-  for (std::uint64_t from = 0; from < load.keys; from += kBatch) {
+  for (std::uint64_t from = 0; from < load.keys && !end.requested(); from += kBatch) {
     Tally attempt;
     const RunResult done = worker->run([&](Transaction& transaction) {
       attempt = tally;

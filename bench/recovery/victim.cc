@@ -16,6 +16,7 @@
 
 #include "bench/harness/fresh_database.h"
 #include "bench/harness/progress.h"
+#include "bench/harness/early_end.h"
 #include "src/base/tsc_clock.h"
 
 namespace granary::bench::recovery {
@@ -123,6 +124,7 @@ Status write_all(Database& database, const Load& load, CheckpointAt checkpoint, 
 /// In the process that will be killed: never comes back.
 [[noreturn]] void live(const Options& options, const Load& load, CheckpointAt checkpoint, bool show, int pipe) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // does not outlive the benchmark
+  leave_signals_to_parent();
   Written written;
   auto database = open_fresh(options);
   const Status done = database.ok() ? write_all(**database, load, checkpoint, show, &written) : database.status();

@@ -36,10 +36,11 @@ std::string text_of(const std::vector<Figure>& figures, const Load& load) {
                      with_commas(figure.misses), with_commas(figure.stale), with_commas(figure.replacements)});
   }
   return fmt::format(
-      "granary bench remote, {}\n\n{}, one worker, 16 at a time; {} keys, {} bytes a value, zipf {:.2f}, "
-      "location cache of {} bytes\n\n{}",
-      base::version_text(), nodes_text(load.provider), with_commas(load.data.keys), load.data.value_bytes, load.theta,
-      with_commas(load.location_cache), aligned(cells));
+             "granary bench remote, {}\n\n{}, one worker, 16 at a time; {} keys, {} bytes a value, zipf {:.2f}, "
+             "location cache of {} bytes\n\n{}",
+             base::version_text(), nodes_text(load.provider), with_commas(load.data.keys), load.data.value_bytes,
+             load.theta, with_commas(load.location_cache), aligned(cells))
+      .append(end_text(load.signals->requested()));
 }
 
 nlohmann::ordered_json json_of(const std::vector<Figure>& figures, const Load& load) {
@@ -51,7 +52,8 @@ nlohmann::ordered_json json_of(const std::vector<Figure>& figures, const Load& l
                               {"lookups", load.lookups},
                               {"location_cache", load.location_cache},
                               {"peers", load.data.peers},
-                              {"seed", load.seed}};
+                              {"seed", load.seed},
+                              {"interrupted", load.signals->requested()}};
   for (const Figure& figure : figures) {
     ours["figures"].push_back({{"what", figure.what},
                                {"nanoseconds", figure.nanoseconds},
@@ -76,6 +78,7 @@ ExitCode run(const Settings& settings, const FlagValues& flags) {
   if (const Status writable = check_writable(path); !writable.ok()) return fail(writable);
   const auto scratch = ScratchDirectory::make("/tmp");
   if (!scratch.ok()) return fail(scratch.status());
+  StopSignals signals;
   const Load load{.provider = fabric::provider_of(flags),
                   .data = {.keys = flags.integer("keys"),
                            .value_bytes = static_cast<std::uint32_t>(flags.integer("value_bytes")),
@@ -84,7 +87,8 @@ ExitCode run(const Settings& settings, const FlagValues& flags) {
                   .location_cache = flags.bytes("location_cache"),
                   .theta = flags.real("theta"),
                   .seed = settings.seed,
-                  .run_directory = (*scratch)->path()};
+                  .run_directory = (*scratch)->path(),
+                  .signals = &signals};
   const auto figures = measure(load);
   if (!figures.ok()) return fail(figures.status());
   const ExitCode reported = report(text_of(*figures, load), path, json_of(*figures, load));

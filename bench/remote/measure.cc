@@ -57,7 +57,8 @@ class Bench {
         endpoint_(*nodes.endpoint),
         peers_(peers),
         popularity_(load.data.keys, load.theta),
-        cache_(load.location_cache) {}
+        cache_(load.location_cache),
+        end_(load.signals) {}
 
   std::vector<Figure> run() {
     touch();
@@ -99,7 +100,9 @@ class Bench {
       figure.alone_p99_ns = clock_.nanoseconds(ticks.percentile(99));
       figure.wrong += again.wrong;
     }
+    if (end_.requested()) return;  // it was cut short
     figures_.push_back(figure);
+    end_.have_figure();
   }
 
   void ours(const char* what, LocationCache* cache, Alone alone) {
@@ -153,7 +156,7 @@ class Bench {
     const auto bytes =
         static_cast<std::uint32_t>(record::shared_record_bytes(sizeof(std::uint64_t), load_.data.value_bytes));
     std::array<rdma::Operation, kTogether> chain;
-    for (std::uint64_t round = 0; round < pass.rounds; ++round) {
+    for (std::uint64_t round = 0; round < pass.rounds && !end_.requested_at(round); ++round) {
       for (std::size_t i = 0; i < pass.together; ++i)
         chain[i] = rdma::Operation::read(buffer(i), table_.at(first + next_key(random) * stride), bytes);
       const std::uint64_t begin = clock_of(pass);
@@ -184,7 +187,7 @@ class Bench {
       std::array<std::optional<Read>, kTogether> steps;
       std::array<rdma::fiber::Step*, kTogether> all{};
       draw(random, cache, std::span(next).first(pass.together));
-      for (std::uint64_t round = 0; round < pass.rounds; ++round) {
+      for (std::uint64_t round = 0; round < pass.rounds && !end_.requested_at(round); ++round) {
         keys = next;
         draw(random, cache, std::span(next).first(pass.together));
         const std::uint64_t begin = clock_of(pass);
@@ -235,6 +238,7 @@ class Bench {
   rdma::fiber::Peers& peers_;
   const Zipf popularity_;
   LocationCache cache_;
+  EarlyEnd end_;
   const base::TscClock clock_ = base::TscClock::calibrated();
   std::optional<LocationCacheCounters> counters_;
   std::vector<Figure> figures_;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/harness/early_end.h"
 #include "bench/remote/owned_table.h"
 #include "cluster_config/provider.h"
 
@@ -17,7 +18,8 @@ struct Load {
   std::uint64_t location_cache = 0;  ///< bytes
   double theta = 0;
   std::uint64_t seed = 1;
-  std::string run_directory;  ///< where nodes of one host meet
+  std::string run_directory;       ///< where nodes of one host meet
+  StopSignals* signals = nullptr;  ///< end it early, with the figures that are complete
 };
 
 struct Figure {

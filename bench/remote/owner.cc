@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "bench/fabric/bench_provider.h"
+#include "bench/harness/early_end.h"
 
 namespace granary::bench::remote {
 namespace {
@@ -34,6 +35,7 @@ struct Owner {
 /// In the child: says where the tables are, or (as anything else) what is wrong, and stays until `hold` is closed.
 [[noreturn]] void be_owner(cluster_config::Provider provider, const Data& data, const std::string& run_directory,
                            int answer, int hold) {
+  leave_signals_to_parent();
   Owner owner;
   const Status status = owner.start(provider, data, run_directory);
   const Tables tables = status.ok() ? owner.owned->tables() : Tables{};

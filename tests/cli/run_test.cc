@@ -1,5 +1,7 @@
 // Whole runs of tiny benchmarks through the command: output, JSON, verification, interruption. No figure is judged.
 
+#include <csignal>
+
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/command_line.h"
@@ -227,6 +229,47 @@ TEST(Run, AnInterruptedRunReportsWhatItMeasured) {
   EXPECT_EQ(json["Final State"], "INTERRUPTED");
   EXPECT_GT(json["Measured Requests"].get<std::uint64_t>(), 0u);
   EXPECT_LT(json["Elapsed Time (nanoseconds)"].get<std::uint64_t>(), 30'000'000'000u);
+}
+
+/// Ends the command by SIGTERM after ever more time: first nothing is measured yet, then some figures are complete. All of them together
+/// take several times as long as the first one.
+void expect_early_end(const std::string& words) {
+  const std::string path = scratch(".json");
+  for (int seconds = 1; seconds <= 64; seconds *= 2) {
+    const Ran ran = granary(words + " --noprogress --json=" + path,
+                            "timeout --foreground --preserve-status -s TERM " + std::to_string(seconds));
+    if (ran.exit_code == 128 + SIGTERM) {
+      EXPECT_NE(ran.err.find("granary: interrupted"), std::string::npos) << words << ", " << seconds << " s";
+      continue;
+    }
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    EXPECT_NE(ran.out.find("interrupted: only the figures that were complete are here"), std::string::npos) << ran.out;
+    const nlohmann::json json = nlohmann::json::parse(contents(path), nullptr, false);
+    std::remove(path.c_str());
+    ASSERT_TRUE(json.is_object()) << ran.err;
+    EXPECT_EQ(json["granary"]["interrupted"], true);
+    return;
+  }
+  ADD_FAILURE() << words << ": a signal never left anything to report";
+}
+
+TEST(Run, AnInterruptedFabricBenchmarkReportsItsFigures) {
+  expect_early_end("bench fabric --region=64MiB --operations=10000000");
+}
+
+TEST(Run, AnInterruptedHashBenchmarkReportsItsFigures) { expect_early_end("bench hash --slots=500000"); }
+
+TEST(Run, AnInterruptedRemoteBenchmarkReportsItsFigures) {
+  expect_early_end("bench remote --keys=20000 --lookups=10000000");
+}
+
+/// It has nothing to report before the recovery, and the log of so many records takes longer than a second.
+TEST(Run, AnInterruptedRecoveryBenchmarkSaysSo) {
+  const Ran ran = granary(
+      "bench recovery --records=20000000 --keys=1000 --value_bytes=8 --noprogress --directory=" + testing::TempDir(),
+      "timeout --foreground --preserve-status -s INT 1");
+  EXPECT_EQ(ran.exit_code, 128 + SIGINT) << ran.out;
+  EXPECT_EQ(ran.err, "\ngranary: interrupted\n");
 }
 
 TEST(Run, SoakNeedsTimeForAVerdict) {

@@ -3,6 +3,8 @@
 
 #include "bench/recovery/verify.h"
 
+#include <csignal>
+
 #include <gtest/gtest.h>
 
 #include "bench/recovery/victim.h"
@@ -51,6 +53,14 @@ TEST_F(Verify, HoldsForWhatWasWritten) {
   const Finding finding = found();
   EXPECT_TRUE(finding.holds) << finding.detail;
   EXPECT_GT(last_operations(kLoad)[first(true)], 0u);
+}
+
+TEST_F(Verify, EndsEarlyWhenAskedTo) {
+  StopSignals signals;
+  EarlyEnd end(&signals);
+  end.have_figure();
+  ASSERT_EQ(std::raise(SIGTERM), 0);
+  EXPECT_EQ(verify(*database_, kLoad, end).value().detail, "0 records, 0 wrong, 0 missing, 0 unexpected");
 }
 
 TEST_F(Verify, NoticesAMissingRecord) {

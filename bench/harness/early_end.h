@@ -1,0 +1,39 @@
+#pragma once
+// How a measurement of several figures ends when a signal asks it to (stop_signals.h): it reports the figures that are complete.
+
+#include <csignal>
+#include <string_view>
+
+#include "bench/harness/stop_signals.h"
+
+namespace granary::bench {
+
+/// Tells a measurement whether to stop. A figure that is not complete then is left out.
+class EarlyEnd {
+ public:
+  /// `signals` may be null: then nothing ends the measurement.
+  explicit EarlyEnd(StopSignals* signals) : signals_(signals) {}
+  bool requested() const { return signals_ != nullptr && signals_->requested(); }
+  /// As requested(), for a loop's `turn`th turn: asks only now and then, because what is timed is short.
+  bool requested_at(unsigned long long turn) const { return turn % kTurnsBetween == 0 && requested(); }
+  /// There is a figure to report: from here on a signal asks, and does not end the process.
+  void have_figure() {
+    if (signals_ != nullptr) signals_->ask_first(true);
+  }
+
+ private:
+  static constexpr unsigned long long kTurnsBetween = 256;
+  StopSignals* signals_;
+};
+
+/// What a report of such a measurement ends with: nothing if it came to its end.
+inline std::string_view end_text(bool interrupted) {
+  return interrupted ? "\ninterrupted: only the figures that were complete are here\n" : "";
+}
+
+/// In a child that its parent ends, or that ends with its parent: ignores these signals from here on. A terminal sends them to both.
+inline void leave_signals_to_parent() {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, SIG_IGN);
+}
+
+}  // namespace granary::bench
