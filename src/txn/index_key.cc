@@ -34,6 +34,12 @@ void append_part(const IndexPart& part, std::string_view source, std::string& ou
   }
 }
 
+/// Of an enumerator, as a message says it where it has no name.
+template <typename Enum>
+std::string number_of(Enum value) {
+  return std::to_string(static_cast<unsigned>(value));
+}
+
 bool is_integer_width(std::uint32_t length) { return length == 1 || length == 2 || length == 4 || length == 8; }
 
 }  // namespace
@@ -50,6 +56,10 @@ std::string index_options_error(const IndexOptions& options) {
   if (options.parts.empty()) return "an index needs at least one part";
   std::size_t total = 0;
   for (const IndexPart& part : options.parts) {
+    if (part.source > IndexPart::Source::kValue)
+      return "IndexPart::source is " + number_of(part.source) + "; expected kKey or kValue";
+    if (part.encoding > IndexEncoding::kText)
+      return "IndexPart::encoding is " + number_of(part.encoding) + "; expected kBytes, kUnsigned, kSigned or kText";
     if (part.length == 0) return "an index part has length 0";
     const bool integer = part.encoding == IndexEncoding::kUnsigned || part.encoding == IndexEncoding::kSigned;
     if (integer && !is_integer_width(part.length)) {

@@ -177,6 +177,13 @@ TEST(BadSchema, Indexes) {
       db->create_index(table, "i", {.parts = {{.offset = 0, .length = 3, .encoding = IndexEncoding::kUnsigned}}}),
       kInvalid, "3");
   expect_error(db->create_index(table, "i", {.parts = {{.offset = 0, .length = 1u << 30}}}), kInvalid, "bytes");
+  for (const int wrong : {4, 9, 255}) {
+    expect_error(
+        db->create_index(table, "i", {.parts = {{.length = 1, .encoding = static_cast<IndexEncoding>(wrong)}}}),
+        kInvalid, "'i': IndexPart::encoding is " + std::to_string(wrong));
+  }
+  expect_error(db->create_index(table, "i", {.parts = {{.source = static_cast<IndexPart::Source>(2), .length = 1}}}),
+               kInvalid, "'i': IndexPart::source is 2");
   expect_error(db->create_index(table, "", good), kInvalid, "name");
   expect_error(db->create_index(table, "t", good), StatusCode::kAlreadyExists, "'t'");
   EXPECT_TRUE(db->create_index(table, "i", good).ok());
