@@ -78,7 +78,7 @@ class GRANARY_EXPORT Procedures {
   /// is noted in the table "granary.chains" of this database (with the RPO of every transaction). First finishes the calls that a crash
   /// has left there, and tells how many. Those that something keeps from it which may pass, such as another node that is not reached, are
   /// left to finish_left() after 10 s in all; if one cannot be finished for another reason, that is an error.
-  /// Once in the life of a database. In a cluster it is called after Cluster::start(), on all nodes or on none. Before that the chains that
+  /// Once in the life of a database, then kAlreadyExists. In a cluster it is called after Cluster::start(), on all nodes or on none. Before that the chains that
   /// others call here run as one transaction each, unless check_chains() was called: then their calls are not kept.
   Result<std::size_t> keep_chains(Database& database, Worker& worker);
   /// After keep_chains(): tries each call that was left half done (RunResult::pieces_left, or a later piece that threw) once more, from its

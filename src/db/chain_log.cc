@@ -47,6 +47,11 @@ std::optional<ChainLog::Call> decode(std::string_view key, std::string_view valu
 
 Result<std::unique_ptr<ChainLog>> ChainLog::open(Database& database, Worker& worker, std::vector<Call>& unfinished) {
   const auto table = database.create_table("granary.chains");
+  if (table.status().code() == StatusCode::kAlreadyExists) {
+    return Status(StatusCode::kAlreadyExists,
+                  "keep_chains() was called already: it is called once in the life of a database, and makes the table "
+                  "'granary.chains', which nobody else may make");
+  }
   if (!table.ok()) return table.status();
   std::unique_ptr<ChainLog> log(new ChainLog(*table, database.options().notices));
   if (const Status done = log->read(worker, unfinished); !done.ok()) return done;

@@ -53,6 +53,19 @@ TEST(FinishLeft, EndsACallOfThisLifeOnceItsObstacleIsGone) {
   life.worker.reset();
 }
 
+TEST(KeepChains, IsCalledOnceInALife) {
+  const tests::TemporaryDirectory directory;
+  for (int lives = 0; lives < 2; ++lives) {
+    Life life(directory.path());
+    ASSERT_TRUE(life.procedures.keep_chains(*life.database, *life.worker).ok());
+    const auto again = life.procedures.keep_chains(*life.database, *life.worker);
+    EXPECT_EQ(again.status().code(), StatusCode::kAlreadyExists);
+    EXPECT_NE(again.status().message().find("keep_chains() was called already"), std::string::npos)
+        << again.status().message();
+    life.worker.reset();
+  }
+}
+
 TEST(FinishLeft, WhatIsLeftAtTheEndIsFinishedByTheNextLife) {
   const tests::TemporaryDirectory directory;
   {
