@@ -43,6 +43,20 @@ Result<std::string> find_file(base::FileSystem& files, const std::vector<std::st
   return std::string();
 }
 
+/// The log of a new database does not go into the directory of another one. That directory has no file OWNER, but a manifest.
+Status check_no_database(base::FileSystem& files, const Options& options) {
+  for (const std::string& directory : options.log_directories) {
+    if (directory == options.directory) continue;
+    const Status manifest = recovery::read_manifest(files, directory).status();
+    if (!manifest.ok() && manifest.code() != StatusCode::kDamaged) continue;
+    return {StatusCode::kFailedPrecondition,
+            fmt::format("Options::log_directories names '{0}', which is the directory of another database, as its file "
+                        "'{0}/{1}' shows: choose an empty directory for the log of '{2}'",
+                        directory, recovery::kManifestName, options.directory)};
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<std::string> Directories::of_log() const {
@@ -124,6 +138,7 @@ Status Directories::create_new() {
   std::erase_if(own, [this](const std::string& directory) { return !was_owned(directory); });
   if (const Status empty = recovery::check_no_remains(files_, options_.directory, own); !empty.ok()) return empty;
   if (const Status unowned = check_unowned(of_log()); !unowned.ok()) return unowned;
+  if (const Status free = check_no_database(files_, options_); !free.ok()) return free;
   const Status empty = recovery::check_no_remains(files_, options_.directory, of_log());
   if (!empty.ok()) return empty;
   const auto identity = base::identity(files_, options_.directory);

@@ -305,6 +305,26 @@ TEST(LogReserve, LastsAsLongAsTheDatabase) {
   database->reset();  // before the files
 }
 
+TEST(LogDirectories, OfAnotherDatabaseAreRefusedByName) {
+  const TemporaryDirectory directory;
+  const RingDirectory rings;
+  Options other = manual_options();
+  other.reliable_directory = rings.path();
+  other.directory = directory / "other";
+  ASSERT_TRUE(Database::open(other).value()->close().ok());
+  Options options = other;
+  options.directory = directory / "db";
+  options.log_directories = {other.directory};
+  const Status refused = Database::open(options).status();
+  EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(refused.message(),
+              AllOf(HasSubstr("Options::log_directories names '" + other.directory + "'"),
+                    HasSubstr("the directory of another database"), HasSubstr("choose an empty directory")));
+  options.log_directories = {directory / "logs"};
+  EXPECT_TRUE(Database::open(options).ok()) << "the refused one has left nothing in the way";
+  EXPECT_TRUE(Database::open(other).ok());
+}
+
 /// More than the disk has: refused before any of it is taken, and the database opens with less.
 TEST(LogReserve, MoreThanTheDiskHasIsRefusedAndLeavesNothing) {
   TemporaryDirectory directory;
