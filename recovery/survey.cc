@@ -103,6 +103,15 @@ Manifest recent_part(const Manifest& manifest, const SurvivingRings& rings) {
   return recent;
 }
 
+/// Says what to do about rings that are damaged, where they are this database's.
+Status with_mend(const Status& status, const Manifest& manifest, const Settled& settled) {
+  if (status.code() != StatusCode::kDamaged || !settled.check_ring_owner().ok()) return status;
+  return {StatusCode::kDamaged,
+          fmt::format("{}; to go on without the rings in '{}', open with --salvage (Options::salvage), which gives up "
+                      "transactions that only they have",
+                      status.message(), manifest.reliable_directory)};
+}
+
 }  // namespace
 
 Result<LogSurvey> survey_recent_log(base::FileSystem& files, const Manifest& manifest, const Settled& settled,
@@ -131,7 +140,7 @@ Result<LogSurvey> survey_log(base::FileSystem& files, const Manifest& manifest, 
                                   rings.status().message()});
     return survey;
   }
-  if (!rings.ok()) return rings.status();
+  if (!rings.ok()) return with_mend(rings.status(), manifest, settled);
   survey.rings = std::move(*rings);
   const auto in_rings = greatest_epoch(survey.rings.entries());
   if (!in_rings.ok()) return in_rings.status();

@@ -195,6 +195,17 @@ TEST_F(Files, ALockThatIsNoFileIsRefused) {
   home().restore(histories_->whole);
 }
 
+TEST_F(Files, ADamagedRingSaysHowToGoOn) {
+  Image changed = histories_->whole;
+  changed.at("rings/ring-0000").clear();
+  home().restore(changed);
+  EXPECT_THAT(open(/*salvage=*/false).words,
+              testing::AllOf(HasSubstr("ring-0000' is no log ring of this database: it has 0 bytes"),
+                             HasSubstr("open with --salvage (Options::salvage)")));
+  EXPECT_THAT(open(/*salvage=*/true).words, testing::Not(HasSubstr("--salvage")));
+  home().restore(histories_->whole);
+}
+
 TEST_F(Files, TheTablesAreDocumented) {
   check_documented(kTable);
   check_documented(kNeedless);
