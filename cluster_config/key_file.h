@@ -12,7 +12,7 @@ namespace granary::cluster_config {
 inline constexpr std::size_t kLeastKeyBytes = 32;
 inline constexpr std::size_t kMostKeyBytes = 4096;
 
-/// Makes a file with a new random key; kAlreadyExists if there is one.
+/// Makes a file with a new random key; kAlreadyExists if there is one. After any other error there is no file.
 Status make_key(const std::string& path);
 
 /// The key in the file, without line ends after it. kFailedPrecondition if others may read it, kInvalidArgument if it is too

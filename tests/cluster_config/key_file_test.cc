@@ -9,6 +9,7 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/support/small_disk.h"
 #include "tests/support/temporary_directory.h"
 
 namespace granary::cluster_config {
@@ -38,6 +39,18 @@ TEST_F(KeyFile, IsMadePrivateAndNeverTwice) {
   EXPECT_EQ(read_key(path_).value(), key) << "it is still there";
   ASSERT_TRUE(make_key(directory_ / "other").ok());
   EXPECT_NE(read_key(directory_ / "other").value(), key);
+}
+
+TEST_F(KeyFile, IsNotLeftBehindOnAFullDisk) {
+  const tests::SmallDisk disk(1);
+  if (!disk.mounted()) GTEST_SKIP() << disk.why();
+  const std::string filler = disk.path() + "/filler", key = disk.path() + "/key";
+  std::ofstream(filler) << std::string(2 << 20, 'x');
+  EXPECT_EQ(make_key(key).code(), StatusCode::kDiskFull);
+  EXPECT_NE(::access(key.c_str(), F_OK), 0) << "an empty file would refuse the next try";
+  ASSERT_EQ(::unlink(filler.c_str()), 0);
+  EXPECT_TRUE(make_key(key).ok());
+  EXPECT_TRUE(read_key(key).ok());
 }
 
 TEST_F(KeyFile, IsRefusedIfOthersMayReadIt) {
