@@ -92,7 +92,10 @@ struct Reports {
 /// Runs all nodes once. `*driven` tells how they ended.
 Result<Reports> run_once(const NodesRun& run, const StopSignals& signals, const DriveOptions& options,
                          DriveResult* driven) {
-  auto directory = ScratchDirectory::make(std::filesystem::temp_directory_path().string());
+  // A command with a `join` has its nodes note what they do while they do it, and these notes outlive a command that is killed. The reports
+  // of other commands are complete or worth nothing.
+  const WhenKilled when_killed = run.command.join ? WhenKilled::kKept : WhenKilled::kRemoved;
+  auto directory = ScratchDirectory::make(std::filesystem::temp_directory_path().string(), when_killed);
   if (!directory.ok()) return directory.status();
   Reports reports{std::move(*directory), {}};
   std::vector<NodeCommand> commands;

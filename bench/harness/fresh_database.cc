@@ -15,14 +15,14 @@ Result<std::unique_ptr<Database>> open_fresh(const Options& options) {
   return Database::open(options);
 }
 
-Result<std::unique_ptr<ScratchDirectory>> ScratchDirectory::make(const std::string& parent) {
+Result<std::unique_ptr<ScratchDirectory>> ScratchDirectory::make(const std::string& parent, WhenKilled when_killed) {
   const std::string path = fmt::format("{}/granary-bench-{}", parent, ::getpid());
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (!error) std::filesystem::permissions(path, std::filesystem::perms::owner_all, error);
   if (error)
     return Status(StatusCode::kUnavailable, fmt::format("cannot make the directory '{}': {}", path, error.message()));
-  return std::unique_ptr<ScratchDirectory>(new ScratchDirectory(path));
+  return std::unique_ptr<ScratchDirectory>(new ScratchDirectory(path, when_killed));
 }
 
 ScratchDirectory::~ScratchDirectory() {

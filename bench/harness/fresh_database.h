@@ -1,8 +1,11 @@
 #pragma once
 // Databases for benchmarks: always empty, and gone afterwards.
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include <granary/granary.h>
 
@@ -14,19 +17,28 @@ namespace granary::bench {
 /// ScratchDirectory's, is removed first.
 Result<std::unique_ptr<Database>> open_fresh(const Options& options);
 
-/// A directory of this process's own below `parent`, removed with all it holds at the end. If the process is killed, its Janitor removes it.
+/// What becomes of a ScratchDirectory whose process is killed.
+enum class WhenKilled : std::uint8_t {
+  kRemoved,  ///< A Janitor removes it: nobody has a use for the data of a benchmark that was cut short.
+  kKept,     ///< It holds what somebody may want to look at, such as the histories of a run.
+};
+
+/// A directory of this process's own below `parent`, removed with all it holds at the end.
 class ScratchDirectory {
  public:
-  static Result<std::unique_ptr<ScratchDirectory>> make(const std::string& parent);
+  static Result<std::unique_ptr<ScratchDirectory>> make(const std::string& parent,
+                                                        WhenKilled when_killed = WhenKilled::kRemoved);
   ~ScratchDirectory();
   ScratchDirectory(const ScratchDirectory&) = delete;
   ScratchDirectory& operator=(const ScratchDirectory&) = delete;
   const std::string& path() const { return path_; }
 
  private:
-  explicit ScratchDirectory(std::string path) : path_(std::move(path)), janitor_(path_) {}
+  ScratchDirectory(std::string path, WhenKilled when_killed) : path_(std::move(path)) {
+    if (when_killed == WhenKilled::kRemoved) janitor_.emplace(path_);
+  }
   const std::string path_;
-  const Janitor janitor_;
+  std::optional<Janitor> janitor_;
 };
 
 /// Bytes that may still be written below the path; 0 if that cannot be told.

@@ -157,6 +157,30 @@ TEST_F(AppendOnNodes, HistoriesAreKeptAndJudgedWhenANodeDies) {
   EXPECT_EQ(granary("bench append --check=" + history_).exit_code, 0);
 }
 
+/// The command is killed, and its nodes end with it. What they have noted can still be judged.
+TEST_F(AppendOnNodes, HistoriesStayWhenTheCommandIsKilled) {
+  const std::string scratch = directory_ / "scratch";
+  std::filesystem::create_directories(scratch);
+  const std::string script =
+      "export TMPDIR=" + scratch + "; " GRANARY_COMMAND " cluster run " + endless_ + "--workers=1 --cluster=" + file_ +
+      " >/dev/null 2>&1 & run=$!; for turn in $(seq 600); do sleep 0.1; [ $(find " + scratch +
+      "/granary-bench-$run -name 'node-?.json' -size +40k 2>/dev/null | wc -l) = 3 ] && break; done; "
+      "nodes=$(pgrep -P $run); kill -9 $run; wait $run; "
+      // Until its nodes, and whoever else it has started, have ended.
+      "for turn in $(seq 600); do sleep 0.1; kill -0 $nodes 2>/dev/null || break; done; sleep 0.3";
+  const int status = std::system(("bash -c '" + script + "'").c_str());
+  EXPECT_TRUE(WIFEXITED(status));
+  std::size_t histories = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(scratch)) {
+    if (!entry.path().filename().string().starts_with("node-") || entry.file_size() < 40'000) continue;
+    ++histories;
+    const Ran checked = granary("bench append --check=" + entry.path().string());
+    // A node's history alone has reads of other nodes' elements, so it may be found invalid, but it has to be a history.
+    EXPECT_TRUE(checked.exit_code == 0 || checked.exit_code == 1) << checked.out << checked.err;
+  }
+  EXPECT_EQ(histories, 3u);
+}
+
 class AppendOnKilledNodes : public Append {
  protected:
   void write_file(const std::string& defaults) const {

@@ -94,14 +94,30 @@ TEST(ScratchDirectoryTest, GoesWithAProcessThatIsKilled) {
   EXPECT_TRUE(std::filesystem::is_empty(parent.path()));
 }
 
+TEST(ScratchDirectoryTest, StaysAfterAKillIfThatIsAskedFor) {
+  const tests::TemporaryDirectory parent;
+  const int status = ending_of([&] {
+    const auto scratch = ScratchDirectory::make(parent.path(), WhenKilled::kKept);
+    if (!scratch.ok()) return 1;
+    std::ofstream((*scratch)->path() + "/history") << "content";
+    ::kill(::getpid(), SIGKILL);
+    return 1;
+  });
+  EXPECT_TRUE(WIFSIGNALED(status));
+  std::this_thread::sleep_for(milliseconds(300));  // A Janitor would have removed it by then.
+  EXPECT_FALSE(std::filesystem::is_empty(parent.path()));
+}
+
 TEST(ScratchDirectoryTest, IsGoneWhenItIsDestroyed) {
   const tests::TemporaryDirectory parent;
-  {
-    const auto scratch = ScratchDirectory::make(parent.path());
-    ASSERT_TRUE(scratch.ok());
-    EXPECT_FALSE(std::filesystem::is_empty(parent.path()));
+  for (const WhenKilled when_killed : {WhenKilled::kRemoved, WhenKilled::kKept}) {
+    {
+      const auto scratch = ScratchDirectory::make(parent.path(), when_killed);
+      ASSERT_TRUE(scratch.ok());
+      EXPECT_FALSE(std::filesystem::is_empty(parent.path()));
+    }
+    EXPECT_TRUE(std::filesystem::is_empty(parent.path()));
   }
-  EXPECT_TRUE(std::filesystem::is_empty(parent.path()));
 }
 
 }  // namespace
