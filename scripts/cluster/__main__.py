@@ -1,6 +1,5 @@
 """cluster.sh: reads the command line, does one command, shows what happened where."""
 
-import os
 import sys
 
 if sys.version_info < (3, 11):
@@ -8,40 +7,64 @@ if sys.version_info < (3, 11):
           file=sys.stderr)
     sys.exit(3)
 
+import argparse
+
+from . import output
 from .command_line import parse
 from .errors import HostError, UsageError
-from .hosts import Ssh, all_hosts, close_standard_output
+from .hosts import Ssh, all_hosts
 from .inventory import load
 from .session import Session
+from .signals import Ended, apart, end_by_next, hold_back, raise_ended
 
 
 def main() -> int:
-    flags = parse(sys.argv[1:])
-    try:
-        inventory = load(flags.cluster)
-        ssh = Ssh(flags.accept_new, flags.ssh_config)
-        try:
-            session = Session(inventory, all_hosts(inventory, ssh), flags)
-            try:
-                code = flags.verb(session)
-            finally:  # also what was done before something went wrong
-                if session.report.outcomes:
-                    print(session.report.text(), flush=True)
-            return code if code is not None else session.report.exit_code()
-        finally:
-            ssh.close()
-    except UsageError as error:
-        print(f"cluster.sh: {error}", file=sys.stderr)
-        return 2
-    except HostError as error:
-        print(f"cluster.sh: {error}", file=sys.stderr)
-        return error.code
-    except KeyboardInterrupt:
-        sys.stdout.flush()
-        os._exit(130)  # at once: threads may wait for hosts that have nothing to say
-    except BrokenPipeError:
-        close_standard_output()
+    if sys.stdout is None:
+        output.complain(output.CLOSED)
         return 3
+    try:
+        flags = parse(sys.argv[1:])
+    except SystemExit as end:  # --help, or wrong words
+        return int(end.code or 0)
+    except output.OutputError as error:
+        output.complain(str(error))
+        output.end_at_once(error.code)
+    raise_ended()
+    try:
+        return run(flags)
+    except Ended as end:
+        output.end_at_once(end.code)
+    except (UsageError, HostError) as error:
+        output.complain(str(error))
+        return error.code
+    except output.OutputError as error:
+        output.complain(str(error))
+        output.end_at_once(error.code)
+
+
+def run(flags: argparse.Namespace) -> int:
+    inventory = load(flags.cluster)
+    ssh = Ssh(flags.accept_new, flags.ssh_config)
+    session = Session(inventory, all_hosts(inventory, ssh), flags)
+    failure: "BaseException | None" = None
+    code = None
+    try:
+        code = apart(lambda: flags.verb(session))
+    except (UsageError, HostError, output.OutputError, Ended) as error:
+        failure = error
+    finally:
+        hold_back()
+        ssh.close()
+        end_by_next()
+    try:
+        if session.report.outcomes:  # also what was done before something went wrong
+            output.say(session.report.text())
+    except output.OutputError as error:
+        error.code = session.report.exit_code() or error.code
+        failure = failure or error
+    if failure is not None:
+        raise failure
+    return code if code is not None else session.report.exit_code()
 
 
 sys.exit(main())

@@ -2,7 +2,9 @@
 
 import argparse
 import re
+from typing import Any
 
+from .output import say
 from .verbs import bench, deploy, logs, remove, run, status
 
 EPILOG = """\
@@ -17,14 +19,25 @@ command to the last. A usual day:
 Nodes whose host is this machine are reached without ssh. Others need a key or an agent for ssh (no password is asked
 for) and Python 3.9. All hosts work at the same time; one that fails does not stop the others, and the table tells why.
 
-Exit codes: 0 ok, 1 a check failed or a node does not serve, 2 wrong usage, 3 something did not work on some host."""
+Exit codes: 0 ok, 1 a check failed or a node does not serve, 2 wrong usage, 3 something did not work on some host or
+the output cannot be written, 128 + N ended by signal N."""
+
+
+class Parser(argparse.ArgumentParser):
+    """One whose help does not end as a success if it cannot be written."""
+
+    def print_help(self, file: Any = None) -> None:
+        if file is None:
+            say(self.format_help(), end="")
+        else:
+            super().print_help(file)
 
 
 def parse(words: "list[str]") -> argparse.Namespace:
     """Ends the program where --help is asked for or the words are wrong."""
     formatter = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(prog="cluster.sh", formatter_class=formatter, epilog=EPILOG,
-                                     description="Installs, starts, watches and ends the nodes of a cluster.")
+    parser = Parser(prog="cluster.sh", formatter_class=formatter, epilog=EPILOG,
+                    description="Installs, starts, watches and ends the nodes of a cluster.")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     common = _common()
 

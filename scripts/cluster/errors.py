@@ -2,7 +2,9 @@
 
 
 class UsageError(Exception):
-    """The command line or the cluster file is wrong: exit code 2."""
+    """The command line or the cluster file is wrong."""
+
+    code = 2
 
 
 class HostError(Exception):

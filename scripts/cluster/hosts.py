@@ -2,7 +2,6 @@
 
 import base64
 import json
-import os
 import shlex
 import shutil
 import subprocess
@@ -11,7 +10,7 @@ import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, BinaryIO, Callable, Iterable, Optional, TypeVar
+from typing import IO, Any, BinaryIO, Callable, Iterable, Optional, TypeVar
 
 from .errors import HostError
 from .inventory import Access, HostEntry, Inventory, Node
@@ -26,6 +25,8 @@ class Loader(a.MetaPathFinder,a.Loader):
 sys.meta_path.insert(0,Loader())
 import agent.main;agent.main.answer(call)
 """
+
+CLOSING_S = 5.0  # how long one step of closing a connection may take
 
 Event = Callable[["dict[str, Any]"], None]
 T = TypeVar("T")
@@ -137,16 +138,19 @@ class Ssh:
             self.options += ["-o", "StrictHostKeyChecking=accept-new"]
         if config is not None:
             self.options += ["-F", config]
-        self.folder = tempfile.TemporaryDirectory(prefix="granary-ssh-")  # mode 0700
+        self.one_looks = threading.Lock()  # at all that is below
+        self.folder: "Optional[tempfile.TemporaryDirectory[str]]" = None  # mode 0700; made with the first connection
         self.locks: "dict[Access, threading.Lock]" = {}
         self.connected: "set[Access]" = set()
-        self.one_looks = threading.Lock()
+        self.connecting: "dict[Access, subprocess.Popen[bytes]]" = {}
+        self.closed = False
 
     def command(self, access: Access, remote: str) -> "list[str]":
         return ["ssh", "-T", *self._common(access), "--", access.address, remote]
 
     def _common(self, access: Access) -> "list[str]":
         user = ["-l", access.user] if access.user else []
+        assert self.folder is not None
         return [*self.options, "-S", f"{self.folder.name}/%C", "-p", str(access.port), *user]
 
     def connect(self, access: Access) -> None:
@@ -157,24 +161,51 @@ class Ssh:
             if access in self.connected:
                 return
             with tempfile.TemporaryFile() as said:
-                command = ["ssh", "-M", "-N", "-f", "-o", "ControlPersist=yes", *self._common(access), "--",
-                           access.address]
-                try:
-                    code = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said,
-                                          check=False).returncode
-                except FileNotFoundError as error:
-                    raise HostError("there is no ssh client here; install Debian's package openssh-client") from error
+                process = self._begin(access, said)
+                code = process.wait()
                 said.seek(0)
                 words = said.read().decode(errors="replace").strip().splitlines()
+            with self.one_looks:
+                del self.connecting[access]
+                if code == 0:
+                    self.connected.add(access)
             if code != 0:
                 raise HostError(f"ssh: {words[-1] if words else f'exit code {code}'}")
-            self.connected.add(access)
+
+    def _begin(self, access: Access, said: "IO[bytes]") -> "subprocess.Popen[bytes]":
+        """Starts the process that makes the connection and then leaves it to one in the background."""
+        with self.one_looks:
+            if self.closed:
+                raise HostError("no connection is made any more, since the command ends")
+            if self.folder is None:
+                self.folder = tempfile.TemporaryDirectory(prefix="granary-ssh-")
+            command = ["ssh", "-M", "-N", "-f", "-o", "ControlPersist=yes", *self._common(access), "--", access.address]
+            try:
+                process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+            except FileNotFoundError as error:
+                raise HostError("there is no ssh client here; install Debian's package openssh-client") from error
+            self.connecting[access] = process
+            return process
 
     def close(self) -> None:
-        for access in self.connected:
-            subprocess.run(["ssh", "-O", "exit", *self._common(access), "--", access.address], stdin=subprocess.DEVNULL,
-                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-        self.folder.cleanup()
+        """Closes all connections, also one that another thread is making."""
+        with self.one_looks:
+            self.closed = True
+            open_ones = self.connected | set(self.connecting)
+            for process in self.connecting.values():
+                process.terminate()  # does nothing to one that has left the connection to the background already
+        for lock in self.locks.values():
+            if lock.acquire(timeout=CLOSING_S):  # the thread that connects has heard of that
+                lock.release()
+        for access in open_ones:
+            try:
+                subprocess.run(["ssh", "-O", "exit", *self._common(access), "--", access.address],
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               check=False, timeout=CLOSING_S)
+            except subprocess.TimeoutExpired:
+                pass
+        if self.folder is not None:
+            self.folder.cleanup()
 
 
 def all_hosts(inventory: Inventory, ssh: Ssh) -> "list[Host]":
@@ -196,8 +227,3 @@ def on_all(hosts: "Iterable[Host]", action: "Callable[[Host], T]") -> "list[tupl
     several = list(hosts)
     with ThreadPoolExecutor(max(1, len(several))) as pool:
         return list(zip(several, pool.map(one, several)))
-
-
-def close_standard_output() -> None:
-    """So that nothing more is written to a reader that has gone."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -13,6 +13,7 @@ from typing import Any
 from ..errors import HostError, UsageError
 from ..hosts import Host
 from ..live import LiveLines
+from ..output import say
 from ..session import Session
 
 OF_A_NODE = re.compile(r"node (\d+): (.*)")
@@ -74,8 +75,12 @@ def _on_one(session: Session, name: str, flags: "list[str]", json_file: "Path | 
 
 
 def _print(event: "dict[str, Any]") -> None:
-    if "line" in event:
-        print(event["line"], file=sys.stdout if event["stream"] == "out" else sys.stderr, flush=True)
+    if "line" not in event:
+        return
+    if event["stream"] == "out":
+        say(event["line"])
+    else:
+        print(event["line"], file=sys.stderr, flush=True)
 
 
 def _on_several(session: Session, name: str, flags: "list[str]", json_file: "Path | None") -> "int | None":

@@ -12,6 +12,7 @@ from ..agent import archives
 from ..agent.trouble import Trouble
 from ..errors import HostError, UsageError
 from ..hosts import Host
+from ..output import OutputError, say
 from ..session import Session
 
 
@@ -21,7 +22,7 @@ def logs(session: Session) -> None:
     def show(event: "dict[str, Any]") -> None:
         if "line" in event:
             with one_prints:
-                print(f"{event['service']}| {event['line']}", flush=True)
+                say(f"{event['service']}| {event['line']}")
 
     def one(host_and_name: "tuple[Host, str]") -> None:
         host, name = host_and_name
@@ -33,13 +34,23 @@ def logs(session: Session) -> None:
         for each in wanted:
             session.on_all("logs", lambda _, each=each: one(each), [each[0]])
         return
-    threads = [threading.Thread(target=session.on_all, args=("logs", lambda _, each=each: one(each), [each[0]]),
-                                daemon=True)
-               for each in wanted]
+    unread: "list[OutputError]" = []
+
+    def follow(each: "tuple[Host, str]") -> None:
+        try:
+            session.on_all("logs", lambda _: one(each), [each[0]])
+        except OutputError as error:
+            unread.append(error)
+
+    threads = [threading.Thread(target=follow, args=(each,), daemon=True) for each in wanted]
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):  # until Ctrl-C
+        if unread:
+            raise unread[0]
         time.sleep(0.2)
+    if unread:
+        raise unread[0]
 
 
 def collect(session: Session) -> None:

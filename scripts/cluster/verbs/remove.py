@@ -5,6 +5,7 @@ from typing import Any
 
 from ..errors import UsageError
 from ..hosts import Host
+from ..output import say
 from ..session import Session
 
 
@@ -14,7 +15,7 @@ def _confirm(session: Session, what: str) -> None:
         return
     if not sys.stdin.isatty():
         raise UsageError(f"this {what}; say --yes if that is meant, since nobody can be asked here")
-    print(f"This {what}. The cluster's name, to go on: ", end="", flush=True)
+    say(f"This {what}. The cluster's name, to go on: ", end="")
     if sys.stdin.readline().strip() != session.inventory.name:
         raise UsageError("that is not its name; nothing was removed")
 

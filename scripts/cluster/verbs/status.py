@@ -5,6 +5,7 @@ import time
 from typing import Any
 
 from ..hosts import Host
+from ..output import say
 from ..session import Session
 from ..table import aligned
 
@@ -16,7 +17,7 @@ def status(session: Session) -> int:
     found = session.on_all("status", lambda host: host.call("status", {"http": http}))
     all_serve = all(_ready(each) for result in found.values() for each in result["services"].values())
     if session.flags.json:
-        print(json.dumps({"cluster": session.inventory.name, "serves": all_serve and len(found) == len(session.hosts),
+        say(json.dumps({"cluster": session.inventory.name, "serves": all_serve and len(found) == len(session.hosts),
                           "hosts": {host.label: result for host, result in found.items()},
                           "failed": {each.host: each.what for each in session.report.outcomes}}, indent=1))
         session.report.outcomes.clear()
@@ -38,9 +39,9 @@ def _show(found: "dict[Host, dict[str, Any]]") -> None:
             rows.append([host.label, name, _age(each["since"]), str(each["pid"] or "-"),
                          _version(each, result["deployed"]), _supervisor(each), each["says"] or "-"])
     if len(rows) > 1:
-        print(aligned(rows))
+        say(aligned(rows))
     for line in _board_lines(found):
-        print(line)
+        say(line)
 
 
 def _board_lines(found: "dict[Host, dict[str, Any]]") -> "list[str]":

@@ -1,0 +1,40 @@
+"""What is reported on standard output, and what happens if that does not take it."""
+
+import os
+import sys
+from typing import NoReturn
+
+CLOSED = "standard output is closed, so nothing could be reported; direct it to a file, or to /dev/null"
+
+
+class OutputError(Exception):
+    """Standard output did not take what was to be reported. `code` is the exit code: 3, unless the command failed."""
+
+    code = 3
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__("standard output could not be written, so what was to be reported there is not whole: "
+                         f"{error.strerror}")
+
+
+def say(text: str, end: str = "\n") -> None:
+    """Prints at once, so that what cannot be written is known before anything more is done."""
+    try:
+        print(text, end=end, flush=True)
+    except OSError as error:
+        raise OutputError(error) from error
+
+
+def complain(text: str) -> None:
+    """Tells what went wrong on standard error, if anybody reads that."""
+    try:
+        print(f"cluster.sh: {text}", file=sys.stderr, flush=True)
+    except (OSError, AttributeError):  # AttributeError: it was closed when we were started
+        pass
+
+
+def end_at_once(code: int) -> NoReturn:
+    """Ends the process although threads may wait for hosts that have nothing to say. What standard output has not
+    taken until now is given up.
+    """
+    os._exit(code)

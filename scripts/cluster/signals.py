@@ -1,0 +1,61 @@
+"""SIGINT, SIGTERM and SIGHUP end a command in order: its connections are closed before the process ends."""
+
+import signal
+import threading
+from concurrent.futures import Future
+from types import FrameType
+from typing import Callable, Optional, TypeVar
+
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+T = TypeVar("T")
+_taken: "set[int]" = set()  # the signals that were not ignored when the process was started
+
+
+class Ended(BaseException):
+    """A signal ends the command. `code` is the exit code that says so."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"ended by signal {number}")
+        self.code = 128 + number
+
+
+def raise_ended() -> None:
+    """From now on the signals raise Ended in the main thread, the first of them only. A signal that is ignored, as
+    SIGHUP is by nohup, stays so.
+    """
+    def handle(number: int, _frame: Optional[FrameType]) -> None:
+        hold_back()  # `timeout` sends two
+        raise Ended(number)
+
+    for each in ENDING:
+        if signal.getsignal(each) != signal.SIG_IGN:
+            _taken.add(each)
+            signal.signal(each, handle)
+
+
+def hold_back() -> None:
+    """Ignores the signals while connections are closed, which takes no longer than a few seconds."""
+    for each in _taken:
+        signal.signal(each, signal.SIG_IGN)
+
+
+def end_by_next() -> None:
+    """From now on a signal ends the process at once: nothing is left to be closed."""
+    for each in _taken:
+        signal.signal(each, signal.SIG_DFL)
+
+
+def apart(action: "Callable[[], T]") -> T:
+    """Returns what the action returns, or raises what it raises. The action has a thread of its own, so that a signal
+    interrupts nothing but the wait for it: not the action while it makes a connection, which would then be left open.
+    """
+    done: "Future[T]" = Future()
+
+    def work() -> None:
+        try:
+            done.set_result(action())
+        except BaseException as error:  # pylint: disable=broad-except
+            done.set_exception(error)
+
+    threading.Thread(target=work, daemon=True).start()
+    return done.result()
