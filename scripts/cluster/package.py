@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional
 
+from .agent import archives
+from .agent.trouble import Trouble
 from .errors import UsageError
 
 NAME = re.compile(r"(granary-(\d[\w.+~-]*)-linux-x86_64)\.tar\.gz")
@@ -61,6 +63,10 @@ def load(path: Path) -> Package:
             raise UsageError(f"'{path}' has the hash {digest}, and '{beside}' says {said[0] if said else 'nothing'}: "
                              "one of them is damaged")
     else:
+        try:
+            archives.check(path, str(path), archives.BUILD_AGAIN)  # before its hash is kept as that of a good one
+        except Trouble as trouble:
+            raise UsageError(str(trouble)) from trouble
         try:
             beside.write_text(f"{digest}  {path.name}\n", encoding="utf-8")
         except OSError:  # a folder that may only be read

@@ -1,6 +1,7 @@
 """What a command works with: inventory, hosts, flags, and the report that it makes."""
 
 import argparse
+import re
 from dataclasses import dataclass, field
 from typing import Any, Callable, Optional
 
@@ -18,6 +19,9 @@ class Session:
     hosts: "list[Host]"
     flags: argparse.Namespace
     report: Report = field(default_factory=Report)
+
+    def __post_init__(self) -> None:
+        self.chosen_nodes()  # refuses wrong ones before any host is asked
 
     @property
     def dry_run(self) -> bool:
@@ -39,13 +43,17 @@ class Session:
         return next(host for host in self.hosts if host.entry is entry)
 
     def chosen_nodes(self) -> "Optional[set[int]]":
-        """Those of --nodes; None: all."""
-        if not getattr(self.flags, "nodes", None):
+        """Those of --nodes; None: all, since the flag is not given. An empty list is refused: it may come of a variable
+        that is not set, and does not mean all.
+        """
+        nodes = getattr(self.flags, "nodes", None)
+        if nodes is None:
             return None
         chosen = set()
-        for word in self.flags.nodes.split(","):
-            if not word.isdigit():
-                raise UsageError(f"--nodes={self.flags.nodes}: '{word}' is no number of a node; expected as 1,3")
+        for word in nodes.split(","):
+            if not re.fullmatch(r"[0-9]{1,9}", word):
+                raise UsageError(f"--nodes={nodes}: '{word}' is no number of a node; expected as 1,3, or no --nodes "
+                                 "for all")
             self.inventory.host_of(int(word))
             chosen.add(int(word))
         return chosen

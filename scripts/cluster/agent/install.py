@@ -85,7 +85,7 @@ def _unpack(place: Place, package: "dict[str, Any]") -> bool:
     try:
         _receive(archive, package)
         folder.mkdir()
-        archives.extract(archive, folder)
+        archives.extract(archive, folder, f"{package['name']}.tar.gz", archives.BUILD_AGAIN)
         top = folder / package["name"]
         _check_version(top, package)
         top.rename(version)
@@ -115,6 +115,8 @@ def _receive(archive: pathlib.Path, package: "dict[str, Any]") -> None:
 def _check_version(top: pathlib.Path, package: "dict[str, Any]") -> None:
     """The program has to run here, and to be of the version that the package's name says."""
     program = top / "bin" / "granary"
+    if not program.exists():
+        raise Trouble(f"'{package['name']}.tar.gz' has no '{package['name']}/bin/granary': {archives.BUILD_AGAIN}", 2)
     try:
         done = subprocess.run([program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=60, check=False)

@@ -73,7 +73,7 @@ def collect(session: Session) -> None:
                                            "verify": not session.flags.no_verify},
                                on_event=lambda event: file.write(event["chunk"]) if "chunk" in event else None)
         try:
-            archives.extract(archive, folder / _file_name(host))
+            archives.extract(archive, folder / _file_name(host), "what the host sent", "collect again")
         except Trouble as trouble:
             raise HostError(str(trouble)) from trouble
         archive.unlink()

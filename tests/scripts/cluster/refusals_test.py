@@ -1,5 +1,7 @@
 """What cluster.sh refuses, with which words and exit code, and that it has changed nothing then."""
 
+import gzip
+import hashlib
 import io
 import shutil
 import subprocess
@@ -41,6 +43,13 @@ class Refusals(Rig):
         self.write_file()
         self.refused(2, "has no node 7; it has 1, 2, 3", "kill", "7")
         self.refused(2, "'x' is no number of a node", "stop", "--nodes=1,x")
+        self.refused(2, "'²' is no number of a node", "stop", "--nodes=²")
+
+    def test_an_empty_list_of_nodes_is_not_all(self):
+        self.write_file()
+        for verb in ("check", "start", "stop", "restart", "logs"):
+            for given in ("--nodes=", "--nodes=,"):
+                self.refused(2, f"{given}: '' is no number of a node; expected as 1,3, or no --nodes for", verb, given)
 
     def test_what_is_not_deployed(self):
         self.write_file()
@@ -63,6 +72,59 @@ class Refusals(Rig):
         self.assertIn("is named 'granary-9.9.9-linux-x86_64', but its program says",
                       self.must(2, "deploy", f"--package={make_package(self.packages, 'misnamed', '9.9.9')}"))
         self.assertEqual(list((self.folder / "trial.installed/versions").iterdir()), [])
+
+    def test_damaged_packages(self):
+        """Without a hash beside it, a package is read before it is sent; with one, each host says what is wrong."""
+        self.write_file()
+        whole = self.package.read_bytes()
+        flipped = bytearray(whole)
+        flipped[len(whole) // 2] ^= 0xFF
+        checksum = bytearray(whole)
+        checksum[-6] ^= 0xFF
+        name = "granary-1.0-linux-x86_64"
+        for what, content in [("cut", whole[: len(whole) // 2]), ("flipped", bytes(flipped)), ("plain", b"no archive"),
+                              ("checksum", bytes(checksum)), ("empty", b""), ("zip", b"PK" + whole[2:]),
+                              ("tar", gzip.compress(b"no tar" * 1000)), ("part", gzip.compress(
+                                  gzip.decompress(whole)[:100_000]))]:
+            path = self.folder / what / f"{name}.tar.gz"
+            path.parent.mkdir()
+            path.write_bytes(content)
+            beside = path.with_name(path.name + ".sha256")
+            with self.subTest(what):
+                said = self.must(2, "deploy", f"--package={path}")
+                self.assertRegex(said, rf"^cluster.sh: '{path}' is damaged \(.*\): download or build it again\n$")
+                self.assertFalse(beside.exists(), "the mended package has another hash")
+                beside.write_text(hashlib.sha256(content).hexdigest())
+                said = self.must(2, "deploy", f"--package={path}")
+                self.assertRegex(said, rf"FAILED: '{path.name}' is damaged \(.*\): download or build it again\n$")
+                self.assertNotIn("Traceback", said)
+
+    def test_a_package_without_its_program(self):
+        self.write_file()
+        path = self.packages / "granary-2.0-linux-x86_64.tar.gz"
+        with tarfile.open(path, "w:gz") as tar:
+            tar.addfile(tarfile.TarInfo("granary-2.0-linux-x86_64/README"), io.BytesIO())
+        self.assertIn(f"'{path.name}' has no 'granary-2.0-linux-x86_64/bin/granary': download or build it again",
+                      self.must(2, "deploy", f"--package={path}"))
+
+    def test_output_that_cannot_be_written(self):
+        self.write_file()
+        self.must(0, "deploy", f"--package={self.package}")
+        service = self.folder / "trial.installed/services/node-1"
+        service.mkdir(parents=True, exist_ok=True)
+        (service / "log").write_text("a line\n")
+        lost = "cluster.sh: standard output could not be written, so what was to be reported there is not whole: "
+        gone, full, closed = f"{lost}Broken pipe\n", f"{lost}No space left on device\n", "standard output is closed"
+        for words in ["status", "status --json", "logs", "logs -f", "stop", "stop --dry-run", "--help"]:
+            for where, said in [(">/dev/full", full), ("| true", gone), (">&-", closed)]:
+                command = f"sleep 0.2; exec {SCRIPT} {words} --cluster={self.file}"
+                command = f"({command}) {where}" if where.startswith("|") else f"{command} {where}"
+                done = subprocess.run(["bash", "-c", f"{command}; exit ${{PIPESTATUS[0]}}"], text=True, check=False,
+                                      stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+                with self.subTest(words + where):
+                    self.assertEqual(done.returncode, 3, done.stderr)
+                    self.assertIn(said, done.stderr)
+                    self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
 
     def test_a_package_that_reaches_out_of_its_folder(self):
         self.write_file()
