@@ -76,8 +76,12 @@ class Hosts(Rig):
             for line in following.stdout:
                 if line.startswith("node-3| ") and line.rstrip().endswith("node 3 of 3 serves"):
                     break
-            following.send_signal(signal.SIGINT)
-            self.assertIn(following.wait(20), (130, -signal.SIGINT))
+            following.send_signal(signal.SIGTERM)
+            self.assertEqual(following.wait(20), 128 + signal.SIGTERM)
+        until = time.monotonic() + 10
+        while subprocess.run(["pgrep", "-f", "granary-ssh-"], stdout=subprocess.DEVNULL, check=False).returncode == 0:
+            self.assertLess(time.monotonic(), until, "a connection is still open")
+            time.sleep(0.1)
 
     def without_one_host(self):
         """Its sshd does not answer. The others are looked after as ever."""
