@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "src/base/directory.h"
-#include "src/base/test_hooks.h"
 #include "tests/support/fault_files.h"
 #include "tests/support/manual_database.h"
 #include "tests/support/ring_directory.h"
@@ -69,28 +68,6 @@ TEST_F(DurableSchema, IsThereWithoutBeingDeclared) {
   EXPECT_EQ(t.put(table, "2", "aaron"), Outcome::kOk);
   EXPECT_EQ(scan_text(t, index), "1=ada 2=aaron ");
   EXPECT_TRUE(t.commit().committed());
-}
-
-/// Making the manifest durable takes its time. An index that lacked what came meanwhile would be wrong for good.
-TEST_F(DurableSchema, AnIndexIsRefusedIfRecordsComeWhileItIsDeclared) {
-  {
-    const auto database = open();
-    const Table table = database->create_table("people", {.max_value_bytes = 100}).value();
-    Worker worker = database->register_worker().value();
-    base::set_sync_hook([&](std::string_view point) {
-      if (point != "index.declared") return;
-      EXPECT_TRUE(worker.run([&](Transaction& t) { static_cast<void>(t.put(table, "1", "ada")); }));
-    });
-    const Status refused = database->create_index(table, "by letter", kByFirstByte).status();
-    base::set_sync_hook({});
-    EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
-    EXPECT_THAT(refused.message(), HasSubstr("already holds records"));
-    EXPECT_EQ(database->index("by letter").status().code(), StatusCode::kNotFound);
-    EXPECT_TRUE(database->create_table("by letter").ok()) << "the name is free again";
-  }
-  const auto database = open();
-  EXPECT_EQ(database->index("by letter").status().code(), StatusCode::kNotFound);
-  EXPECT_TRUE(database->table("by letter").ok());
 }
 
 TEST_F(DurableSchema, IsTakenByWhoDeclaresTheSame) {
