@@ -96,13 +96,15 @@ std::optional<Member> member_of(const json& object) {
   if (object.contains("protocol")) member.protocol = fields.hexadecimal("protocol");
   if (object.contains("release")) member.release = fields.text("release");
   if (object.contains("has_data")) member.has_data = fields.flag("has_data");
+  // Older releases count every life as one of the data.
+  member.data_life = object.contains("data_life") ? fields.number<Generation>("data_life") : member.generation;
   if (object.contains("quiet"))
     member.quiet = {.number = fields.number<std::uint64_t>("quiet"),
                     .epoch = fields.number<std::uint64_t>("epoch"),
                     .logged = fields.flag("logged")};
-  const bool sound = fields.ok() && member.generation != 0 && member.id < kMostMembers &&
-                     member.address.size() <= kMostAddressBytes && member.note.size() <= kMostNoteBytes &&
-                     member.release.size() <= kMostReleaseBytes;
+  const bool sound = fields.ok() && member.generation != 0 && member.data_life <= member.generation &&
+                     member.id < kMostMembers && member.address.size() <= kMostAddressBytes &&
+                     member.note.size() <= kMostNoteBytes && member.release.size() <= kMostReleaseBytes;
   return sound ? std::optional(std::move(member)) : std::nullopt;
 }
 
@@ -252,6 +254,7 @@ std::string to_text(const Configuration& configuration) {
     if (member.protocol != 0) members.back()["protocol"] = hexadecimal(member.protocol);
     if (!member.release.empty()) members.back()["release"] = member.release;
     if (member.has_data) members.back()["has_data"] = true;
+    if (member.data_life != member.generation) members.back()["data_life"] = member.data_life;
     if (member.quiet == Quiet{}) continue;
     members.back()["quiet"] = member.quiet.number;
     members.back()["epoch"] = member.quiet.epoch;

@@ -58,6 +58,9 @@ struct Member {
   std::uint64_t protocol = 0;  ///< all that live have the same
   std::string release{};       ///< of the program that it runs, for messages; empty in entries of old releases
   bool has_data = false;       ///< the node has served with a data directory; later lives are to find data there, too
+  /// The last life that found data in its directory, or served; an older copy of the data is of a life before it. Lives in between found an
+  /// empty directory, as of a volume that is not mounted, and left the data alone.
+  Generation data_life = 0;
   Quiet quiet{};
 
   bool live() const { return state != MemberState::kLeft && state != MemberState::kDead; }

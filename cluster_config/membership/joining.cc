@@ -172,15 +172,18 @@ Result<bool> Joining::rejoins(const Configuration& configuration) const {
 Status Joining::check_data(const Configuration& configuration) const {
   const Member* const own = configuration.find(options_.node);
   if (own == nullptr || options_.accepts_older_data) return {};
-  const bool lost = own->has_data && !options_.data_place.empty() && !options_.finds_data;
-  if (lost && !base::injected("join-without-data")) return lost_data(fmt::format("'{}'", options_.data_place));
-  if (options_.data_generation == 0 || own->generation <= options_.data_generation) return {};
+  if (own->has_data && !options_.data_place.empty() && !options_.finds_data) {
+    const Result<bool> comes_back = rejoins(configuration);
+    if (!comes_back.ok()) return comes_back.status();
+    if (*comes_back && !base::injected("join-without-data")) return lost_data(fmt::format("'{}'", options_.data_place));
+  }
+  if (options_.data_generation == 0 || own->data_life <= options_.data_generation) return {};
   if (base::injected("join-with-older-data")) return {};
   return refuse(fmt::format(
       "the data of node {} in '{}' are of its life {}, but by {} it has had life {} since: they are an older copy, "
       "without what was committed since. Put the newer ones back. If these are lost, or all nodes go back to backups, "
       "--salvage (Options::salvage) on every node starts with what is there",
-      options_.node, options_.data_place, options_.data_generation, board_.name(), own->generation));
+      options_.node, options_.data_place, options_.data_generation, board_.name(), own->data_life));
 }
 
 /// With members that run: the program first, since what another makes of the same cluster file may differ.
@@ -253,8 +256,10 @@ Status Membership::enter() {
            .address = options_.address,
            .protocol = options_.protocol,
            .release = options_.release,
-           .has_data = own.has_data};
+           .has_data = own.has_data,
+           .data_life = own.data_life};
     generation_ = own.generation;
+    if (options_.finds_data) own.data_life = generation_;
     cluster_id_ = configuration.cluster_id;
     return options_.note_life(generation_);
   };

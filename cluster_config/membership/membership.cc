@@ -54,6 +54,7 @@ Status Membership::serve() {
     Member& own = *configuration.find(options_.node);
     own.state = MemberState::kServing;
     own.has_data = !options_.data_place.empty();
+    own.data_life = own.generation;
     std::erase_if(configuration.owed, [this](const Owed& debt) {
       const bool known = options_.nodes.empty() || std::ranges::find(options_.nodes, debt.node) != options_.nodes.end();
       return debt.node == options_.node || !known;

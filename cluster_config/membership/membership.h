@@ -50,12 +50,12 @@ struct MembershipOptions {
   std::uint64_t known_cluster_id = 0;
   Generation lowest_generation = 1;  ///< greater than that of any life of which this node's data tells
 
-  /// The life that the node's data are of; 0: it has none. Joining is refused if the node has had a later life since, as the data are
-  /// an older copy then, without what that life has committed.
+  /// The life that the node's data are of; 0: it has none. Joining is refused if a later life has had data since (Member::data_life), as
+  /// these are an older copy then, without what that life has committed.
   Generation data_generation = 0;
   std::string data_place = {};  ///< the node's data directory; empty: it has none
-  /// The directory has data in it. Joining is refused if it has none while the node has served with it before (Member::has_data): a volume
-  /// may not be mounted.
+  /// The directory has data in it. To come back to others that serve is refused if it has none and the node has served with data before
+  /// (Member::has_data): a volume may not be mounted.
   bool finds_data = false;
   bool accepts_older_data = false;  ///< refuses neither
   /// Makes the node's data remember that they are of this life, before anybody else learns of it: so data of a life before the last one

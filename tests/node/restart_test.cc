@@ -275,7 +275,6 @@ TEST_F(ClusterRestart, ADeadNodeThatTheFileHasNoMoreHoldsNothingBack) {
                             "memory = \"64MiB\"\ndata_directory = \"smaller\"\nreliable_directory = \"rings\"\n";
   ClusterOptions options = node_options(file_, 1);
   options.file = smaller;
-  options.database.salvage = true;  // its directory is new, so what it had is given up
   auto cluster = Cluster::join(options).value();
   const auto accounts = make_accounts(*cluster, IndexKind::kHash);
   ASSERT_TRUE(cluster->start().ok());

@@ -25,6 +25,7 @@ Configuration example() {
                        .protocol = 0xfedcba9876543211,
                        .release = "0.1.0 (\"x\")",
                        .has_data = true,
+                       .data_life = 7,
                        .quiet = {.number = 1ull << 59, .epoch = 77}},
                       {.id = kMostMembers - 1, .generation = 2, .state = MemberState::kLeft, .address = ""}},
           .owed = {{.node = 0,
@@ -82,6 +83,7 @@ TEST(Configuration, OtherTextsAreRefused) {
       changed("10.0.0.1:7000", std::string(kMostAddressBytes + 1, 'x')),
       changed("fedcba9876543211", "fedcba987654321"),
       changed("\"has_data\": true", "\"has_data\": 1"),
+      changed("\"data_life\": 7", "\"data_life\": 4000000001"),
       changed("0.1.0", std::string(kMostReleaseBytes + 1, 'x')),
   };
   for (const std::string& text : texts) {

@@ -58,12 +58,15 @@ TEST_F(MembershipSuite, EachLifeHasAGreaterGeneration) {
 }
 
 TEST_F(MembershipSuite, AnOlderCopyOfANodesDataIsRefused) {
+  MembershipOptions older = options_of(0);
+  older.finds_data = true;
   for (const Generation life : {1u, 2u}) {
-    Node node(world(), 0);
+    Node node(world(), older);
+    ASSERT_TRUE(node.joined()) << node.status().message();
     EXPECT_EQ(node->generation(), life);
     ASSERT_TRUE(node->leave().ok());
   }
-  MembershipOptions older = options_of(0);
+  { EXPECT_EQ(Node(world(), 0)->generation(), 3u) << "without data, and so none of theirs"; }
   older.data_generation = 1;
   older.lowest_generation = 2;
   older.data_place = "/srv/copy";
@@ -78,42 +81,45 @@ TEST_F(MembershipSuite, AnOlderCopyOfANodesDataIsRefused) {
   {
     Node node(world(), older);
     ASSERT_TRUE(node.joined()) << node.status().message();
-    EXPECT_EQ(node->generation(), 3u) << "it was told to go on";
+    EXPECT_EQ(node->generation(), 4u) << "it was told to go on";
     ASSERT_TRUE(node->leave().ok());
   }
   MembershipOptions newest = options_of(0);
-  newest.data_generation = 3;
-  newest.lowest_generation = 4;
-  EXPECT_EQ(Node(world(), newest)->generation(), 4u);
+  newest.data_generation = 4;
+  newest.lowest_generation = 5;
+  EXPECT_EQ(Node(world(), newest)->generation(), 5u);
 }
 
-/// It is refused before it is counted, so the data may be put back later.
+/// Of one that comes back to others. It is refused before it is counted.
 TEST_F(MembershipSuite, ANodeWhoseDataAreGoneIsRefused) {
   MembershipOptions options = options_of(0);
   options.data_place = "/srv/data";
-  const auto live = [&](bool serves) {
-    Node node(world(), options);
-    ASSERT_TRUE(node.joined()) << node.status().message();
-    if (serves) ASSERT_TRUE(node->serve().ok());
-    ASSERT_TRUE(node->leave().ok());
-  };
-  live(/*serves=*/false);
-  live(/*serves=*/true);  // without data: it has not served before
+  options.rejoins_us = 1'000'000;
   {
+    Node first(world(), options);
+    ASSERT_TRUE(first.joined()) << first.status().message();
+    ASSERT_TRUE(first->serve().ok());
+    ASSERT_TRUE(first->leave().ok());
+  }
+  Node other(world(), 1);
+  {
+    Node all_anew(world(), options);
+    ASSERT_TRUE(all_anew.joined()) << "nobody serves: " << all_anew.status().message();
+    ASSERT_TRUE(all_anew->leave().ok());
+  }
+  ASSERT_TRUE(other->serve().ok());
+  for (int tries = 0; tries < 2; ++tries) {
     Node node(world(), options);
     ASSERT_FALSE(node.joined());
     EXPECT_EQ(node.status().code(), StatusCode::kDamaged);
     EXPECT_THAT(node.status().message(), HasSubstr("'/srv/data' holds no data, but the cluster has served with some"));
   }
   options.finds_data = true;
-  options.data_generation = 2;
-  options.lowest_generation = 3;
-  live(/*serves=*/false);
-  options.finds_data = false;
-  options.data_generation = 0;
-  EXPECT_FALSE(Node(world(), options).joined()) << "the life in between did not serve";
-  options.accepts_older_data = true;
-  live(/*serves=*/false);
+  options.data_generation = 1;
+  options.lowest_generation = 2;
+  Node back(world(), options);
+  ASSERT_TRUE(back.joined()) << back.status().message();
+  EXPECT_EQ(back->generation(), 3u) << "the life in between left the data alone";
 }
 
 /// A life that comes to nothing after it was noted leaves data that seem newer than the configuration, and are the node's own.
