@@ -26,12 +26,12 @@ class EarlyEnd {
   StopSignals* signals_;
 };
 
-/// What a report of such a measurement ends with: nothing if it came to its end.
+/// Returns the last line of a report that tells that its measurement was cut short; nothing if it came to its end.
 inline std::string_view end_text(bool interrupted) {
   return interrupted ? "\ninterrupted: only the figures that were complete are here\n" : "";
 }
 
-/// In a child that its parent ends, or that ends with its parent: ignores these signals from here on. A terminal sends them to both.
+/// Makes this process ignore the signals from here on. A child calls it that its parent ends, since a terminal sends them to both.
 inline void leave_signals_to_parent() {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, SIG_IGN);
 }

@@ -17,7 +17,7 @@ namespace granary::bench {
 /// ScratchDirectory's, is removed first.
 Result<std::unique_ptr<Database>> open_fresh(const Options& options);
 
-/// What becomes of a ScratchDirectory whose process is killed.
+/// Tells what becomes of a ScratchDirectory if its process is killed.
 enum class WhenKilled : std::uint8_t {
   kRemoved,  ///< A Janitor removes it: nobody has a use for the data of a benchmark that was cut short.
   kKept,     ///< It holds what somebody may want to look at, such as the histories of a run.

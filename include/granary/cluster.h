@@ -148,8 +148,8 @@ class GRANARY_EXPORT Cluster {
   /// what its former life, or any other that has died, had under way is recovered (by itself, if no node that serves sees its directories);
   /// kUnavailable if that takes longer than
   /// start_timeout_ms, or if the cluster keeps no logs: then all nodes start together.
-  /// kAlreadyExists if this node runs already. kResourceExhausted if the system refuses a thread. A node whose membership was lost (status()) may join again in the same process, once its
-  /// Cluster is gone.
+  /// kAlreadyExists if this node runs already. kDamaged if its data are gone, though it has served with data. kResourceExhausted if the
+  /// system refuses a thread. A node whose membership was lost (status()) may join again in the same process, once its Cluster is gone.
   static Result<std::unique_ptr<Cluster>> join(const ClusterOptions& options);
   /// Leaves, if leave() was not called. Precondition: all workers are gone; if some are not, the program ends with a message that
   /// names them.

@@ -256,7 +256,7 @@ class GRANARY_EXPORT Transaction {
   txn::Context* context_ = nullptr;
   std::uint64_t serial_ = 0;  // tells a finished transaction from the context's next one
   AbortReason aborted_ = AbortReason::kNone;
-  /// What the commit() that ended it has returned; kMisuse: none has ended it.
+  /// The result of the commit() that has ended the transaction; kMisuse: no commit() has.
   CommitResult committed_ = {.reason = AbortReason::kMisuse, .ticket = {}};
 };
 

@@ -16,12 +16,14 @@ void share_out(unsigned count, FunctionRef<void(unsigned)> work);
 /// kResourceExhausted, with what the system said.
 Status thread_refused(const std::system_error& refusal);
 
-/// Returns what `work` does, which starts threads and returns a Status or a Result; thread_refused() if the system refuses one.
+/// Calls `work`, which starts threads, and returns the Status or Result that it returns; thread_refused() if the system refuses a thread.
+/// Another error that `work` throws is not caught, as a std::filesystem::filesystem_error, which is a std::system_error as well.
 template <typename Work>
 std::invoke_result_t<Work&> with_threads(Work&& work) {
   try {
     return work();
   } catch (const std::system_error& refusal) {
+    if (refusal.code() != std::errc::resource_unavailable_try_again) throw;
     return thread_refused(refusal);
   }
 }

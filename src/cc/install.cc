@@ -30,8 +30,8 @@ bool fits_in_place(const WorkerState& worker, const WriteEntry& write) {
   return bytes <= worker.shared.slabs.capacity(write.record);
 }
 
-/// Whether the record's block is large and most of it would be unused for as long as the record has such small values. Records of
-/// ordinary size are not asked about their blocks, and shared ones have the same block for all values.
+/// Whether the record has a large block of which the new value would leave most unused. The blocks of records of ordinary size are not
+/// looked at, since that costs time and gains little. A shared record has the same block for all values.
 bool wastes_block(const WorkerState& worker, const WriteEntry& write) {
   constexpr std::size_t kLarge = 4096, kLeastUsed = 4;  // bytes; and a fourth of them
   if (write.remove || write.is_part() || record::is_shared(write.record)) return false;

@@ -95,8 +95,9 @@ Status ClusterNode::end_membership() {
   return closed.ok() ? ended : closed;
 }
 
-/// Of a node that has not started, so nobody uses it. If it still owes what a former life has left, it counts as dead below, and the others end
-/// a dead node's process unless that has closed its fabric: it is to tell why it has not started.
+/// Closes the fabric of a node that has not started, so nobody uses it. A node that still owes what its former life has left counts as dead
+/// once it has ended its membership, and the others end a dead node's process, unless that has closed its fabric. This process is to live
+/// long enough to say why it has not started.
 void ClusterNode::disconnect() {
   leader_.reset();
   service_.end();

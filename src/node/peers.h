@@ -1,7 +1,7 @@
 #pragma once
 // The other nodes of the cluster, as this node waits for them: until they have joined, can be reached, have answered, or have come to a barrier.
-// What is kept true: no wait is for ever. It ends with an error that names the node if one has refused to start with the others, if time is
-// up, or, once this node has met all others, if one has left or died; and if this node has lost its membership.
+// No wait is for ever. A wait ends with an error that names the node if one has refused to start with the others, if time is up, or, once
+// this node has met all others, if one has left or died. It also ends with an error if this node has lost its membership.
 
 #include <atomic>
 #include <chrono>

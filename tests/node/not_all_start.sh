@@ -4,26 +4,14 @@
 #
 #   not_all_start.sh GRANARY
 set -u
-granary=$(realpath "$1") here=$(mktemp -d --tmpdir granary-start.XXXXXX)
+granary=$(realpath "$1")
+. "$(dirname "$(realpath "$0")")/two_nodes.sh"
+here=$(mktemp -d --tmpdir granary-start.XXXXXX)
 trap 'rm -rf "$here"' EXIT
 cd "$here" || exit 1
 fail() { echo "FAILED: $*"; tail -n 5 output-*; exit 1; }
 
-cat > cluster.toml <<'EOF'
-[cluster]
-name = "three"
-run_directory = "run"
-[defaults]
-memory = "64MiB"
-data_directory = "data"
-reliable_directory = "rings"
-[[node]]
-id = 1
-[[node]]
-id = 2
-[[node]]
-id = 3
-EOF
+{ cluster_file three && printf '[[node]]\nid = 3\n'; } > cluster.toml
 pids=()
 start() {
   "$granary" node --cluster=cluster.toml --id="$1" --start_timeout="$2" > "output-$1" 2>&1 &
@@ -32,10 +20,7 @@ start() {
 
 for node in 1 2 3; do start $node 30; done
 for node in 1 2 3; do
-  until grep -q serves output-$node; do
-    kill -0 "${pids[node]}" 2> /dev/null || fail "node $node does not serve"
-    sleep 0.05
-  done
+  await 30 grep -q serves output-$node
 done
 kill -KILL "${pids[@]}"
 wait 2> /dev/null

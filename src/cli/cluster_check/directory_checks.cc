@@ -32,7 +32,7 @@ Finding check_key(const ClusterConfig& config) {
                           : "a file of the node's user, mode 0600, with 32 bytes or more"};
 }
 
-/// What whoever asks the node by HTTP has to show.
+/// Looks whether the token can be read that the node wants to see from whoever asks it by HTTP.
 Finding check_token(const NodeConfig& node) {
   Finding finding{.subject = fmt::format("HTTP token of {}", node.id), .found = node.http_token_file};
   const auto token = cluster_config::read_secret(node.http_token_file, "http_token_file");

@@ -14,7 +14,7 @@ namespace granary::cluster_check {
 
 inline constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
-/// What the system lets a process have; kNoLimit where it sets none.
+/// The limits that the system sets a process; kNoLimit where it sets none.
 struct ProcessLimits {
   std::uint64_t address_bytes = kNoLimit;  ///< RLIMIT_AS
   std::uint64_t threads = kNoLimit;        ///< RLIMIT_NPROC: of all processes of the user together

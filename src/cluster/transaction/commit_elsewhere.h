@@ -43,7 +43,7 @@ class CommitElsewhere final : public cc::RemotePart {
   void end();
 
  private:
-  /// What agree() has found out, for the validate() that follows it.
+  /// The results of agree() that the validate() after it needs.
   struct Agreed {
     epoch::Epoch epoch;
     /// If agree() has validated, the greatest stamp for which that holds: 0 under a protocol that does not stamp first, and the
