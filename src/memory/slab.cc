@@ -56,6 +56,13 @@ constexpr std::size_t cut_bytes(std::size_t class_index) {
   return want <= SlabPool::kExtentBytes ? SlabPool::kExtentBytes : whole_extents(bytes_of(class_index));
 }
 
+/// How much of the region the extents of one kind that stays what it is get at once: a small share of what there is, and no more
+/// than keeps what lies between two pieces some large blocks long.
+constexpr std::size_t piece_bytes(std::uint64_t limit) {
+  constexpr std::uint64_t kMost = std::uint64_t{2} << 20, kShareOfLimit = 32;
+  return whole_extents(std::min(kMost, limit / kShareOfLimit));
+}
+
 /// Epoch periods without a refusal after which memory is not short any more.
 constexpr unsigned kShortagePeriods = 2;
 /// No extent has so many blocks: of one whose class has been taken away.
@@ -99,14 +106,11 @@ std::uint64_t SlabPool::limit_for(Urgency urgency) const {
   std::abort();
 }
 
-char* SlabPool::take(std::size_t bytes, std::uint64_t limit) {
+char* SlabPool::take(SlabKind kind, std::size_t bytes, std::uint64_t limit) {
   // The limit counts extents; relaxed, because only the sum matters.
   const std::uint64_t before = reserved_.fetch_add(bytes, std::memory_order_relaxed);
   char* extent = nullptr;
-  if (before + bytes <= limit) {
-    extent = take_regained(bytes);
-    if (extent == nullptr) extent = region_.take(bytes);
-  }
+  if (before + bytes <= limit) extent = may_change_class(kind) ? take_free(bytes) : take_from_piece(kind, bytes);
   if (extent == nullptr) {
     reserved_.fetch_sub(bytes, std::memory_order_relaxed);
     shortage_.store(kShortagePeriods, std::memory_order_relaxed);
@@ -116,17 +120,55 @@ char* SlabPool::take(std::size_t bytes, std::uint64_t limit) {
 
 /// Zeroed, as memory of the region is that was never used: a shared record begins with a free state word, and a tree node counts
 /// versions on from what was in its place.
-char* SlabPool::take_regained(std::size_t bytes) {
-  if (regained_bytes_.load(std::memory_order_relaxed) < bytes) [[likely]]
-    return nullptr;
+char* SlabPool::take_free(std::size_t bytes) {
   char* run = nullptr;
+  if (free_bytes_.load(std::memory_order_relaxed) >= bytes) [[unlikely]] {
+    const std::lock_guard lock(mutex_);
+    run = take_of_free_runs(bytes);
+  }
+  if (run == nullptr) {
+    run = region_.take(bytes);
+    if (run != nullptr) return run;
+    const std::lock_guard lock(mutex_);
+    run = take_of_pieces(bytes);
+  }
+  if (run != nullptr) std::memset(run, 0, bytes);
+  return run;
+}
+
+/// Of the kind's own piece of the region; of whatever is free if the region has no further piece.
+char* SlabPool::take_from_piece(SlabKind kind, std::size_t bytes) {
   {
     const std::lock_guard lock(mutex_);
-    run = regained_.take(bytes);
+    Piece& piece = pieces_[static_cast<std::size_t>(kind)];
+    if (piece.bytes < bytes) {
+      const std::size_t more = std::max(bytes, piece_bytes(limit_bytes()));
+      if (char* const run = region_.take(more); run != nullptr) {
+        if (piece.bytes != 0) add_free_run(piece.free, piece.bytes);
+        piece = {run, more};
+      }
+    }
+    if (piece.bytes >= bytes) {
+      piece.bytes -= bytes;
+      return std::exchange(piece.free, piece.free + bytes);
+    }
   }
-  if (run == nullptr) return nullptr;
-  regained_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
-  std::memset(run, 0, bytes);
+  return take_free(bytes);
+}
+
+/// Where the region has nothing left, what pieces have not used yet is for everybody. By who has the mutex.
+char* SlabPool::take_of_pieces(std::size_t bytes) {
+  for (Piece& piece : pieces_) {
+    if (piece.bytes != 0) add_free_run(piece.free, piece.bytes);
+    piece = {};
+  }
+  return take_of_free_runs(bytes);
+}
+
+/// By who has the mutex.
+char* SlabPool::take_of_free_runs(std::size_t bytes) {
+  char* const run = free_runs_.take(bytes);
+  if (run != nullptr) free_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
   return run;
 }
 
@@ -159,7 +201,7 @@ std::uint64_t SlabPool::regain() {
       base::invariant("I3", free <= blocks_of_cut);
       if (free != blocks_of_cut) return false;
       free = kTaken;
-      add_regained(region_.base() + (extent_of(block) << kExtentShift), cut);
+      give_back(region_.base() + (extent_of(block) << kExtentShift), cut);
       bytes += cut;
       return true;
     };
@@ -169,27 +211,32 @@ std::uint64_t SlabPool::regain() {
   return bytes;
 }
 
-/// By who has the mutex.
-void SlabPool::add_regained(char* run, std::size_t bytes) {
-  regained_.add(run, bytes);
+/// Memory that took part of the limit. By who has the mutex.
+void SlabPool::give_back(char* run, std::size_t bytes) {
+  add_free_run(run, bytes);
   const std::uint64_t reserved = reserved_.fetch_sub(bytes, std::memory_order_relaxed);
   base::always_check(reserved >= bytes, "what is given back was taken");
-  regained_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+/// By who has the mutex.
+void SlabPool::add_free_run(char* run, std::size_t bytes) {
+  free_runs_.add(run, bytes);
+  free_bytes_.fetch_add(bytes, std::memory_order_relaxed);
 }
 
 char* SlabPool::take_run(std::size_t bytes) {
   if (bytes > limit_bytes()) return nullptr;
-  return take(whole_extents(bytes), limit_for(Urgency::kNormal));
+  return take(SlabKind::kNode, whole_extents(bytes), limit_for(Urgency::kNormal));
 }
 
 void SlabPool::give_run(char* run, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
-  add_regained(run, whole_extents(bytes));
+  give_back(run, whole_extents(bytes));
 }
 
 char* SlabPool::take_extent(SlabKind kind, std::size_t class_index, Urgency urgency, std::size_t* bytes) {
   *bytes = cut_bytes(class_index);
-  char* const extent = take(*bytes, limit_for(urgency));
+  char* const extent = take(kind, *bytes, limit_for(urgency));
   if (extent == nullptr) return nullptr;
   const std::size_t first = (reinterpret_cast<std::uintptr_t>(extent) - base_) >> kExtentShift;
   for (std::size_t i = 0; i < *bytes >> kExtentShift; ++i) {

@@ -5,7 +5,8 @@
 // Memory that other nodes reach by remembered places (shared records, nodes of ordered indexes) holds such blocks until the pool
 // dies. An extent of the other kinds may serve another class once all of its blocks are free, but only when memory is short
 // (regain()). No reader is left then: a block is freed only after the grace period of what it held, or if nobody ever saw it, so
-// whoever could look at it has left its epoch slot (docs/decisions/memory-between-classes.md).
+// whoever could look at it has left its epoch slot (docs/decisions/memory-between-classes.md). Extents that stay what they are lie
+// together in pieces of the region, so that those between them, once they are free, join to room for large blocks.
 //
 // Size classes are multiples of 32 bytes (headers never straddle a cache line), from 1 KiB on in steps of an eighth.
 
@@ -22,9 +23,9 @@
 
 namespace granary::memory {
 
-/// What an extent's blocks hold, shared records and tree nodes for good. Shared records, which other nodes reach, lie in extents of their own: a place that was
-/// one stays one, down to its state word and incarnation (I3). So do the nodes of ordered indexes, whose version words other
-/// nodes READ; all else that indexes need is kNode.
+/// What an extent's blocks hold, shared records and tree nodes for good. Shared records, which other nodes reach, lie in extents
+/// of their own: a place that was one stays one, down to its state word and incarnation (I3). So do the nodes of ordered indexes,
+/// whose version words other nodes READ; all else that indexes need is kNode.
 enum class SlabKind : std::uint8_t { kRecord, kNode, kSharedRecord, kTreeNode };
 inline constexpr std::size_t kSlabKinds = 4;
 
@@ -40,15 +41,15 @@ std::size_t class_bytes(std::size_t size_class);
 struct SlabOptions {
   /// Bytes the pool may take from the region in all; 0 = as much as the region holds.
   std::uint64_t limit_bytes = 0;
-  /// Of these, what only some allocations may take (Urgency). Urgent are those on the way to freeing memory, such as the old version that
-  /// a deletion must keep for snapshots: otherwise a full database could not delete.
+  /// Of these, what only some allocations may take (Urgency). Urgent are those on the way to freeing memory, such as the old
+  /// version that a deletion must keep for snapshots: otherwise a full database could not delete.
   std::uint64_t reserve_bytes = 0;
   /// Use malloc and free instead (the paper's "simple allocator", Fig. 11).
   bool simple = false;
 };
 
-/// Who may use the reserve: nodes of indexes the first half of it, what is urgent all of it. Where records have filled memory, deletions
-/// leave gaps that only records fit into, and the insert that comes into such a gap may need a node.
+/// Who may use the reserve: nodes of indexes the first half of it, what is urgent all of it. Where records have filled memory,
+/// deletions leave gaps that only records fit into, and the insert that comes into such a gap may need a node.
 enum class Urgency : std::uint8_t { kNormal, kIndex, kUrgent };
 
 class SlabCache;
@@ -93,9 +94,18 @@ class SlabPool {
  private:
   friend class SlabCache;
   using Blocks = std::vector<void*>;
-  char* take(std::size_t bytes, std::uint64_t limit);
-  char* take_regained(std::size_t bytes);
-  void add_regained(char* run, std::size_t bytes);
+  /// A piece of the region for extents of one kind that stay what they are; `free` is what no extent has yet.
+  struct Piece {
+    char* free = nullptr;
+    std::size_t bytes = 0;
+  };
+  char* take(SlabKind kind, std::size_t bytes, std::uint64_t limit);
+  char* take_free(std::size_t bytes);
+  char* take_from_piece(SlabKind kind, std::size_t bytes);
+  char* take_of_pieces(std::size_t bytes);
+  char* take_of_free_runs(std::size_t bytes);
+  void give_back(char* run, std::size_t bytes);
+  void add_free_run(char* run, std::size_t bytes);
   std::uint64_t limit_for(Urgency urgency) const;
   /// Of the extent that a block lies in, or begins in if it is larger than one.
   std::size_t extent_of(const void* block) const {
@@ -117,11 +127,12 @@ class SlabPool {
   std::array<std::size_t, 256> class_bytes_{};
   std::atomic<std::uint64_t> reserve_bytes_;  // what SlabOptions says of it; a bound, so relaxed
   std::atomic<std::uint64_t> reserved_{0};
-  std::atomic<unsigned> shortage_{0};             // periods that it lasts on; set by any cache; a hint, so relaxed
-  std::atomic<std::uint64_t> regained_bytes_{0};  // of regained_; read without the mutex as a hint
-  std::mutex mutex_;                              // guards what follows
-  std::vector<std::vector<Blocks>> spare_;        // per list (kind × class): blocks that some cache gave back
-  FreeRuns regained_;                             // extents that serve no class any more
+  std::atomic<unsigned> shortage_{0};         // periods that it lasts on; set by any cache; a hint, so relaxed
+  std::atomic<std::uint64_t> free_bytes_{0};  // of free_runs_; read without the mutex as a hint
+  std::mutex mutex_;                          // guards what follows
+  std::vector<std::vector<Blocks>> spare_;    // per list (kind × class): blocks that some cache gave back
+  FreeRuns free_runs_;                        // memory taken of the region that serves no class
+  std::array<Piece, kSlabKinds> pieces_{};    // of the kinds that stay what they are
 };
 
 /// One worker's allocator. Not thread-safe; may be handed from thread to thread with the worker.

@@ -328,6 +328,48 @@ TEST_F(FullSlab, PlacesThatOtherNodesRememberStayWhatTheyAre) {
   }
 }
 
+class SlabOfSmallRows : public Slab {
+ protected:
+  static constexpr std::size_t kRow = 128, kNode = 320, kLarge = 1024 * 1024 + 24;
+  static constexpr std::size_t kRowsOfANode = 12;
+  SlabOfSmallRows() : Slab({.limit_bytes = 64 * kMiB}) {}
+};
+
+TEST_F(SlabOfSmallRows, OnceTheyAreGoneHasRoomForLargeBlocks) {
+  std::size_t node_bytes = 0;
+  {
+    SlabCache cache(pool_);
+    std::vector<void*> rows, nodes;
+    for (std::size_t i = 0;; ++i) {
+      void* const row = cache.allocate(SlabKind::kRecord, kRow);
+      if (row == nullptr) break;
+      rows.push_back(row);
+      if (i % kRowsOfANode != 0) continue;
+      void* const node = cache.allocate(SlabKind::kTreeNode, kNode);
+      if (node == nullptr) break;
+      nodes.push_back(node);
+    }
+    node_bytes = nodes.size() * kNode;
+    for (void* const row : rows) cache.free(SlabKind::kRecord, row);
+    for (void* const node : nodes) cache.free(SlabKind::kTreeNode, node);
+  }
+  pool_.regain();
+  SlabCache cache(pool_);
+  std::size_t blocks = 0;
+  while (cache.allocate(SlabKind::kRecord, kLarge) != nullptr) ++blocks;
+  const std::size_t at_most = (64 * kMiB - node_bytes) / class_bytes(size_class(kLarge));
+  EXPECT_GE(blocks, at_most * 3 / 4) << "of " << at_most;
+  EXPECT_GE(pool_.limit_bytes(), pool_.bytes_reserved());
+}
+
+TEST_F(SlabOfSmallRows, LeavesNoExtentOfTheRegionUnused) {
+  SlabCache cache(pool_);
+  ASSERT_NE(cache.allocate(SlabKind::kTreeNode, kNode), nullptr);
+  ASSERT_NE(cache.allocate(SlabKind::kSharedRecord, kNode), nullptr);
+  while (const void* const row = cache.allocate(SlabKind::kRecord, kRow)) ASSERT_EQ(pool_.capacity(row), kRow);
+  EXPECT_EQ(pool_.bytes_reserved(), pool_.limit_bytes());
+}
+
 TEST_F(FullSlab, RegainedMemoryIsZero) {
   fill_and_free(SlabKind::kRecord, 1000);
   pool_.regain();
