@@ -1,7 +1,7 @@
 #pragma once
-// Keeps what a transaction remembers of records of this node: read set, node set and write set (Silo 4.4, 4.6). The transaction
-// layer (src/txn) fills these sets, and the commit (commit.h) validates and installs by them. What is remembered of other
-// nodes is in src/cluster/transaction.
+// Keeps what a transaction remembers of records of this node: read set, node set and write set (Silo 4.4, 4.6). The
+// transaction layer (src/txn) fills these sets, and the commit (commit.h) validates and installs by them. What is
+// remembered of other nodes is in src/cluster/transaction.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,8 +23,8 @@ using record::Record;
 using record::TidWord;
 
 /// One read: a record and the TID word that was seen there. The word is unlocked, except for a read under the
-/// transaction's own lock bit (drtm/drtm.h). Under TicToc `rts` is the time until which the version was seen to be valid
-/// (src/record/rts.h). A read that found the record absent is an entry, too.
+/// transaction's own lock bit (drtm/drtm.h). Under TicToc `rts` is the time until which the version was seen to be
+/// valid (src/record/rts.h). A read that found the record absent is an entry, too.
 struct ReadEntry {
   Record* record;
   TidWord tid;
@@ -42,9 +42,9 @@ struct WriteEntry {
   std::string_view value;  ///< in the transaction's arena; unused for a removal
   bool remove = false;
   bool placeholder = false;  ///< this transaction put the record into the index
-  /// If `whole_bytes` is not 0, this writes a part of a local record, whose whole value has `whole_bytes` bytes: `value`
-  /// overwrites the bytes from `part_from` on. The transaction has read the record, so validation makes sure that the
-  /// value has the same size when it commits.
+  /// If `whole_bytes` is not 0, this writes a part of a local record, whose whole value has `whole_bytes` bytes:
+  /// `value` overwrites the bytes from `part_from` on. The transaction has read the record, so validation makes sure
+  /// that the value has the same size when it commits.
   std::uint32_t whole_bytes = 0;
   std::uint32_t part_from = 0;
 

@@ -1,6 +1,6 @@
 #pragma once
-// How a commit claims a record of this node that another node may hold: by the owner's rule of I2. Silo and TicToc share
-// this loop and differ in which state words let the owner in (silo/claim.cc, tictoc/shared_record.cc).
+// How a commit claims a record of this node that another node may hold: by the owner's rule of I2. Silo and TicToc
+// share this loop and differ in which state words let the owner in (silo/claim.cc, tictoc/shared_record.cc).
 
 #include "src/cc/held_records.h"
 #include "src/cc/participant.h"
@@ -9,9 +9,9 @@
 
 namespace granary::cc {
 
-/// Takes the record's lock bit, with at most `turns` attempts. `is_free` tells whether the owner may change a record with
-/// this state word. A state word that is neither free nor an x-lock is a lease. The claim does not wait for a lease to
-/// end, since others may be waiting for the records that the transaction has locked already.
+/// Takes the record's lock bit, with at most `turns` attempts. `is_free` tells whether the owner may change a record
+/// with this state word. A state word that is neither free nor an x-lock is a lease. The claim does not wait for a
+/// lease to end, since others may be waiting for the records that the transaction has locked already.
 template <typename IsFree>
 AbortReason claim_shared(record::SharedRecord& record, const WorkerState& worker, std::uint32_t turns,
                          const IsFree& is_free) {

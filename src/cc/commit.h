@@ -1,11 +1,11 @@
 #pragma once
-// The order of a commit's steps, said once for all protocols (protocol.h) and participants (participant.h). It is Silo's
-// commit protocol (4.4, Figure 2) with the steps of other nodes around its phases; DrTM+R and FaRM have the same shape.
-// protocols.cc instantiates it for each protocol.
+// The order of a commit's steps, said once for all protocols (protocol.h) and participants (participant.h). It is
+// Silo's commit protocol (4.4, Figure 2) with the steps of other nodes around its phases; DrTM+R and FaRM have the same
+// shape. protocols.cc instantiates it for each protocol.
 //
 // Records of other nodes are locked first, and those of this node last, so these are locked for the shortest time. No
-// waits form a cycle across nodes: a commit that meets another holder's x-lock gives up at once, and records of this node
-// are claimed in the order of their addresses, each with a bounded wait.
+// waits form a cycle across nodes: a commit that meets another holder's x-lock gives up at once, and records of this
+// node are claimed in the order of their addresses, each with a bounded wait.
 
 #include <optional>
 
@@ -23,9 +23,9 @@
 
 namespace granary::cc {
 
-/// Takes all steps that follow the locks at other nodes. Precondition: the log has room for the entry, and the records to
-/// write at other nodes are x-locked. After a failure nothing is claimed at this node; commit() releases the other nodes.
-/// `TheRight` is Right or EveryRight.
+/// Takes all steps that follow the locks at other nodes. Precondition: the log has room for the entry, and the records
+/// to write at other nodes are x-locked. After a failure nothing is claimed at this node; commit() releases the other
+/// nodes. `TheRight` is Right or EveryRight.
 template <LocalParticipant Here, RemoteParticipant There, typename TheRight>
 CommitOutcome take_steps(Here& here, There& there, const LoggedWrites& writes, WorkerState& worker,
                          const TheRight& right) {
@@ -35,8 +35,8 @@ CommitOutcome take_steps(Here& here, There& there, const LoggedWrites& writes, W
     return {.reason = no};
   reach(kPoints.locked);
   // The serialization point. E is read after the last lock, whose CAS is a full fence on x86-64, and before the first
-  // validation load, as the load of E is an acquire. So epochs agree with the serial order in both directions (Silo 4.4).
-  // E of every other node is READ after the last lock there, for the same reason.
+  // validation load, as the load of E is an acquire. So epochs agree with the serial order in both directions (Silo
+  // 4.4). E of every other node is READ after the last lock there, for the same reason.
   epoch::Epoch epoch = worker.shared.epochs.current();
   const auto stamp = [&] { return here.stamp(epoch, Here::kStampsFirst ? there.least_time() : there.greatest_tid()); };
   // A protocol that stamps first passes a stamp to agree(), which may then check the reads at other nodes in the round
@@ -52,14 +52,16 @@ CommitOutcome take_steps(Here& here, There& there, const LoggedWrites& writes, W
   if (const AbortReason no = here.validate(epoch); failed(no)) [[unlikely]]
     return end(no);
   reach(kPoints.validated);
-  // A transaction that only reads, and has a stamp, takes effect at the time of its stamp. That may be in an earlier epoch.
+  // A transaction that only reads, and has a stamp, takes effect at the time of its stamp. That may be in an earlier
+  // epoch.
   if constexpr (!Here::kWrites && Here::kStampsFirst)
     epoch = std::max(record::epoch_of(here.stamped()), epoch::Epoch{1});
   if constexpr (!Here::kWrites) return {.reason = right.refused(), .epoch = epoch};
 
   if (const AbortReason no = there.prepare(epoch); failed(no)) [[unlikely]]
     return end(no);
-  // Silo's stamp is chosen after the last wait, because another transaction of the worker may take a TID during a wait (I30).
+  // Silo's stamp is chosen after the last wait, because another transaction of the worker may take a TID during a wait
+  // (I30).
   const bool stamped = Here::kStampsFirst || base::injected("stamp-before-last-wait");
   if (const AbortReason no = stamped ? AbortReason::kNone : stamp(); failed(no)) [[unlikely]]
     return end(no);
@@ -78,9 +80,10 @@ CommitOutcome take_steps(Here& here, There& there, const LoggedWrites& writes, W
   return {.tid = here.tid(), .epoch = epoch};
 }
 
-/// Commits a transaction that writes. It tries an HTM region first, if the worker has regions and everything that was read
-/// at other nodes is x-locked or leased: nothing else makes sure that it stays as it was seen until the region ends. If the
-/// region aborts for good, the commit goes on with locks. Not inlined, to keep the code of read-only commits short.
+/// Commits a transaction that writes. It tries an HTM region first, if the worker has regions and everything that was
+/// read at other nodes is x-locked or leased: nothing else makes sure that it stays as it was seen until the region
+/// ends. If the region aborts for good, the commit goes on with locks. Not inlined, to keep the code of read-only
+/// commits short.
 template <Protocol P, RemoteParticipant There, typename TheRight>
 [[gnu::noinline]] CommitOutcome commit_writes(AccessSet& access, WorkerState& worker, There& there,
                                               const TheRight& right) {
@@ -98,8 +101,8 @@ template <Protocol P, RemoteParticipant There, typename TheRight>
   return take_steps(here, there, writes, worker, right);
 }
 
-/// Commits a transaction that runs in the worker's open region (drtm/), at the region's end. Returns nothing if there is no
-/// region, or none any more; then the caller commits with locks.
+/// Commits a transaction that runs in the worker's open region (drtm/), at the region's end. Returns nothing if there
+/// is no region, or none any more; then the caller commits with locks.
 template <RunsInRegion P, bool Writes, RemoteParticipant There, typename TheRight>
 [[gnu::noinline]] std::optional<CommitOutcome> commit_in_section(AccessSet& access, WorkerState& worker, There& there,
                                                                  const TheRight& right) {
@@ -109,18 +112,19 @@ template <RunsInRegion P, bool Writes, RemoteParticipant There, typename TheRigh
     const LoggedWrites writes{access.writes.entries(), there.writes()};
     drtm::InSection<P, Writes> here(access, worker, held);
     const CommitOutcome outcome = take_steps(here, there, writes, worker, right);
-    // The outcome counts if the region has committed, or if it is still open because something else failed. Otherwise the
-    // region has aborted, and enter() has decided how the transaction goes on.
+    // The outcome counts if the region has committed, or if it is still open because something else failed. Otherwise
+    // the region has aborted, and enter() has decided how the transaction goes on.
     if (worker.in_section != &access || P::enter(access, worker)) return outcome;
   }
   if (access.running.way == Running::Way::kAgain) return CommitOutcome{.reason = access.running.why};
   return std::nullopt;
 }
 
-/// Commits a serializable transaction, or aborts it. The caller's epoch slot is entered and stays so. After an abort no value
-/// has changed and the commit holds no lock; placeholders stay in the indexes until abandon() registers them. Locks that
-/// the transaction took before its commit (declared keys, two-phase locking) are given back when it ends at the latest. After
-/// a success the writes at other nodes have been sent, or are in the log for a node that does not answer.
+/// Commits a serializable transaction, or aborts it. The caller's epoch slot is entered and stays so. After an abort no
+/// value has changed and the commit holds no lock; placeholders stay in the indexes until abandon() registers them.
+/// Locks that the transaction took before its commit (declared keys, two-phase locking) are given back when it ends at
+/// the latest. After a success the writes at other nodes have been sent, or are in the log for a node that does not
+/// answer.
 template <Protocol P, RemoteParticipant There, typename TheRight>
 CommitOutcome commit(AccessSet& access, WorkerState& worker, There& there, const TheRight& right) {
   const bool writes = !access.writes.empty() || !there.writes_nothing();
@@ -148,8 +152,8 @@ CommitOutcome commit(AccessSet& access, WorkerState& worker, There& there, const
   return *outcome;
 }
 
-/// Commits or aborts a transaction below serializable with the participant `Here` (here/weaker.h). It tries no HTM region:
-/// a region takes effect at one moment, and these levels do not ask for one.
+/// Commits or aborts a transaction below serializable with the participant `Here` (here/weaker.h). It tries no HTM
+/// region: a region takes effect at one moment, and these levels do not ask for one.
 template <Protocol P, typename Here>
 CommitOutcome commit_weaker(AccessSet& access, WorkerState& worker) {
   const LoggedWrites writes{access.writes.entries(), {}};
@@ -160,8 +164,8 @@ CommitOutcome commit_weaker(AccessSet& access, WorkerState& worker) {
 }
 
 /// Chooses the participant for the transaction's isolation level, and commits or aborts. A transaction under snapshot
-/// isolation that only reads is committed as a serializable one, which asks for the same. Under repeatable read it claims
-/// nothing.
+/// isolation that only reads is committed as a serializable one, which asks for the same. Under repeatable read it
+/// claims nothing.
 template <Protocol P>
 [[gnu::noinline]] CommitOutcome commit_weaker(AccessSet& access, WorkerState& worker) {
   const bool only_reads = access.writes.empty();

@@ -3,8 +3,8 @@
 //
 // The worker writes the entry behind the tail of its log ring, where no logger looks. If other nodes take part, it then
 // writes into the lock-ahead record where the entry will end (I10). Last it stores the ring's tail, which publishes the
-// entry. The transaction is committed from that store on, whatever becomes of this process, and none of its writes can be
-// seen before. A log that is copied to other nodes would wait for the copies here.
+// entry. The transaction is committed from that store on, whatever becomes of this process, and none of its writes can
+// be seen before. A log that is copied to other nodes would wait for the copies here.
 
 #include <cstddef>
 #include <cstdint>
@@ -43,9 +43,9 @@ class Decision {
   /// Whether the entry is published, or nothing is logged. Must be true before another node may see a write (I8).
   bool logged() const { return worker_.ring == nullptr || worker_.ring->end_after(0) >= end_; }
 
-  /// Publishes the entry, which decides the transaction. The caller makes the writes visible afterwards. So a transaction
-  /// that sees one of them, and has the same epoch or a later one, becomes durable in no earlier turn of the loggers; and
-  /// after a crash of the process the ring has this entry.
+  /// Publishes the entry, which decides the transaction. The caller makes the writes visible afterwards. So a
+  /// transaction that sees one of them, and has the same epoch or a later one, becomes durable in no earlier turn of
+  /// the loggers; and after a crash of the process the ring has this entry.
   void publish() {
     check_announced();
     decided();
@@ -57,8 +57,8 @@ class Decision {
     worker_.ring->publish(bytes_);
   }
 
-  /// Publishes the entry by a store inside an HTM region. The transaction is decided when the region commits; the caller
-  /// then calls published(). If the region aborts, the caller calls take_back() before anything else is logged.
+  /// Publishes the entry by a store inside an HTM region. The transaction is decided when the region commits; the
+  /// caller then calls published(). If the region aborts, the caller calls take_back() before anything else is logged.
   template <typename Memory>
   void publish_in(Memory& memory) {
     if (worker_.ring != nullptr) worker_.ring->publish_in(memory, bytes_);
@@ -73,7 +73,8 @@ class Decision {
   }
 
  private:
-  /// The entry ends where the lock-ahead record says it will. It would not if something else had been published meanwhile.
+  /// The entry ends where the lock-ahead record says it will. It would not if something else had been published
+  /// meanwhile.
   void check_announced() const {
     if (worker_.ring != nullptr && elsewhere_ != nullptr)
       base::invariant("I10", worker_.ring->end_after(bytes_) == end_);

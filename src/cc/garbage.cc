@@ -72,9 +72,9 @@ void register_absent(WorkerState& worker, epoch::Epoch epoch, Record* record, In
 }
 
 /// A snapshot goes through an absent record to the version that the removal superseded. An unborn record has no such
-/// version, so a snapshot sees the same with and without it. The record is kept for a while to spare transactions that are
-/// open now and have found it, here or by the owner's answer: they would abort without need. Transactions that find it
-/// later may lose it, like any absent record, and try again. For the + 1 see NodeMemory::retire.
+/// version, so a snapshot sees the same with and without it. The record is kept for a while to spare transactions that
+/// are open now and have found it, here or by the owner's answer: they would abort without need. Transactions that find
+/// it later may lose it, like any absent record, and try again. For the + 1 see NodeMemory::retire.
 void register_unborn(WorkerState& worker, Record* record, Index* index, std::string_view key) {
   if (!worker.shared.settings.garbage_collection) return;
   add_garbage(worker, worker.unborn, worker.shared.epochs.current() + 1,

@@ -1,7 +1,7 @@
 #pragma once
-// The engine's garbage (Silo 4.8, 4.9): old versions, absent and unborn records, unhooked records, tree nodes. A commit or
-// an abort registers it in lists of the worker, and collect_garbage() frees what no transaction and no snapshot can reach
-// any more (I17).
+// The engine's garbage (Silo 4.8, 4.9): old versions, absent and unborn records, unhooked records, tree nodes. A commit
+// or an abort registers it in lists of the worker, and collect_garbage() frees what no transaction and no snapshot can
+// reach any more (I17).
 
 #include <cstddef>
 #include <string_view>
@@ -29,9 +29,9 @@ bool may_leave_index(Record& record, const WorkerState& worker);
 /// Registers the placeholders that an aborted transaction has put into indexes (Silo 4.5). Called for every abort.
 void abandon(AccessSet& access, WorkerState& worker);
 
-/// Frees items that have become safe, about `budget` at most, and returns how many. Fewer than `budget` means that no more
-/// are safe now. The caller is the only user of the worker's memory and has entered an epoch slot. Transactions of the
-/// worker may be open.
+/// Frees items that have become safe, about `budget` at most, and returns how many. Fewer than `budget` means that no
+/// more are safe now. The caller is the only user of the worker's memory and has entered an epoch slot. Transactions of
+/// the worker may be open.
 std::size_t collect_garbage(WorkerState& worker, std::size_t budget);
 
 }  // namespace granary::cc

@@ -1,7 +1,7 @@
 #pragma once
-// Tells a transaction of this node whether the holder of a shared record at another node lives. Most holders give a record back
-// soon. A node that has died does not: what it held stays locked until the node is recovered (I10). So a transaction that
-// has waited without success asks here whether the holder lives, and ends with a reason that says so.
+// Tells a transaction of this node whether the holder of a shared record at another node lives. Most holders give a
+// record back soon. A node that has died does not: what it held stays locked until the node is recovered (I10). So a
+// transaction that has waited without success asks here whether the holder lives, and ends with a reason that says so.
 
 #include <algorithm>
 #include <cstdint>
@@ -27,13 +27,15 @@ inline bool held_by_dead(const Record* record, const Shared& shared) {
 /// Whether nodes of this cluster recover one another, so that a node that has died comes back while the others serve.
 inline bool nodes_come_back(const WorkerState& worker) { return worker.comes_back != nullptr && *worker.comes_back; }
 
-/// The reason to abort a transaction that needs a node which cannot be used, or a record which that node held when it died.
+/// The reason to abort a transaction that needs a node which cannot be used, or a record which that node held when it
+/// died.
 inline AbortReason why_unusable(membership::NodeId node, const WorkerState& worker) {
   const bool comes_back = nodes_come_back(worker) && (*worker.comes_back)(node);
   return comes_back ? AbortReason::kNodeRecovering : AbortReason::kNodeUnreachable;
 }
 
-/// The reason to abort a transaction that has waited for a record with this state word: `busy`, unless the holder has died.
+/// The reason to abort a transaction that has waited for a record with this state word: `busy`, unless the holder has
+/// died.
 inline AbortReason why_busy(record::StateWord state, const WorkerState& worker, AbortReason busy) {
   if (!held_by_dead(state, worker.shared)) return busy;
   return why_unusable(static_cast<membership::NodeId>(record::holder_of(state).node), worker);

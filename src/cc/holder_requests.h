@@ -1,6 +1,6 @@
 #pragma once
-// Does for another node what its one-sided operations cannot do when it has written a record back: registers a removed record
-// for garbage collection (I12). The other node asks for it by message. The owner's service calls this
+// Does for another node what its one-sided operations cannot do when it has written a record back: registers a removed
+// record for garbage collection (I12). The other node asks for it by message. The owner's service calls this
 // (src/cluster/messages), with a worker of its own whose epoch slot is entered.
 
 #include <string_view>

@@ -1,7 +1,7 @@
 #pragma once
-// The index of a table as transactions use it, ordered (Masstree) or hash (DrTM's cluster chaining). It leads from keys to
-// records, and tells for the node set the place where a key is or would be, with the version of that place. An index never
-// changes its kind, so the ordered kind costs one branch, which is always predicted.
+// The index of a table as transactions use it, ordered (Masstree) or hash (DrTM's cluster chaining). It leads from keys
+// to records, and tells for the node set the place where a key is or would be, with the version of that place. An index
+// never changes its kind, so the ordered kind costs one branch, which is always predicted.
 
 #include <array>
 #include <cstdint>
@@ -54,8 +54,8 @@ class Index {
       return as_lookup(hash().find(key));
     return as_lookup(tree().find(key));
   }
-  /// Finds a key as find() does, and calls `turn` whenever it has begun to fetch the memory that it needs next: each node on its
-  /// way, and at last the record.
+  /// Finds a key as find() does, and calls `turn` whenever it has begun to fetch the memory that it needs next: each
+  /// node on its way, and at last the record.
   Lookup find_in_turns(std::string_view key, FunctionRef<void()> turn) const {
     return ordered() ? as_lookup(tree().find_in_turns(key, turn)) : as_lookup(hash().find_in_turns(key, turn));
   }
@@ -112,7 +112,8 @@ class Index {
     on_change(PlaceChange<Place>{.place = inserted.bucket, .before = inserted.before, .after = inserted.after});
     return {InsertedWhat::kInserted, 0};
   }
-  /// Returns the incarnation that goes into the slot beside the value; other nodes that READ the slot compare it with the record's.
+  /// Returns the incarnation that goes into the slot beside the value; other nodes that READ the slot compare it with
+  /// the record's.
   static std::uint64_t incarnation_at(Value value);
 
   std::variant<Tree, kvstore::hash::Table> kind_;

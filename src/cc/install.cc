@@ -1,5 +1,5 @@
-// Makes one write visible (phase 3 of the commit). Everything that can fail, such as an allocation, is done by prepare(),
-// because a commit cannot fail any more once it is decided.
+// Makes one write visible (phase 3 of the commit). Everything that can fail, such as an allocation, is done by
+// prepare(), because a commit cannot fail any more once it is decided.
 
 #include "src/cc/install.h"
 
@@ -30,8 +30,9 @@ bool fits_in_place(const WorkerState& worker, const WriteEntry& write) {
   return bytes <= worker.shared.slabs.capacity(write.record);
 }
 
-/// Whether the record has a large block of which the new value would leave most unused. The blocks of records of ordinary size are not
-/// looked at, since that costs time and gains little. A shared record has the same block for all values.
+/// Whether the record has a large block of which the new value would leave most unused. The blocks of records of
+/// ordinary size are not looked at, since that costs time and gains little. A shared record has the same block for all
+/// values.
 bool wastes_block(const WorkerState& worker, const WriteEntry& write) {
   constexpr std::size_t kLarge = 4096, kLeastUsed = 4;  // bytes; and a fourth of them
   if (write.remove || write.is_part() || record::is_shared(write.record)) return false;
@@ -41,10 +42,10 @@ bool wastes_block(const WorkerState& worker, const WriteEntry& write) {
   return capacity >= kLarge && record::record_bytes(write.value.size()) < capacity / kLeastUsed;
 }
 
-/// Takes memory for the version that the write supersedes; false if there is none. A removal that finds no memory for a copy
-/// takes a small absent record instead, which will replace the removed record, and that record itself stays as the old
-/// version. So a full database can remove many rows with the little memory that is kept for urgent allocations. Shared
-/// records never move (I3), so their versions are always copied.
+/// Takes memory for the version that the write supersedes; false if there is none. A removal that finds no memory for a
+/// copy takes a small absent record instead, which will replace the removed record, and that record itself stays as the
+/// old version. So a full database can remove many rows with the little memory that is kept for urgent allocations.
+/// Shared records never move (I3), so their versions are always copied.
 bool prepare_version(WriteEntry& write, WorkerState& worker) {
   const bool may_move = !record::is_shared(write.record);
   write.version = allocate_record(worker, write.record->size(), may_move ? memory::Urgency::kNormal : urgency(write));
@@ -53,8 +54,8 @@ bool prepare_version(WriteEntry& write, WorkerState& worker) {
   return write.version != nullptr || write.replacement != nullptr;
 }
 
-/// Copies a part into the locked record. The rest of the value is the one that the transaction has read, since validation
-/// has compared the version under the lock.
+/// Copies a part into the locked record. The rest of the value is the one that the transaction has read, since
+/// validation has compared the version under the lock.
 void overwrite_part(WriteEntry& write) {
   base::debug_invariant("I3", [&] {
     return write.record->size() == write.whole_bytes && write.part_from + write.value.size() <= write.whole_bytes;
@@ -75,8 +76,8 @@ void overwrite(WriteEntry& write, TidWord new_word) {
   write.record->store_tid(new_word);
 }
 
-/// Makes the index lead to the new record instead of the locked one. The locked one stays as the old version if `keep_old`,
-/// and is unhooked otherwise.
+/// Makes the index lead to the new record instead of the locked one. The locked one stays as the old version if
+/// `keep_old`, and is unhooked otherwise.
 void replace(WriteEntry& write, WorkerState& worker, TidWord old, TidWord new_word, bool keep_old) {
   Record& from = *write.record;
   Record& to = *write.replacement;
@@ -97,13 +98,14 @@ void replace(WriteEntry& write, WorkerState& worker, TidWord old, TidWord new_wo
   }
 }
 
-/// Copies the record with its TID word `old` into the memory that prepare() took for the old version. False if the value
-/// has grown beyond that memory, which happens only if the record is not locked.
+/// Copies the record with its TID word `old` into the memory that prepare() took for the old version. False if the
+/// value has grown beyond that memory, which happens only if the record is not locked.
 bool keep_version(const WriteEntry& write, WorkerState& worker, TidWord old) {
   return copy_version(*write.record, write.key.size(), old, *write.version, worker);
 }
 
-/// Registers the garbage of a write that overwrote its record in place: the old version, and the record if it is absent now.
+/// Registers the garbage of a write that overwrote its record in place: the old version, and the record if it is absent
+/// now.
 void register_garbage(const WriteEntry& write, WorkerState& worker, TidWord new_word) {
   const epoch::Epoch epoch = record::epoch_of(new_word);
   if (write.version != nullptr) register_version(worker, epoch, write.version);

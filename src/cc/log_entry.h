@@ -1,6 +1,6 @@
 #pragma once
-// Makes a transaction's entry in its worker's log ring (Silo 4.10; the format is in src/log/format.h). The commit reserves
-// room before its first lock, and Decision writes the entry (decision.h).
+// Makes a transaction's entry in its worker's log ring (Silo 4.10; the format is in src/log/format.h). The commit
+// reserves room before its first lock, and Decision writes the entry (decision.h).
 
 #include <span>
 #include <vector>
@@ -13,15 +13,16 @@
 
 namespace granary::cc {
 
-/// All writes of a transaction, at this node and at other nodes. The coordinator's log has all of them, so the transaction
-/// is decided at one place (I8).
+/// All writes of a transaction, at this node and at other nodes. The coordinator's log has all of them, so the
+/// transaction is decided at one place (I8).
 struct LoggedWrites {
   const std::vector<WriteEntry>& here;
   std::span<const RemoteWrite> elsewhere = {};
 };
 
-/// Waits until the ring has room for these writes. Returns kLogFailed if the log has failed, or a device has not answered
-/// for too long. It is called before the first lock, so that nobody waits for a lock whose holder waits for a disk.
+/// Waits until the ring has room for these writes. Returns kLogFailed if the log has failed, or a device has not
+/// answered for too long. It is called before the first lock, so that nobody waits for a lock whose holder waits for a
+/// disk.
 AbortReason await_log_room(const LoggedWrites& writes, WorkerState& worker);
 
 /// Does the same for a database that may have no log.

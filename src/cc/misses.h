@@ -1,11 +1,11 @@
 #pragma once
-// TicToc's times of missed keys for shared tables: when keys of this node's tables were last known to be missing. They are
-// what node_times.h has for a node alone, in memory that other nodes reach one-sided (behind the control block).
+// TicToc's times of missed keys for shared tables: when keys of this node's tables were last known to be missing. They
+// are what node_times.h has for a node alone, in memory that other nodes reach one-sided (behind the control block).
 //
-// Writers: each worker of each node has a line in the memory of every node, and nobody else writes that line. A worker of this
-// node raises its line by an exchange before it looks at its leaves. The last line belongs to all workers of this node that
-// reach no other nodes (Cluster::database()), and they raise it by compare-and-swap. A worker of another node WRITEs its line
-// in front of its READs of the leaves' versions (src/cluster/transaction/read_checks.cc).
+// Writers: each worker of each node has a line in the memory of every node, and nobody else writes that line. A worker
+// of this node raises its line by an exchange before it looks at its leaves. The last line belongs to all workers of
+// this node that reach no other nodes (Cluster::database()), and they raise it by compare-and-swap. A worker of another
+// node WRITEs its line in front of its READs of the leaves' versions (src/cluster/transaction/read_checks.cc).
 //
 // Readers: a transaction that writes a record for the first time, after it has locked the record. At this node it loads
 // all lines (acquire); at another node it READs them with E behind its x-lock. So, as in node_times.h, either the first
@@ -35,7 +35,8 @@ class Misses {
   /// `lines` lie in memory that other nodes reach, and are zeros at first.
   explicit Misses(std::span<Line> lines) : lines_(lines) {}
 
-  /// Returns how many lines the memory of each node has if all nodes together have so many workers that reach other nodes.
+  /// Returns how many lines the memory of each node has if all nodes together have so many workers that reach other
+  /// nodes.
   static constexpr std::size_t lines_for(std::size_t workers) { return workers + 1; }
 
   std::size_t size() const { return lines_.size(); }
@@ -51,15 +52,16 @@ class Misses {
       if ((tables & kEvery << word) != 0) use(word);
     }
   }
-  /// Raises the line's words of these tables to `time`. Called by the worker whose line it is, before it looks at its leaves.
+  /// Raises the line's words of these tables to `time`. Called by the worker whose line it is, before it looks at its
+  /// leaves.
   static void raise(Line& line, NodeTimes::Tables tables, record::TidWord time) {
     for_each(tables, [&](std::uint32_t word) {
       if (line.greatest[word].load(std::memory_order_relaxed) < time)
         line.greatest[word].exchange(time, std::memory_order_seq_cst);
     });
   }
-  /// As raise(), of a line that several workers share. Acquire where nothing has to be raised: who has raised the word before has done so
-  /// in front of this worker's look at its leaves, too.
+  /// As raise(), of a line that several workers share. Acquire where nothing has to be raised: who has raised the word
+  /// before has done so in front of this worker's look at its leaves, too.
   static void raise_shared(Line& line, NodeTimes::Tables tables, record::TidWord time) {
     for_each(tables, [&](std::uint32_t word) {
       record::TidWord told = line.greatest[word].load(std::memory_order_acquire);

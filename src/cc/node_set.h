@@ -1,7 +1,7 @@
 #pragma once
 // The node set of a transaction (Silo 4.6), which protects it against phantoms. It holds the places of indexes that the
-// transaction has scanned, or in which it missed a key, each with the version that it saw. `Place` is cc::Place for indexes
-// of this node, and cluster::RemotePlace for those of other nodes.
+// transaction has scanned, or in which it missed a key, each with the version that it saw. `Place` is cc::Place for
+// indexes of this node, and cluster::RemotePlace for those of other nodes.
 
 #include <cstddef>
 #include <cstdint>
@@ -40,9 +40,9 @@ class NodeSet {
     note(place, version);
     return true;
   }
-  /// Brings the set up to date with an insert by the transaction itself. A place that it has seen gets the new version. If
-  /// keys have moved from such a place to a new one, the new place is noted, too. False if the place had another version
-  /// before the insert than the transaction has seen: somebody else has changed it, which is a phantom.
+  /// Brings the set up to date with an insert by the transaction itself. A place that it has seen gets the new version.
+  /// If keys have moved from such a place to a new one, the new place is noted, too. False if the place had another
+  /// version before the insert than the transaction has seen: somebody else has changed it, which is a phantom.
   bool note_change(const PlaceChange<Place>& change) {
     if (!change.made) {
       for (Seen& seen : all_) {

@@ -1,18 +1,18 @@
 #pragma once
-// TicToc's protection against phantoms: the times at which keys were last known to be missing. It is ours, not the paper's.
-// Under TicToc a transaction may be serial before another one that has committed already, so comparing the versions of
-// leaves alone is not enough.
+// TicToc's protection against phantoms: the times at which keys were last known to be missing. It is ours, not the
+// paper's. Under TicToc a transaction may be serial before another one that has committed already, so comparing the
+// versions of leaves alone is not enough.
 //
-// A transaction with a node set that commits at time t relies on it that no key has come into its leaves before t. A record
-// remembers such a time as its rts, but a leaf has no rts. So each worker keeps a word for each table: the greatest such t.
-// A transaction that writes a record for the first time reads the words of all workers for that table, and takes a later
-// time. The words are kept by table: otherwise a TPC-C payment that looks for a customer's name would push back the times
-// of all new orders.
+// A transaction with a node set that commits at time t relies on it that no key has come into its leaves before t. A
+// record remembers such a time as its rts, but a leaf has no rts. So each worker keeps a word for each table: the
+// greatest such t. A transaction that writes a record for the first time reads the words of all workers for that table,
+// and takes a later time. The words are kept by table: otherwise a TPC-C payment that looks for a customer's name would
+// push back the times of all new orders.
 //
 // Order: a worker raises its words, and then compares the versions of its leaves. The first writer of a record puts the
-// record into its leaf when it executes, locks it by compare-and-swap when it commits, and then reads the words. Both sides
-// have a full fence in between: on x86-64 the exchange that raises a word is one, and so is the compare-and-swap. So either
-// the first writer sees the raised word, or the worker sees that the leaf has changed, and aborts.
+// record into its leaf when it executes, locks it by compare-and-swap when it commits, and then reads the words. Both
+// sides have a full fence in between: on x86-64 the exchange that raises a word is one, and so is the compare-and-swap.
+// So either the first writer sees the raised word, or the worker sees that the leaf has changed, and aborts.
 
 #include <algorithm>
 #include <array>
@@ -66,7 +66,8 @@ class NodeTimes {
     words.taken = false;
   }
 
-  /// Raises the words of these tables to this time. The worker that has the words calls it before it looks at its leaves.
+  /// Raises the words of these tables to this time. The worker that has the words calls it before it looks at its
+  /// leaves.
   static void raise(Words& words, Tables tables, record::TidWord time) {
     for (; tables != 0; tables &= tables - 1) {
       std::atomic<record::TidWord>& word = words.greatest[static_cast<std::size_t>(std::countr_zero(tables))];

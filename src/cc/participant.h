@@ -1,8 +1,8 @@
 #pragma once
-// The participants of a commit, as concepts. commit.h calls their steps in one order; each participant takes them in its own
-// way. For this node there are a participant with locks (here/here.h, here/weaker.h), one in an HTM region
-// (region/region.h), and one at the end of a region in which the whole transaction has run (drtm/commit_in_section.h). The
-// other nodes are one participant together (elsewhere/elsewhere.h).
+// The participants of a commit, as concepts. commit.h calls their steps in one order; each participant takes them in
+// its own way. For this node there are a participant with locks (here/here.h, here/weaker.h), one in an HTM region
+// (region/region.h), and one at the end of a region in which the whole transaction has run (drtm/commit_in_section.h).
+// The other nodes are one participant together (elsewhere/elsewhere.h).
 
 #include <concepts>
 #include <cstdint>
@@ -26,8 +26,8 @@ struct CommitOutcome {
 
 constexpr bool failed(AbortReason reason) { return reason != AbortReason::kNone; }
 
-/// The names of the places between the steps at which tests stop a commit. An empty name: this kind of commit has no such
-/// place.
+/// The names of the places between the steps at which tests stop a commit. An empty name: this kind of commit has no
+/// such place.
 struct CommitPoints {
   std::string_view locked = {}, validated = {}, prepared = {}, logged = {}, installed = {}, written_back = {};
 };
@@ -37,8 +37,8 @@ inline void reach([[maybe_unused]] std::string_view point) {
   }
 }
 
-/// This node's part of a transaction. A failure of a participant in an HTM region need not be the transaction's: commit.h
-/// then tries the participant with locks (Region::in_vain).
+/// This node's part of a transaction. A failure of a participant in an HTM region need not be the transaction's:
+/// commit.h then tries the participant with locks (Region::in_vain).
 template <typename T>
 concept LocalParticipant = requires(T& here, epoch::Epoch epoch, TidWord elsewhere, Decision& decision) {
   // False: the transaction only reads, and its commit ends with validate().
@@ -51,8 +51,8 @@ concept LocalParticipant = requires(T& here, epoch::Epoch epoch, TidWord elsewhe
   { here.lock() } -> std::same_as<AbortReason>;
   // Checks that what was read has not changed, and that nobody else has claimed it.
   { here.validate(epoch) } -> std::same_as<AbortReason>;
-  // Chooses stamped() and tid() in the epoch. `elsewhere` is what the other nodes ask for: least_time() of a protocol that
-  // stamps first, and otherwise greatest_tid() (I1).
+  // Chooses stamped() and tid() in the epoch. `elsewhere` is what the other nodes ask for: least_time() of a protocol
+  // that stamps first, and otherwise greatest_tid() (I1).
   { here.stamp(epoch, elsewhere) } -> std::same_as<AbortReason>;
   // Takes the memory that install() needs, for old versions too (I16).
   { here.prepare(epoch) } -> std::same_as<AbortReason>;
@@ -74,8 +74,8 @@ concept RemoteParticipant = requires(T& there, epoch::Epoch& epoch, TidWord tid)
   { there.writes_nothing() } -> std::same_as<bool>;
   { there.lock() } -> std::same_as<AbortReason>;
   { there.held_until() } -> std::same_as<base::LeaseEnd>;
-  // `epoch` comes in as E of this node, and goes out as the transaction's epoch (I7). `tid` is the stamp as far as it is
-  // known, if the protocol stamps first, and otherwise 0.
+  // `epoch` comes in as E of this node, and goes out as the transaction's epoch (I7). `tid` is the stamp as far as it
+  // is known, if the protocol stamps first, and otherwise 0.
   { there.agree(epoch, tid) } -> std::same_as<AbortReason>;
   // `tid` is the stamp, if the protocol stamps first, and otherwise 0.
   { there.validate(tid) } -> std::same_as<AbortReason>;

@@ -1,7 +1,7 @@
 #pragma once
-// A concurrency-control protocol, as concepts: what reading, claiming, checking, stamping and changing mean for one record
-// of this node. The order of the commit (commit.h) and this node's participants (here/, region/, drtm/) are templates over
-// such a class. A protocol, or "guest", is a folder with its class and one line in src/cc/protocols.h.
+// A concurrency-control protocol, as concepts: what reading, claiming, checking, stamping and changing mean for one
+// record of this node. The order of the commit (commit.h) and this node's participants (here/, region/, drtm/) are
+// templates over such a class. A protocol, or "guest", is a folder with its class and one line in src/cc/protocols.h.
 
 #include <algorithm>
 #include <concepts>
@@ -35,10 +35,11 @@ class Claims {
 
 /// Where a transaction stands in the serial order, as far as validation needs it.
 struct Moment {
-  /// E as it was read before validation; of a commit, after its last lock and agreed on by all nodes. E of this node is at
-  /// least that.
+  /// E as it was read before validation; of a commit, after its last lock and agreed on by all nodes. E of this node is
+  /// at least that.
   epoch::Epoch epoch = 0;
-  /// The time at which the reads have to hold, if the protocol stamps first. It is the TID of a transaction that writes.
+  /// The time at which the reads have to hold, if the protocol stamps first. It is the TID of a transaction that
+  /// writes.
   TidWord stamp = 0;
 };
 
@@ -49,13 +50,13 @@ concept Protocol = requires(Record& record, std::span<char> buffer, const ReadEn
                             TidWord tid, TidWord& rts, epoch::Epoch epoch) {
   /// kName is what Options::protocol calls it.
   { P::kName } -> std::convertible_to<std::string_view>;
-  /// kStampsFirst is true if reads are checked against the transaction's stamp (TicToc). The stamp is then chosen before
-  /// validation, and otherwise as late as possible.
+  /// kStampsFirst is true if reads are checked against the transaction's stamp (TicToc). The stamp is then chosen
+  /// before validation, and otherwise as late as possible.
   { P::kStampsFirst } -> std::convertible_to<bool>;
 
-  /// read() copies the latest version of a record, and look() only tells its TID word and state. `tid` is the size of the
-  /// key here. The transaction remembers the TID word that was seen, and the version's rts (ReadEntry); a protocol without
-  /// times leaves `rts` alone. Both wait for a bounded time while somebody changes the record.
+  /// read() copies the latest version of a record, and look() only tells its TID word and state. `tid` is the size of
+  /// the key here. The transaction remembers the TID word that was seen, and the version's rts (ReadEntry); a protocol
+  /// without times leaves `rts` alone. Both wait for a bounded time while somebody changes the record.
   { P::read(record, tid, buffer, worker, access, rts) } -> std::same_as<record::StableRead>;
   { P::look(record, worker, access, rts) } -> std::same_as<record::StableRead>;
   /// claim() takes a record that will be written, with a bounded wait. give_back() gives it back unchanged.
@@ -63,30 +64,31 @@ concept Protocol = requires(Record& record, std::span<char> buffer, const ReadEn
   { P::give_back(record) } -> std::same_as<void>;
   /// Whether a read of a local record still holds at the moment.
   { P::check_local(read, claims, moment, worker) } -> std::same_as<AbortReason>;
-  /// Returns the transaction's TID in the epoch by the rule of I1, or 0 if the epoch has none left; no_stamp() tells why.
-  /// `tid` is what the other nodes ask for (LocalParticipant::stamp).
+  /// Returns the transaction's TID in the epoch by the rule of I1, or 0 if the epoch has none left; no_stamp() tells
+  /// why. `tid` is what the other nodes ask for (LocalParticipant::stamp).
   { P::stamp(access, worker, epoch, tid) } -> std::same_as<TidWord>;
   { P::no_stamp(epoch) } -> std::same_as<AbortReason>;
-  /// Takes the memory that install() needs for a claimed record; `epoch` is the first epoch of the snapshot period. False:
-  /// there is not enough memory. unprepare() gives back what was taken, also after a prepare() that failed.
+  /// Takes the memory that install() needs for a claimed record; `epoch` is the first epoch of the snapshot period.
+  /// False: there is not enough memory. unprepare() gives back what was taken, also after a prepare() that failed.
   { P::prepare(write, worker, epoch) } -> std::same_as<bool>;
   { P::unprepare(write, worker) } -> std::same_as<void>;
   /// Changes a claimed and prepared record, and gives it back. Cannot fail.
   { P::install(write, worker, tid, epoch) } -> std::same_as<void>;
-  /// Whether an absent record may leave its index now; the caller holds its lock bit. If true, no transaction that has seen
-  /// the absence can commit any more and rely on it.
+  /// Whether an absent record may leave its index now; the caller holds its lock bit. If true, no transaction that has
+  /// seen the absence can commit any more and rely on it.
   { P::may_leave_index(record, worker) } -> std::same_as<bool>;
 };
 
 /// The functions that a protocol which stamps first has in addition.
 template <typename P>
 concept StampsReads = P::kStampsFirst && requires(const AccessSet& access, WorkerState& worker, const Moment& moment) {
-  /// Returns the least time that a transaction which only reads may have: the versions that it has seen are there by then.
+  /// Returns the least time that a transaction which only reads may have: the versions that it has seen are there by
+  /// then.
   { P::stamp_reads(access) } -> std::same_as<TidWord>;
   /// Called before anything is claimed. Returns a reason to give up at once, or kNone.
   { P::foresee(access, worker) } -> std::same_as<AbortReason>;
-  /// Called when a claim has failed and all claims have been given back. Returns whether to claim all of them again; the
-  /// last argument counts these attempts, from 0.
+  /// Called when a claim has failed and all claims have been given back. Returns whether to claim all of them again;
+  /// the last argument counts these attempts, from 0.
   { P::claims_again(AbortReason{}, worker, std::uint32_t{}) } -> std::same_as<bool>;
   /// Called before the versions of the node set are compared.
   { P::before_nodes(access, worker, moment) } -> std::same_as<void>;
@@ -95,7 +97,8 @@ concept StampsReads = P::kStampsFirst && requires(const AccessSet& access, Worke
 /// A protocol whose reads lock the records that they read until the transaction ends (two_pl/).
 template <typename P>
 concept LocksRecords = Protocol<P> && requires(HeldLocks& held) {
-  /// Gives back all these locks. Called when the transaction has committed or aborted, with its epoch slot still entered.
+  /// Gives back all these locks. Called when the transaction has committed or aborted, with its epoch slot still
+  /// entered.
   { P::let_go(held) } -> std::same_as<void>;
 };
 
@@ -115,11 +118,11 @@ concept ReachesShared = Protocol<P> && requires(const ReadEntry& read, const Cla
 template <typename P>
 concept CommitsInRegion =
     Protocol<P> && requires(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epoch epoch) {
-      /// plan() comes before the region. It notes the TID word of the record to write, which the region must find again.
-      /// False: a region would abort, since the record is locked, held by another node, or not the latest.
+      /// plan() comes before the region. It notes the TID word of the record to write, which the region must find
+      /// again. False: a region would abort, since the record is locked, held by another node, or not the latest.
       { P::plan(write, worker, tid) } -> std::same_as<bool>;
-      /// Does all for that word that can be done before the region. False: there is no memory, or the record would have to
-      /// be replaced.
+      /// Does all for that word that can be done before the region. False: there is no memory, or the record would have
+      /// to be replaced.
       { P::prepare_in_place(write, worker, epoch, tid) } -> std::same_as<bool>;
       /// Called after the region has committed, with the old TID word and the new TID: registers the write's garbage.
       { P::installed_in_region(write, worker, tid, tid) } -> std::same_as<void>;

@@ -1,6 +1,7 @@
 #pragma once
 // The protocols that this build has, and the functions by which the transaction layer (src/txn) uses the one that its
-// database has chosen (Options::protocol). Each function dispatches by the protocol's number to a template over the protocol.
+// database has chosen (Options::protocol). Each function dispatches by the protocol's number to a template over the
+// protocol.
 
 #include <algorithm>
 #include <array>
@@ -50,8 +51,8 @@ struct Abilities {
   bool reaches_shared = false;     ///< it knows shared tables, so nodes of a cluster may use it
   bool commits_in_region = false;  ///< its commits can take effect in HTM regions
   bool runs_in_region = false;     ///< it runs whole transactions in HTM regions, so it needs HTM
-  /// A transaction that begins after another one has committed comes later in the serial order, and has a greater TID if
-  /// both are of one worker. If false, only their epochs are in that order.
+  /// A transaction that begins after another one has committed comes later in the serial order, and has a greater TID
+  /// if both are of one worker. If false, only their epochs are in that order.
   bool in_real_time = false;
   bool stamps_reads = false;  ///< it computes times from what was read (TicToc); state words hold rts and no leases
   bool locks_reads =
@@ -89,24 +90,24 @@ inline record::StableRead look(Record& record, WorkerState& worker, AccessSet& a
 void note_declared(Record& record, AccessSet& access, const WorkerState& worker);
 /// Gives back what a transaction that has ended still holds. Called if HeldLocks::any is set.
 void let_go(AccessSet& access, WorkerState& worker);
-/// Gives back the context's owner of locks (HeldLocks::owner), so that another context can become that owner. Called when
-/// the context will run no transaction for a while.
+/// Gives back the context's owner of locks (HeldLocks::owner), so that another context can become that owner. Called
+/// when the context will run no transaction for a while.
 void retire_owner(AccessSet& access, WorkerState& worker);
 
 // The three kinds of commits (commit.h). Each commits the transaction or aborts it, and returns what has become of it.
 
 /// Of a database that is no node of a cluster.
 CommitOutcome commit(AccessSet& access, WorkerState& worker);
-/// Of a node of a cluster, for a transaction that has touched this node only. The node may lose its right to commit at any
-/// time (I11). The transaction needs the right after the last wait of its commit. If it has only read, it needs the right
-/// after its validation: what it reports must have held while nobody counted the node as dead.
+/// Of a node of a cluster, for a transaction that has touched this node only. The node may lose its right to commit at
+/// any time (I11). The transaction needs the right after the last wait of its commit. If it has only read, it needs the
+/// right after its validation: what it reports must have held while nobody counted the node as dead.
 CommitOutcome commit_fenced(AccessSet& access, WorkerState& worker, const Right& right);
 /// Of a node of a cluster, for a transaction that has touched other nodes, too.
 CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, RemotePart& remote, const Right& right);
 
-/// Returns kNone if the transaction's reads at this node would pass validation now. The caller reports an error such as a
-/// violated unique index only if they do: then the error was seen in a consistent state. `stamp`: under a protocol that
-/// stamps first, the least time at which the reads have to hold.
+/// Returns kNone if the transaction's reads at this node would pass validation now. The caller reports an error such as
+/// a violated unique index only if they do: then the error was seen in a consistent state. `stamp`: under a protocol
+/// that stamps first, the least time at which the reads have to hold.
 AbortReason validate(const AccessSet& access, WorkerState& worker, TidWord stamp);
 /// Returns the least time that the reads at this node allow, under a protocol that stamps first, and otherwise 0.
 TidWord stamp_of_reads(const AccessSet& access, const WorkerState& worker);

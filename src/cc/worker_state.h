@@ -1,6 +1,6 @@
 #pragma once
-// What a worker owns below the transaction layer (memory, garbage, its last TID), and what all workers of a database share
-// (settings, epochs, the log). The commit (commit.h) works on it; src/db and src/txn set it up.
+// What a worker owns below the transaction layer (memory, garbage, its last TID), and what all workers of a database
+// share (settings, epochs, the log). The commit (commit.h) works on it; src/db and src/txn set it up.
 
 #include <atomic>
 #include <cstdint>
@@ -79,7 +79,8 @@ struct Shared {
   const membership::Fence* fence = nullptr;
   /// Which nodes of the cluster live; nullptr: all of them. Set before transactions begin.
   const membership::Living* living = nullptr;
-  /// The cluster's time, by which leases on shared records end; nullptr: leases never end. Set before there are workers.
+  /// The cluster's time, by which leases on shared records end; nullptr: leases never end. Set before there are
+  /// workers.
   const base::SoftTime* time = nullptr;
   MemoryRelief relief = {};
   const base::TickMeter meter = {};  ///< measures how long transactions take
@@ -107,12 +108,13 @@ struct Right {
   const membership::Fence* fence = nullptr;  ///< nullptr: there is no cluster
   std::uint64_t noted = 0;                   ///< the number of the membership
 
-  /// Returns why the transaction may not commit now; kNone if it may. A commit asks after its last wait, so that only a stop
-  /// of the process can come between the answer and the decision.
+  /// Returns why the transaction may not commit now; kNone if it may. A commit asks after its last wait, so that only a
+  /// stop of the process can come between the answer and the decision.
   AbortReason refused() const { return fence == nullptr ? AbortReason::kNone : fenced(*fence, noted); }
 };
 
-/// The right of a transaction in a database that is no node of a cluster. The compiler knows the answer, so it costs nothing.
+/// The right of a transaction in a database that is no node of a cluster. The compiler knows the answer, so it costs
+/// nothing.
 struct EveryRight {
   static constexpr AbortReason refused() { return AbortReason::kNone; }
   operator Right() const { return {}; }
@@ -124,8 +126,8 @@ inline bool shut_out(const Shared& shared) {
   return shared.fence != nullptr && !shared.fence->open(shared.fence->number());
 }
 
-/// An absent record that waits to be unhooked from its index, until no snapshot needs it; an unborn record is needed by no
-/// snapshot. It is unhooked only if its TID word is still `tid`.
+/// An absent record that waits to be unhooked from its index, until no snapshot needs it; an unborn record is needed by
+/// no snapshot. It is unhooked only if its TID word is still `tid`.
 struct AbsentRecord {
   Record* record;
   Index* index;
@@ -168,8 +170,8 @@ struct WorkerState {
   /// TID words of the records to write, noted before a region (region.h, drtm) or before the claims (SnapshotHere).
   std::vector<TidWord> planned_words;
 
-  // Under two-phase locking: the owners of locks that the worker's contexts have, and those of them whose transactions go on
-  // while this one waits, which are other fibers' (txn::Together).
+  // Under two-phase locking: the owners of locks that the worker's contexts have, and those of them whose transactions
+  // go on while this one waits, which are other fibers' (txn::Together).
   two_pl::OwnerSet own_owners = 0;
   two_pl::OwnerSet moving_owners = 0;
   /// Returns the owners that give back no lock while one of the worker's transactions waits.

@@ -1,7 +1,7 @@
 #pragma once
-// Counts how long the committed transactions of one worker took, from begin to the end of the commit. One in kSampled is
-// counted. Times are in ticks of the database's TickMeter; the reader of the statistics converts them, as a conversion would
-// cost more than all the rest.
+// Counts how long the committed transactions of one worker took, from begin to the end of the commit. One in kSampled
+// is counted. Times are in ticks of the database's TickMeter; the reader of the statistics converts them, as a
+// conversion would cost more than all the rest.
 
 #include <array>
 #include <atomic>
@@ -21,8 +21,8 @@ class alignas(base::kCacheLine) CommitLatencies {
   using Buckets = base::LogLinear<3, 44>;
   static constexpr std::uint64_t kSampled = 64;
 
-  /// Whether the transaction with this serial is counted. These transactions are spread as if at random, so that an application
-  /// which does different things in turn is sampled as a whole.
+  /// Whether the transaction with this serial is counted. These transactions are spread as if at random, so that an
+  /// application which does different things in turn is sampled as a whole.
   static constexpr bool samples(std::uint64_t serial) {
     constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
     return serial * kGoldenRatio < ~std::uint64_t{0} / kSampled;

@@ -1,10 +1,10 @@
 #pragma once
-// The life of one transaction or snapshot of a worker, from begin to commit or abort. A context admits operations, which
-// execution.h and snapshot_context.h execute, and ends what is open. src/cc does the commit.
+// The life of one transaction or snapshot of a worker, from begin to commit or abort. A context admits operations,
+// which execution.h and snapshot_context.h execute, and ends what is open. src/cc does the commit.
 //
-// Transaction and Snapshot (include/granary) are handles of a context. A worker uses its contexts again and again, so a serial
-// number tells the handle of a finished transaction from that of the next one. All functions run on the worker's thread, and
-// those with a serial check that first.
+// Transaction and Snapshot (include/granary) are handles of a context. A worker uses its contexts again and again, so a
+// serial number tells the handle of a finished transaction from that of the next one. All functions run on the worker's
+// thread, and those with a serial check that first.
 
 #include <cstdint>
 #include <memory>
@@ -74,13 +74,14 @@ class Context final : private Life {
   CommitResult commit(std::uint64_t serial);
   void abort(std::uint64_t serial);
   bool open(std::uint64_t serial) const;
-  /// If a committed transaction's writes to other nodes were under way and have arrived, ends the transaction there, makes the
-  /// context idle, and returns true.
+  /// If a committed transaction's writes to other nodes were under way and have arrived, ends the transaction there,
+  /// makes the context idle, and returns true.
   bool has_arrived();
   /// Returns why the open transaction is doomed; kNone if it is not.
   AbortReason doom(std::uint64_t serial) const { return open(serial) ? doom_ : AbortReason::kNone; }
 
-  /// Aborts the transaction or ends the snapshot that is open. A committed transaction whose writes are under way is waited for.
+  /// Aborts the transaction or ends the snapshot that is open. A committed transaction whose writes are under way is
+  /// waited for.
   void end();
 
  private:
@@ -101,23 +102,24 @@ class Context final : private Life {
   /// Returns why admit() says no. A transaction that has held its epoch for too long is doomed first.
   [[gnu::cold]] Outcome refuse(std::uint64_t serial);
 
-  /// Commits on a node of a cluster. This function and the next two are not inlined into commit(), so that the code for a
-  /// database without a cluster stays short.
+  /// Commits on a node of a cluster. This function and the next two are not inlined into commit(), so that the code for
+  /// a database without a cluster stays short.
   [[gnu::noinline]] cc::CommitOutcome commit_in_cluster();
   /// Whether to try a failed commit once more: it failed for lack of memory, and freeing garbage has made room.
   [[gnu::cold]] bool may_try_again(AbortReason reason);
   /// Ends a transaction whose commit has failed, and returns the reason that its caller is given.
   [[gnu::cold]] AbortReason give_up(AbortReason reason);
-  /// Returns the reason that the caller is given instead of `reason`: kMembershipLost if the node may not commit now, since it
-  /// would be of no use to try again at once.
+  /// Returns the reason that the caller is given instead of `reason`: kMembershipLost if the node may not commit now,
+  /// since it would be of no use to try again at once.
   AbortReason for_good_if_out(AbortReason reason) const;
   [[gnu::cold]] Outcome doom_with(AbortReason reason) override;
-  /// Gives back what the transaction holds, forgets its access sets, and leaves the slot. `over`: as for RemoteAccess::end().
+  /// Gives back what the transaction holds, forgets its access sets, and leaves the slot. `over`: as for
+  /// RemoteAccess::end().
   void release(bool over);
   void release_here();
   void release_elsewhere(bool over);
-  /// Does the same for a transaction that has committed. If its writes to other nodes are under way, the slot stays entered
-  /// until has_arrived().
+  /// Does the same for a transaction that has committed. If its writes to other nodes are under way, the slot stays
+  /// entered until has_arrived().
   void release_committed();
   /// Does the same for a transaction that has not committed, and registers its placeholders as garbage.
   [[gnu::cold]] void undo(bool over);

@@ -1,7 +1,7 @@
 #pragma once
-// Executes the operations of one transaction, each at the node where its key lives, and keeps secondary indexes in step.
-// Context (context.h) admits an operation and passes it on to Execution. LocalAccess works on records of this node, and
-// RemoteAccess on those of other nodes.
+// Executes the operations of one transaction, each at the node where its key lives, and keeps secondary indexes in
+// step. Context (context.h) admits an operation and passes it on to Execution. LocalAccess works on records of this
+// node, and RemoteAccess on those of other nodes.
 
 #include <cstdint>
 #include <memory>
@@ -42,8 +42,8 @@ class Execution {
   Outcome get(TableCore& table, std::string_view key, std::string& value) {
     return get(home_elsewhere(table, key), table, key, value);
   }
-  // Parts of values (parts.cc). A part of a local record is accessed alone where the protocol allows it. Otherwise the whole
-  // value is read and written.
+  // Parts of values (parts.cc). A part of a local record is accessed alone where the protocol allows it. Otherwise the
+  // whole value is read and written.
   GetResult get_part(TableCore& table, std::string_view key, std::size_t from, std::span<char> buffer);
   Outcome write_part(TableCore& table, std::string_view key, std::size_t from, std::string_view bytes);
   Outcome multi_get(std::span<MultiGet> gets);

@@ -1,5 +1,5 @@
-// Keeps secondary indexes in step with their tables (Silo 4.7). An index is a table that maps secondary keys to primary keys. A
-// write to the base table also writes its index entries, in the same transaction and at the same node.
+// Keeps secondary indexes in step with their tables (Silo 4.7). An index is a table that maps secondary keys to primary
+// keys. A write to the base table also writes its index entries, in the same transaction and at the same node.
 
 #include "src/txn/execution.h"
 #include "src/txn/index_key.h"
@@ -22,7 +22,8 @@ Outcome Execution::move_index_entry(Home home, TableCore& index, std::string_vie
   if (new_value == nullptr) return Outcome::kOk;
   const Outcome added = write_at(home, index, new_key, key, kInsert);
   if (added != Outcome::kAlreadyExists) return added;
-  // If the reads are of one state, the application has broken the index's uniqueness. Otherwise it is a conflict, to be retried.
+  // If the reads are of one state, the application has broken the index's uniqueness. Otherwise it is a conflict, to be
+  // retried.
   const bool certain = index.index_options().unique && seen_consistently(home);
   return life_.doom_with(certain ? AbortReason::kUniqueViolation : AbortReason::kReadChanged);
 }

@@ -5,8 +5,8 @@
 namespace granary::txn {
 
 void Lending::allow(bool allowed) {
-  // This store and the load below are sequentially consistent, as are the store of lent_ and the load of lendable_ in borrow(). So
-  // either the borrower sees that it may not borrow, or this thread sees lent_ and waits.
+  // This store and the load below are sequentially consistent, as are the store of lent_ and the load of lendable_ in
+  // borrow(). So either the borrower sees that it may not borrow, or this thread sees lent_ and waits.
   lendable_.store(allowed, std::memory_order_seq_cst);
   if (!allowed && lent_.load(std::memory_order_seq_cst)) wait_until_given_back();
 }

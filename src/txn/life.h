@@ -1,6 +1,6 @@
 #pragma once
-// The state of a transaction as the code that executes its operations sees it: whether the transaction still goes on, and how
-// to doom it. Context (context.h) implements it; Execution, LocalAccess and scans use it.
+// The state of a transaction as the code that executes its operations sees it: whether the transaction still goes on,
+// and how to doom it. Context (context.h) implements it; Execution, LocalAccess and scans use it.
 
 #include <cstdint>
 
@@ -13,14 +13,14 @@ class Life {
  public:
   /// A serial tells the handle of a finished transaction from the next one's.
   std::uint64_t serial() const { return serial_; }
-  /// Returns kOk while the transaction with this serial can go on. Otherwise the application's callback has ended or doomed it
-  /// within an operation, and this is the outcome of that operation.
+  /// Returns kOk while the transaction with this serial can go on. Otherwise the application's callback has ended or
+  /// doomed it within an operation, and this is the outcome of that operation.
   Outcome standing(std::uint64_t serial) const {
     if (serial != serial_ || (state_ != State::kOpen && state_ != State::kDoomed)) return Outcome::kFinished;
     return state_ == State::kOpen ? Outcome::kOk : Outcome::kAborted;
   }
-  /// Dooms the transaction: undoes it at once, and keeps the reason for commit(). Returns the outcome of the operation that met
-  /// the reason.
+  /// Dooms the transaction: undoes it at once, and keeps the reason for commit(). Returns the outcome of the operation
+  /// that met the reason.
   [[gnu::cold]] virtual Outcome doom_with(AbortReason reason) = 0;
 
  protected:
@@ -28,8 +28,8 @@ class Life {
     kIdle,    ///< no transaction is open
     kOpen,    ///< the epoch slot is entered
     kDoomed,  ///< the transaction can only be ended; the slot is left, so that it holds no epoch back
-    /// The transaction has committed, and its writes to other nodes are under way. The slot stays entered until they have
-    /// arrived (I13).
+    /// The transaction has committed, and its writes to other nodes are under way. The slot stays entered until they
+    /// have arrived (I13).
     kUnderWay,
   };
 

@@ -1,6 +1,6 @@
 #pragma once
-// A transaction's accesses to records of this node (Silo 4.5 to 4.7). LocalAccess has the transaction's access sets, and fills
-// them as it reads, writes and scans. Execution (execution.h) calls it; keys of other nodes go to remote.h.
+// A transaction's accesses to records of this node (Silo 4.5 to 4.7). LocalAccess has the transaction's access sets,
+// and fills them as it reads, writes and scans. Execution (execution.h) calls it; keys of other nodes go to remote.h.
 
 #include <algorithm>
 #include <cstdint>
@@ -29,8 +29,8 @@ inline GetResult copy_out(std::string_view value, std::span<char> buffer) {
   return {Outcome::kOk, value.size()};
 }
 
-/// Reads a value of any size into a string, by `read(std::span<char>)`, which is called again with a larger buffer if it says
-/// that the buffer is too small. The string becomes the value, or empty if there is none.
+/// Reads a value of any size into a string, by `read(std::span<char>)`, which is called again with a larger buffer if
+/// it says that the buffer is too small. The string becomes the value, or empty if there is none.
 template <typename Read>
 Outcome read_into(std::string& value, Read&& read) {
   constexpr std::size_t kFirstTry = 256;
@@ -83,7 +83,8 @@ class LocalAccess {
   /// Scans the table, or its secondary index `index` if that is not nullptr.
   ScanResult scan(TableCore& table, TableCore* index, const ScanRange& range, ScanFn visit);
 
-  /// Whether everything that was read would pass validation now. `stamp`: under TicToc, the least time at which it has to hold.
+  /// Whether everything that was read would pass validation now. `stamp`: under TicToc, the least time at which it has
+  /// to hold.
   bool reads_hold(record::TidWord stamp = 0) const;
   /// Returns the least time at which the reads can hold, under TicToc.
   record::TidWord stamp_of_reads() const;
@@ -106,8 +107,8 @@ class LocalAccess {
   cc::Record* find(TableCore& table, std::string_view key);
   /// Returns the record that the transaction remembers for the key, or finds it.
   cc::Record* look_up(TableCore& table, std::string_view key);
-  /// Reads `record`, or the record that has taken its place, and notes the read. If the transaction has written the key, it reads
-  /// its own value.
+  /// Reads `record`, or the record that has taken its place, and notes the read. If the transaction has written the
+  /// key, it reads its own value.
   GetResult read(TableCore& table, std::string_view key, cc::Record* record, std::span<char> buffer);
   /// Does the same for a sealed table, and notes nothing in the access sets.
   [[gnu::noinline]] GetResult read_sealed(TableCore& table, std::string_view key, cc::Record* record,
@@ -121,8 +122,8 @@ class LocalAccess {
   Outcome note_read(const cc::ReadEntry& entry);
   /// Dooms the transaction because `record` could not be read in a bounded time.
   [[gnu::cold]] Outcome doom_busy(const cc::Record* record);
-  /// Whether the table is sealed for this transaction: then nothing in it ever changes, and reads of it are in no set (I31). Notes
-  /// from which epoch it is sealed.
+  /// Whether the table is sealed for this transaction: then nothing in it ever changes, and reads of it are in no set
+  /// (I31). Notes from which epoch it is sealed.
   bool sealed(const TableCore& table) {
     const epoch::Epoch from = table.sealed_from();
     if (access_.epoch < from) [[likely]]

@@ -1,9 +1,9 @@
 #pragma once
 // Remembers the records of keys that a transaction has just looked up, so that "get, then put" searches the index once.
 //
-// It has keys of at most eight bytes only, which are compared whole. An entry says which record a key had, and nothing of the
-// record's state: its user tests the record's latest bit, as after a search. Entries are valid while the transaction's epoch
-// slot stays entered, since a record that leaves its index meanwhile is not freed.
+// It has keys of at most eight bytes only, which are compared whole. An entry says which record a key had, and nothing
+// of the record's state: its user tests the record's latest bit, as after a search. Entries are valid while the
+// transaction's epoch slot stays entered, since a record that leaves its index meanwhile is not freed.
 
 #include <array>
 #include <cstdint>
@@ -22,8 +22,8 @@ class LookupCache {
   /// Forgets everything.
   void clear() { ++generation_; }
 
-  /// Returns the place where this key's record is remembered. It holds the record, or nullptr, which the caller replaces when it
-  /// has found the record. Valid until the next call.
+  /// Returns the place where this key's record is remembered. It holds the record, or nullptr, which the caller
+  /// replaces when it has found the record. Valid until the next call.
   record::Record*& place(const cc::Index& index, std::string_view key) {
     if (key.size() > kMaxKey) return forgotten_ = nullptr;
     const std::uint64_t bits = bits_of(key);
@@ -64,8 +64,8 @@ class LookupCache {
   record::Record* forgotten_ = nullptr;  // the place of all keys that are too long
 };
 
-/// Remembers where a transaction last inserted into each of a few tables, so that a run of neighbouring keys searches the tree
-/// once. Valid while the transaction's epoch slot stays entered.
+/// Remembers where a transaction last inserted into each of a few tables, so that a run of neighbouring keys searches
+/// the tree once. Valid while the transaction's epoch slot stays entered.
 class InsertHints {
  public:
   void clear() { ++generation_; }

@@ -90,8 +90,8 @@ struct GetsElsewhere {
 }
 
 /// Calls `read_together` for batches of the gets of keys of this node, until one of them does not return kOk. Gets of
-/// keys of other nodes are added to `elsewhere`. A get whose table or key is refused has the refusal as its result, and the
-/// others are read as if it were not there.
+/// keys of other nodes are added to `elsewhere`. A get whose table or key is refused has the refusal as its result, and
+/// the others are read as if it were not there.
 template <typename Get, typename ReadTogether>
 Outcome take_apart(std::span<MultiGet> gets, const cc::Shared& shared, GetsElsewhere<Get>& elsewhere,
                    ReadTogether&& read_together) {

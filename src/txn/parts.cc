@@ -1,6 +1,6 @@
-// Reads and writes of parts of values. Where the protocol allows it, a part of a local record is read or written without the
-// rest of the value. The transaction relies on the record's version in both cases. So a part that is written fits into the
-// value that is there when the transaction commits.
+// Reads and writes of parts of values. Where the protocol allows it, a part of a local record is read or written
+// without the rest of the value. The transaction relies on the record's version in both cases. So a part that is
+// written fits into the value that is there when the transaction commits.
 
 #include <algorithm>
 #include <cstring>
@@ -21,8 +21,8 @@ bool LocalAccess::reads_parts(const TableCore& table) const {
   return worker_.shared().settings.reads_parts && !table.is_shared() && table.sealed_from() == kNotSealed;
 }
 
-/// A part can be written only if the read of the record holds when the transaction commits, which isolation levels below
-/// serializable do not promise.
+/// A part can be written only if the read of the record holds when the transaction commits, which isolation levels
+/// below serializable do not promise.
 bool LocalAccess::writes_parts(const TableCore& table) const {
   return worker_.shared().settings.writes_parts && reads_parts(table) && access_.isolation == Isolation::kSerializable;
 }
@@ -59,8 +59,8 @@ GetResult LocalAccess::read_part(TableCore& table, std::string_view key, Record*
   return {doom_busy(record), 0};
 }
 
-/// A transaction may write several parts of one value. The pending part grows until it contains the new bytes, too, so that it
-/// stays one part.
+/// A transaction may write several parts of one value. The pending part grows until it contains the new bytes, too, so
+/// that it stays one part.
 Outcome LocalAccess::write_own_part(WriteEntry& own, std::size_t from, std::string_view bytes) {
   if (own.remove) return Outcome::kNotFound;
   if (!part_fits(from, bytes.size(), own.is_part() ? own.whole_bytes : own.value.size()))
@@ -77,8 +77,8 @@ Outcome LocalAccess::write_own_part(WriteEntry& own, std::size_t from, std::stri
   return Outcome::kOk;
 }
 
-/// Reads the record again and notes this read, too. If it has another version than the one that the part was written to, one of
-/// the two reads fails at validation.
+/// Reads the record again and notes this read, too. If it has another version than the one that the part was written
+/// to, one of the two reads fails at validation.
 Outcome LocalAccess::widen(WriteEntry& own, std::size_t from, std::size_t to) {
   if (to - from == own.value.size()) return Outcome::kOk;
   char* const room = arena_.allocate(to - from);

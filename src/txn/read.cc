@@ -1,5 +1,5 @@
-// Reads of a transaction at this node (Silo 4.5): it looks the key up, copies a stable version of the record, and notes in the
-// read set what it has seen.
+// Reads of a transaction at this node (Silo 4.5): it looks the key up, copies a stable version of the record, and notes
+// in the read set what it has seen.
 
 #include "src/base/check.h"
 #include "src/cc/held_records.h"
@@ -48,9 +48,9 @@ Record* LocalAccess::look_up(TableCore& table, std::string_view key) {
   return remembered;
 }
 
-/// A transaction that finds the table sealed began when nobody wrote the table any more, so it has no writes of its own there.
-/// A record may still be found locked for a moment: by garbage collection, which also removes absent records from the index, or by
-/// another node that does not know of the seal yet.
+/// A transaction that finds the table sealed began when nobody wrote the table any more, so it has no writes of its own
+/// there. A record may still be found locked for a moment: by garbage collection, which also removes absent records
+/// from the index, or by another node that does not know of the seal yet.
 GetResult LocalAccess::read_sealed(TableCore& table, std::string_view key, Record* record, std::span<char> buffer) {
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
     if (record == nullptr) return {Outcome::kNotFound, 0};
@@ -100,8 +100,8 @@ Outcome LocalAccess::read_whole(TableCore& table, std::string_view key, Record* 
   return read_into(value, [&](std::span<char> buffer) { return read(table, key, record, buffer); });
 }
 
-/// Makes all searches first, and then all reads. So the cache misses on the records of one table overlap with the searches in
-/// the next one.
+/// Makes all searches first, and then all reads. So the cache misses on the records of one table overlap with the
+/// searches in the next one.
 Outcome LocalAccess::get_together(const LocalGets& gets) {
   LocalGets::Found found;
   {
@@ -140,8 +140,8 @@ void LocalAccess::declare(TableCore& table, std::string_view key) {
 }
 
 void LocalAccess::prefetch(TableCore& table, std::string_view key) {
-  // The search brings the nodes of the index into the processor's cache, and the lookup cache spares the next operation a second
-  // search.
+  // The search brings the nodes of the index into the processor's cache, and the lookup cache spares the next operation
+  // a second search.
   const cc::Lookup at = table.index().find(key);
   if (at.value == 0) return;
   lookups_.place(table.index(), key) = record::record_of(at.value);

@@ -1,7 +1,7 @@
 #pragma once
-// A transaction's accesses to other nodes, as an interface: Execution (execution.h) reads and writes keys whose home is another
-// node through it. src/cluster/transaction implements it. In a cluster each context has a RemoteAccess; contexts of other
-// databases have none.
+// A transaction's accesses to other nodes, as an interface: Execution (execution.h) reads and writes keys whose home is
+// another node through it. src/cluster/transaction implements it. In a cluster each context has a RemoteAccess;
+// contexts of other databases have none.
 
 #include <cstdint>
 #include <span>
@@ -62,28 +62,30 @@ class RemoteAccess {
   virtual bool used() const = 0;
   // The functions that return an AbortReason return kNone, or why the transaction must end.
 
-  /// Reads all keys, in one round trip if it is known where their records are. A key that the transaction has written reads as
-  /// its own write.
+  /// Reads all keys, in one round trip if it is known where their records are. A key that the transaction has written
+  /// reads as its own write.
   virtual AbortReason get(std::span<RemoteGet> gets) = 0;
-  /// Fetches all keys and holds their records until end(): it x-locks those that will be written, and leases the others.
+  /// Fetches all keys and holds their records until end(): it x-locks those that will be written, and leases the
+  /// others.
   virtual AbortReason declare(std::span<const DeclaredKey> keys) = 0;
   /// Buffers a write, if the rule allows it. `outcome` becomes the rule's outcome.
   virtual AbortReason write(const RemoteKey& key, std::string_view value, const WriteRule& rule, Outcome& outcome) = 0;
-  /// Visits a range of `table`, or of its secondary index `index` if that is not nullptr, at one node. The transaction's own writes
-  /// are visited, too.
+  /// Visits a range of `table`, or of its secondary index `index` if that is not nullptr, at one node. The
+  /// transaction's own writes are visited, too.
   virtual AbortReason scan(const TableCore& table, const TableCore* index, std::uint16_t home, const ScanRange& range,
                            ScanFn visit, ScanResult& result) = 0;
-  /// Notes that a lease on a record of this node, which ends at `end_us`, has kept the transaction from writing. tidy() will wait
-  /// for the lease's end.
+  /// Notes that a lease on a record of this node, which ends at `end_us`, has kept the transaction from writing. tidy()
+  /// will wait for the lease's end.
   virtual void note_lease(std::uint64_t end_us) = 0;
-  /// Whether writes of the committed transaction are still under way. The transaction holds its epoch until this is false, and then
-  /// end() is called.
+  /// Whether writes of the committed transaction are still under way. The transaction holds its epoch until this is
+  /// false, and then end() is called.
   virtual bool under_way() = 0;
-  /// Ends the transaction at other nodes: gives back what it holds there, and forgets its accesses. `over`: the transaction will not
-  /// be tried again, since it has committed or the application has aborted it. Returns whether tidy() has something to do.
+  /// Ends the transaction at other nodes: gives back what it holds there, and forgets its accesses. `over`: the
+  /// transaction will not be tried again, since it has committed or the application has aborted it. Returns whether
+  /// tidy() has something to do.
   virtual bool end(bool over) = 0;
-  /// Does what may take long, such as waiting for a lease's end. Called after a transaction that holds nothing any more and has left
-  /// its epoch, or when the worker has no open transaction.
+  /// Does what may take long, such as waiting for a lease's end. Called after a transaction that holds nothing any more
+  /// and has left its epoch, or when the worker has no open transaction.
   virtual void tidy() = 0;
 
   /// The part of the commit that happens at other nodes.

@@ -1,6 +1,6 @@
 #pragma once
-// A table or a secondary index inside the engine: its index from keys to records, and its properties. The schema (src/db)
-// makes tables; transactions, recovery and the answers to other nodes use them.
+// A table or a secondary index inside the engine: its index from keys to records, and its properties. The schema
+// (src/db) makes tables; transactions, recovery and the answers to other nodes use them.
 
 #include <algorithm>
 #include <atomic>
@@ -39,7 +39,8 @@ class TableCore {
   TableCore(std::uint32_t id, std::string name, std::uint32_t max_value_bytes, const cc::Shared& shared,
             kvstore::NodeMemory& memory)
       : TableCore(id, std::move(name), max_value_bytes, shared, memory, {}, nullptr) {}
-  /// Makes a table with a hash index, if `main` is not empty: its main header, in the region that begins at `region_base`.
+  /// Makes a table with a hash index, if `main` is not empty: its main header, in the region that begins at
+  /// `region_base`.
   TableCore(std::uint32_t id, std::string name, std::uint32_t max_value_bytes, const cc::Shared& shared,
             kvstore::NodeMemory& memory, std::span<kvstore::hash::Bucket> main, const void* region_base)
       : shared_(&shared),
@@ -61,14 +62,14 @@ class TableCore {
   /// Whether it can be sealed (TableOptions::immutable). Set before the table holds any record.
   bool is_immutable() const { return immutable_; }
   void make_immutable() { immutable_ = true; }
-  /// Whether transactions of this node may write the table. Relaxed: the sealing thread waits for every transaction that may
-  /// have seen this true (I31).
+  /// Whether transactions of this node may write the table. Relaxed: the sealing thread waits for every transaction
+  /// that may have seen this true (I31).
   bool takes_writes() const { return !closed_.load(std::memory_order_relaxed); }
   /// Closes the table for writes. The exchange is a full fence on x86-64; the caller reads E and the slots after it
   /// (Schema::seal).
   void close(bool closed = true) { closed_.exchange(closed, std::memory_order_seq_cst); }
-  /// Returns the epoch from which the table is sealed. Transactions whose e_w is at least that rely on it that nothing in the
-  /// table ever changes (I31), since all that it holds is of earlier epochs.
+  /// Returns the epoch from which the table is sealed. Transactions whose e_w is at least that rely on it that nothing
+  /// in the table ever changes (I31), since all that it holds is of earlier epochs.
   epoch::Epoch sealed_from() const { return sealed_from_.load(std::memory_order_acquire); }
   /// Release: a transaction that finds the table sealed finds all that was written to it.
   void seal(epoch::Epoch from) { sealed_from_.store(from, std::memory_order_release); }
@@ -89,8 +90,8 @@ class TableCore {
     constexpr std::size_t kWorthwhile = 512;
     base::prefetch_range(record, std::min<std::size_t>(sizeof(record::Record) + max_value_bytes_, kWorthwhile));
   }
-  /// Returns the placement of a table that is partitioned over the nodes of a cluster. nullptr of any other table, also of one
-  /// that is replicated on every node.
+  /// Returns the placement of a table that is partitioned over the nodes of a cluster. nullptr of any other table, also
+  /// of one that is replicated on every node.
   const Placement* placement() const { return placement_.get(); }
   /// Called before anybody uses the table. Entries of its indexes live where the records do.
   void place(std::shared_ptr<const Placement> placement) { placement_ = std::move(placement); }
@@ -120,8 +121,8 @@ class TableCore {
   const std::uint32_t id_;
   bool is_shared_ = false;
   bool immutable_ = false;
-  /// Both are written by the thread that seals, under a lock (Schema::seal), and read by all transactions. They lie beside
-  /// members that every operation reads anyway.
+  /// Both are written by the thread that seals, under a lock (Schema::seal), and read by all transactions. They lie
+  /// beside members that every operation reads anyway.
   std::atomic<bool> closed_{false};
   std::atomic<epoch::Epoch> sealed_from_{kNotSealed};
   cc::Index index_;

@@ -1,8 +1,8 @@
 #pragma once
-// Runs several bodies of one worker in turns (Worker::run_many), to hide the cache misses of one behind the work of the others.
-// A body that needs memory which is probably in no cache prefetches it, and lets the others run until its next turn. All
-// bodies run on one thread, each in a fiber, one at a time. While others run, a body may have a transaction open, but not in
-// the part of its commit in which nothing may wait (I30).
+// Runs several bodies of one worker in turns (Worker::run_many), to hide the cache misses of one behind the work of the
+// others. A body that needs memory which is probably in no cache prefetches it, and lets the others run until its next
+// turn. All bodies run on one thread, each in a fiber, one at a time. While others run, a body may have a transaction
+// open, but not in the part of its commit in which nothing may wait (I30).
 
 #include <array>
 #include <cstddef>
@@ -28,8 +28,9 @@ class Together {
   Together(const Together&) = delete;
   Together& operator=(const Together&) = delete;
 
-  /// Calls body(0) ... body(count - 1), up to kMost of them in turns, and returns when all have ended. If there is memory for
-  /// fewer stacks, fewer bodies take turns. Returns false, with nothing done, if there is no memory for a single stack.
+  /// Calls body(0) ... body(count - 1), up to kMost of them in turns, and returns when all have ended. If there is
+  /// memory for fewer stacks, fewer bodies take turns. Returns false, with nothing done, if there is no memory for a
+  /// single stack.
   [[nodiscard]] bool run(std::size_t count, Body body);
   /// Lets the other bodies go on. Called by a body.
   void turn() { seats_[current_]->fiber->suspend(); }
@@ -48,8 +49,9 @@ class Together {
     Together& together_;
     base::Waiter& alone_;
   };
-  /// A fiber. It lives from one run() to the next, as making a stack costs more than a transaction. Different threads may call
-  /// run(). That is safe, since between two of them the fiber is suspended in live(), which uses nothing of a thread.
+  /// A fiber. It lives from one run() to the next, as making a stack costs more than a transaction. Different threads
+  /// may call run(). That is safe, since between two of them the fiber is suspended in live(), which uses nothing of a
+  /// thread.
   struct Seat {
     std::unique_ptr<base::Fiber> fiber;
     bool busy = false;

@@ -1,6 +1,6 @@
 #pragma once
-// A worker inside the engine: its memory, its garbage, and the contexts of its transactions. Worker (include/granary) is the
-// application's handle of it. Epoch slots, counters, turns and lending have files of their own.
+// A worker inside the engine: its memory, its garbage, and the contexts of its transactions. Worker (include/granary)
+// is the application's handle of it. Epoch slots, counters, turns and lending have files of their own.
 
 #include <atomic>
 #include <cstdint>
@@ -38,10 +38,11 @@ class WorkerCore {
   const cc::WorkerState& state() const { return state_; }
   cc::Shared& shared() { return state_.shared; }
 
-  /// Whether the worker is bound to the calling thread. Relaxed: another thread only needs to see that the value is not its own.
+  /// Whether the worker is bound to the calling thread. Relaxed: another thread only needs to see that the value is not
+  /// its own.
   bool bound_here() const { return thread_.load(std::memory_order_relaxed) == this_thread(); }
-  /// Returns what an operation answers if the worker is not bound to the calling thread. A worker that is bound to no thread has
-  /// been given back, which has ended all of its transactions, or has not begun one yet.
+  /// Returns what an operation answers if the worker is not bound to the calling thread. A worker that is bound to no
+  /// thread has been given back, which has ended all of its transactions, or has not begun one yet.
   [[gnu::cold]] Outcome refusal_elsewhere() const {
     return thread_.load(std::memory_order_relaxed) == nullptr ? Outcome::kFinished : Outcome::kWrongThread;
   }
@@ -50,7 +51,8 @@ class WorkerCore {
   void attach() { thread_.store(this_thread(), std::memory_order_relaxed); }
   void detach() { thread_.store(nullptr, std::memory_order_relaxed); }
 
-  /// Sets how the worker's transactions reach other nodes: each context gets a RemoteAccess from `make`. No transaction is open.
+  /// Sets how the worker's transactions reach other nodes: each context gets a RemoteAccess from `make`. No transaction
+  /// is open.
   void set_remote(std::function<std::unique_ptr<RemoteAccess>()> make);
   /// Ends what is open, and takes the RemoteAccess of all contexts away.
   void end_remote();
@@ -67,15 +69,15 @@ class WorkerCore {
 
   /// Returns an idle context, or nullptr if kMaxOpenTransactions are open or no epoch slot is left.
   Context* idle_context();
-  /// Returns the first context, which is idle almost always; nullptr before the first begin. Any thread may call it: a wrong
-  /// thread gets a handle of this context, all operations of which report kWrongThread.
+  /// Returns the first context, which is idle almost always; nullptr before the first begin. Any thread may call it: a
+  /// wrong thread gets a handle of this context, all operations of which report kWrongThread.
   Context* first_context() { return first_context_.load(std::memory_order_acquire); }
   /// Ends whatever is open (Context::end).
   void abort_all();
 
-  /// Calls body(0) ... body(count - 1), up to Together::kMost in turns. Returns false, with nothing done, if that cannot be: within
-  /// such a body, for a worker that reaches other nodes (it has fibers of its own), under a protocol that runs transactions in HTM
-  /// regions, and without memory for stacks.
+  /// Calls body(0) ... body(count - 1), up to Together::kMost in turns. Returns false, with nothing done, if that
+  /// cannot be: within such a body, for a worker that reaches other nodes (it has fibers of its own), under a protocol
+  /// that runs transactions in HTM regions, and without memory for stacks.
   bool run_in_turns(std::size_t count, Together::Body body);
   /// Returns, within such a body, the object by which it lets the others go on; otherwise nullptr.
   Together* in_turns() const { return in_turns_; }
@@ -88,21 +90,21 @@ class WorkerCore {
     collected_epoch_ = epoch;
     collect(kCollectBudget, moved && shared().slabs.short_of_memory());
   }
-  /// Frees garbage that has become safe, after an allocation has found no memory. May be called within a transaction. False if
-  /// nothing could be freed.
+  /// Frees garbage that has become safe, after an allocation has found no memory. May be called within a transaction.
+  /// False if nothing could be freed.
   [[gnu::cold]] bool make_room();
-  /// Whether the worker has garbage. Called by the owner within a slot, or by a thread that has the worker to itself, since a
-  /// borrower may free the garbage at any other time (lending()).
+  /// Whether the worker has garbage. Called by the owner within a slot, or by a thread that has the worker to itself,
+  /// since a borrower may free the garbage at any other time (lending()).
   bool has_garbage() const {
     return !state_.versions.empty() || !state_.absents.empty() || !state_.unborn.empty() || !state_.unhooked.empty() ||
            state_.nodes.waiting() != 0;
   }
-  /// Frees about `budget` items of garbage at most, and returns how many. `pass_on`: gives the worker's free blocks to the pool,
-  /// for other workers. Does nothing while another thread has borrowed the worker.
+  /// Frees about `budget` items of garbage at most, and returns how many. `pass_on`: gives the worker's free blocks to
+  /// the pool, for other workers. Does nothing while another thread has borrowed the worker.
   std::size_t collect(std::size_t budget, bool pass_on = false);
 
-  /// Gives the worker's free blocks to the pool, for other workers. Called by the owner, by a borrower, or while the worker is not
-  /// registered.
+  /// Gives the worker's free blocks to the pool, for other workers. Called by the owner, by a borrower, or while the
+  /// worker is not registered.
   void pass_on_memory() { state_.slabs.release(); }
 
   const WorkerSlots& slots() const { return slots_; }

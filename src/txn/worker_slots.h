@@ -1,6 +1,6 @@
 #pragma once
-// The epoch slots of a worker (Silo 4.1): one in which it collects garbage, and one for each of its contexts. WorkerCore has
-// one such object; the watchdog and threads that borrow the worker look at it, too.
+// The epoch slots of a worker (Silo 4.1): one in which it collects garbage, and one for each of its contexts.
+// WorkerCore has one such object; the watchdog and threads that borrow the worker look at it, too.
 
 #include <array>
 #include <atomic>
@@ -22,8 +22,8 @@ class WorkerSlots {
 
   /// The slot in which the worker collects garbage; nullptr if there was none left.
   epoch::Slot* collecting() const { return collecting_; }
-  /// Takes a slot for one more context; nullptr if there is none left. Called by the worker, at most kMaxOpenTransactions
-  /// times.
+  /// Takes a slot for one more context; nullptr if there is none left. Called by the worker, at most
+  /// kMaxOpenTransactions times.
   epoch::Slot* add();
 
   /// Whether the slot is that of a context. Any thread may call it.

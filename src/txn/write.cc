@@ -1,5 +1,5 @@
-// Writes of a transaction to keys of this node (Silo 4.5). A write is buffered until the commit. A key that is missing gets a
-// placeholder record at once, so that the commit finds a record to lock.
+// Writes of a transaction to keys of this node (Silo 4.5). A write is buffered until the commit. A key that is missing
+// gets a placeholder record at once, so that the commit finds a record to lock.
 
 #include <algorithm>
 #include <cstring>
@@ -36,8 +36,9 @@ Outcome LocalAccess::write_own(WriteEntry& own, std::string_view value, const Wr
   return Outcome::kOk;
 }
 
-/// Puts a placeholder into the index, and a write to it into the write set. If the key has appeared meanwhile, `present` is its
-/// record and the outcome kAlreadyExists. If there is no memory, it frees garbage of the worker and tries once more.
+/// Puts a placeholder into the index, and a write to it into the write set. If the key has appeared meanwhile,
+/// `present` is its record and the outcome kAlreadyExists. If there is no memory, it frees garbage of the worker and
+/// tries once more.
 Outcome LocalAccess::write_new(TableCore& table, std::string_view key, std::string_view value, Record** present) {
   cc::WorkerState& state = worker_.state();
   for (bool made_room = false;; made_room = true) {
@@ -91,8 +92,9 @@ Outcome LocalAccess::write(TableCore& table, std::string_view key, std::string_v
       }
       if (record == nullptr) {
         const Outcome placed = write_new(table, key, value, &record);
-        // An insert relies on the key's absence, and so does a transaction that may have missed the key before. They note the
-        // placeholder as a read, since another transaction may commit to it first, which the leaf's version does not show.
+        // An insert relies on the key's absence, and so does a transaction that may have missed the key before. They
+        // note the placeholder as a read, since another transaction may commit to it first, which the leaf's version
+        // does not show.
         if (placed == Outcome::kOk && (expects_none || !access_.nodes.empty())) {
           return note_read({access_.writes.entries().back().record, record::kUnborn});
         }

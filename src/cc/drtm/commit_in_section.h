@@ -1,7 +1,8 @@
 #pragma once
-// This node as a participant of a commit at the end of the HTM region in which the whole transaction has run (DrTM's COMMIT).
-// The reads were made in the region, so they need no validation. The commit checks what the region has not looked at yet: E,
-// the leaves, the leases, and the records that are only written. Then it stores the new values in the region and closes it.
+// This node as a participant of a commit at the end of the HTM region in which the whole transaction has run (DrTM's
+// COMMIT). The reads were made in the region, so they need no validation. The commit checks what the region has not
+// looked at yet: E, the leaves, the leases, and the records that are only written. Then it stores the new values in the
+// region and closes it.
 
 #include <vector>
 
@@ -85,7 +86,8 @@ class InSection {
   std::vector<WriteEntry>& writes() { return access_.writes.entries(); }
   std::vector<TidWord>& words() { return worker_.planned_words; }
 
-  /// Runs a part in the region. Does nothing if the region has aborted, which returns to the caller in simulations only.
+  /// Runs a part in the region. Does nothing if the region has aborted, which returns to the caller in simulations
+  /// only.
   template <typename Part>
   bool part(Part&& part) {
     return region().is_open() && region().part(part);
@@ -101,11 +103,11 @@ class InSection {
   template <typename Memory>
   Verdict check_in(Memory& memory, epoch::Epoch epoch) {
     if (!is_epoch_in(memory, worker_, epoch)) return Verdict::retry(kPlanOutdated);
-    // A transaction that writes looks at the leases as late as possible (store_in): from that look on its region conflicts with
-    // the thread that updates softtime.
+    // A transaction that writes looks at the leases as late as possible (store_in): from that look on its region
+    // conflicts with the thread that updates softtime.
     if (!Writes && !leases_hold(memory)) return Verdict::give_up(kLeaseOver);
-    // The region has not read the placeholders that this transaction has put into indexes. If another transaction has written
-    // such a record since, only this check finds it.
+    // The region has not read the placeholders that this transaction has put into indexes. If another transaction has
+    // written such a record since, only this check finds it.
     for (const ReadEntry& read : access_.reads) {
       if (read.tid != record::kUnborn) continue;
       if (const Verdict unborn = P::check_read_in(memory, read); !unborn.is_done()) return unborn;
@@ -129,8 +131,8 @@ class InSection {
     }
     return Verdict::done();
   }
-  /// Makes all stores of the commit that others can see. The log comes first (I8): if this process dies in a simulated region,
-  /// others may find a part of these stores.
+  /// Makes all stores of the commit that others can see. The log comes first (I8): if this process dies in a simulated
+  /// region, others may find a part of these stores.
   template <typename Memory>
   Verdict store_in(Memory& memory, Decision& decision) {
     if (!leases_hold(memory)) return Verdict::give_up(kLeaseOver);

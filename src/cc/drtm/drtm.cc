@@ -15,8 +15,8 @@ using record::ReadState;
 using record::StableRead;
 using Way = Running::Way;
 
-/// Reads a record inside the region (DrTM's LOCAL_READ). A set lock bit or an x-lock means that somebody may change the record
-/// soon, so the region ends. A lease of another node does not matter to a reader.
+/// Reads a record inside the region (DrTM's LOCAL_READ). A set lock bit or an x-lock means that somebody may change the
+/// record soon, so the region ends. A lease of another node does not matter to a reader.
 template <typename Memory>
 Verdict read_in(Memory& memory, const Record& record, std::size_t key_bytes, std::span<char> buffer, bool copies,
                 StableRead& seen) {
@@ -44,8 +44,8 @@ Verdict read_in(Memory& memory, const Record& record, std::size_t key_bytes, std
   return Verdict::done();
 }
 
-/// Reads a record whose lock bit the transaction holds since START. Nobody else changes it: another node that x-locks it finds
-/// the bit and gives way (I2). The TID word that it returns has the lock bit set (DrTm::check_local).
+/// Reads a record whose lock bit the transaction holds since START. Nobody else changes it: another node that x-locks
+/// it finds the bit and gives way (I2). The TID word that it returns has the lock bit set (DrTm::check_local).
 StableRead read_held(const Record& record, std::size_t key_bytes, std::span<char> buffer, bool copies) {
   const TidWord word = record.tid();
   if (record::is_absent(word)) return {word, ReadState::kMissing};
@@ -60,16 +60,16 @@ bool holds(const AccessSet& access, const Record& record) {
   return !held.empty() && std::binary_search(held.begin(), held.end(), &record);
 }
 
-/// START of the fallback handler: claims the declared records of this node, in the order of addresses, so that waits never form
-/// a cycle. A record that was replaced is left to the commit. If a claim fails, all are given back.
+/// START of the fallback handler: claims the declared records of this node, in the order of addresses, so that waits
+/// never form a cycle. A record that was replaced is left to the commit. If a claim fails, all are given back.
 bool hold_declared(AccessSet& access, WorkerState& worker) {
   std::vector<Record*>& declared = access.running.declared;
   std::vector<Record*>& held = access.running.held;
   std::sort(declared.begin(), declared.end());
   declared.erase(std::unique(declared.begin(), declared.end()), declared.end());
   for (Record* const record : declared) {
-    // A snapshot that reads a local record waits until it is unlocked, however long that takes. This thread may read in a
-    // snapshot before it commits, and would wait for itself. So with snapshots local records are not claimed but read
+    // A snapshot that reads a local record waits until it is unlocked, however long that takes. This thread may read in
+    // a snapshot before it commits, and would wait for itself. So with snapshots local records are not claimed but read
     // optimistically. A snapshot's wait for a shared record is bounded.
     if (worker.shared.settings.snapshots && !record::is_shared(record)) continue;
     const AbortReason reason = silo::Silo::claim(*record, worker, access);
@@ -90,13 +90,14 @@ void go_on_with_locks(AccessSet& access, WorkerState& worker) {
   access.running.way = hold_declared(access, worker) ? Way::kLocks : Way::kAgain;
 }
 
-/// Whether the log has room for a transaction of any likely size: a region must not wait for room, and it is not known yet how
-/// much the transaction will write.
+/// Whether the log has room for a transaction of any likely size: a region must not wait for room, and it is not known
+/// yet how much the transaction will write.
 bool has_log_room(const WorkerState& worker) {
   return worker.ring == nullptr || worker.ring->has_room(worker.ring->capacity() / 4);
 }
 
-/// Whether a region can be opened now. The worker has one, and another of its transactions, in another fiber, may run in it.
+/// Whether a region can be opened now. The worker has one, and another of its transactions, in another fiber, may run
+/// in it.
 bool may_open(const AccessSet& access, const WorkerState& worker) {
   if (worker.section == nullptr || worker.in_section != nullptr) return false;
   RemotePart* const elsewhere = access.running.elsewhere;
@@ -119,8 +120,8 @@ AbortReason why_again(const htm::Attempt& lost, const AccessSet& access, const W
   }
 }
 
-/// Decides how a transaction goes on whose region has aborted: again from its beginning, or from here with locks. Called in
-/// simulations only. With locks, everything that was read in the region is in the read set, and is validated.
+/// Decides how a transaction goes on whose region has aborted: again from its beginning, or from here with locks.
+/// Called in simulations only. With locks, everything that was read in the region is in the read set, and is validated.
 void resolve_loss(AccessSet& access, WorkerState& worker) {
   worker.in_section = nullptr;
   htm::OpenRegion& region = *worker.section;

@@ -1,25 +1,26 @@
 #pragma once
-// The protocol `drtm` (DrTM; Wei et al., SOSP 2015), as a guest of src/cc/protocol.h: all work of a transaction at this node
-// runs in one HTM region. Records, log, snapshots and the commit at other nodes are Silo's. These steps differ:
+// The protocol `drtm` (DrTM; Wei et al., SOSP 2015), as a guest of src/cc/protocol.h: all work of a transaction at this
+// node runs in one HTM region. Records, log, snapshots and the commit at other nodes are Silo's. These steps differ:
 //
-//   START    the keys that were declared at other nodes are x-locked or leased, and fetched. The nodes agree on an epoch, and
-//            old versions are kept (RemotePart::make_ready).
-//   region   It begins with the first read of a record of this node, and ends with the commit. Records are read in place.
-//            Strong atomicity takes the place of validation: a change of any line that was read makes the region abort.
-//   COMMIT   In the region: the leases are confirmed, the log entry is published, values and TIDs are stored
+//   START    The keys that were declared at other nodes are x-locked or leased, and fetched. The nodes agree on an
+//            epoch, and old versions are kept (RemotePart::make_ready).
+//   region   It begins with the first read of a record of this node, and ends with the commit. Records are read in
+//            place. Strong atomicity takes the place of validation: a change of any line that was read makes the region
+//            abort.
+//   COMMIT   In the region the leases are confirmed, the log entry is published, and values and TIDs are stored
 //            (commit_in_section.h). After the region the records of other nodes are written back.
 //
-// Regions and locks mix. A region that finds a record claimed, or x-locked by another node, ends. A transaction that claims a
-// record later changes a line that the region has read, so the region aborts.
+// Regions and locks mix. A region that finds a record claimed, or x-locked by another node, ends. A transaction that
+// claims a record later changes a line that the region has read, so the region aborts.
 //
-// The fallback handler does with locks what a region cannot do. It claims the declared records of this node in the order of
-// addresses: those of shared tables, or all if the database has no snapshots. It does so after the x-locks at other nodes,
-// and no transaction waits for an x-lock while it holds something, so waits never form a cycle. Other records are used as
-// Silo does, optimistically.
+// The fallback handler does with locks what a region cannot do. It claims the declared records of this node in the
+// order of addresses: those of shared tables, or all if the database has no snapshots. It does so after the x-locks at
+// other nodes, and no transaction waits for an x-lock while it holds something, so waits never form a cycle. Other
+// records are used as Silo does, optimistically.
 //
 // On hardware an abort puts the thread back to where the region was opened, which the transaction does not notice. In a
-// simulation the transaction aborts (kReadChanged, kRecordBusy) and has to be run again; or it goes on with locks, if trying
-// a region again would be of no use.
+// simulation the transaction aborts (kReadChanged, kRecordBusy) and has to be run again; or it goes on with locks, if
+// trying a region again would be of no use.
 
 #include <span>
 #include <string_view>
@@ -40,9 +41,9 @@ struct DrTm : silo::Silo {
   /// Claims a record. If the transaction holds its lock bit since START, that becomes the claim.
   static AbortReason claim(Record& record, const WorkerState& worker, AccessSet& access);
 
-  // A read under the transaction's own lock bit is noted with the bit set. It holds if the record still has that very word: then
-  // the transaction still holds the bit, or holds it again after a first try of the commit that was out of memory, and the
-  // version is the same.
+  // A read under the transaction's own lock bit is noted with the bit set. It holds if the record still has that very
+  // word: then the transaction still holds the bit, or holds it again after a first try of the commit that was out of
+  // memory, and the version is the same.
   static AbortReason check_local(const ReadEntry& read, const Claims& claims, const Moment& moment,
                                  const WorkerState& worker) {
     return record::is_locked(read.tid) ? check_held(read) : Silo::check_local(read, claims, moment, worker);
@@ -64,8 +65,8 @@ struct DrTm : silo::Silo {
 };
 static_assert(Protocol<DrTm> && ReachesShared<DrTm> && RunsInRegion<DrTm>);
 
-/// Ends the worker's open region, if there is one, and does not try it again. Called before the worker does something that no
-/// region can do, such as asking another node.
+/// Ends the worker's open region, if there is one, and does not try it again. Called before the worker does something
+/// that no region can do, such as asking another node.
 void leave_region(WorkerState& worker);
 
 }  // namespace granary::cc::drtm

@@ -1,6 +1,6 @@
 #pragma once
-// The other nodes as one participant of a commit (participant.h): `Nowhere` if the transaction has touched this node only,
-// and `Elsewhere` around a RemotePart if it has touched others.
+// The other nodes as one participant of a commit (participant.h): `Nowhere` if the transaction has touched this node
+// only, and `Elsewhere` around a RemotePart if it has touched others.
 
 #include "src/base/check.h"
 #include "src/base/test_hooks.h"
@@ -31,7 +31,8 @@ struct Nowhere {
   static constexpr void release() {}
 };
 
-/// The participant for a transaction that has touched other nodes: their RemotePart, and what this node adds to its steps.
+/// The participant for a transaction that has touched other nodes: their RemotePart, and what this node adds to its
+/// steps.
 class Elsewhere {
  public:
   static constexpr bool kNodes = true;
@@ -42,8 +43,8 @@ class Elsewhere {
   RemotePart* part() const { return &part_; }
   std::span<const RemoteWrite> writes() const { return part_.writes(); }
 
-  /// Locks records at other nodes. First it looks for leases on records that the transaction will write at this node: such
-  /// a lease would make the commit fail later, after it has locked records at other nodes for nothing.
+  /// Locks records at other nodes. First it looks for leases on records that the transaction will write at this node:
+  /// such a lease would make the commit fail later, after it has locked records at other nodes for nothing.
   AbortReason lock() {
     if (lease_in_way_us(access_, worker_.shared) != 0) return AbortReason::kRemotelyLocked;
     const AbortReason reason = part_.lock();
@@ -51,8 +52,8 @@ class Elsewhere {
     return reason;
   }
   base::LeaseEnd held_until() const { return part_.held_until(); }
-  /// Agrees on the transaction's epoch, and waits until E of all participants, this node among them, is at least that (I7).
-  /// Only then anything is validated or written.
+  /// Agrees on the transaction's epoch, and waits until E of all participants, this node among them, is at least that
+  /// (I7). Only then anything is validated or written.
   AbortReason agree(epoch::Epoch& epoch, TidWord stamp) {
     const AbortReason reason = part_.agree(epoch, stamp, epoch);
     const AbortReason waited = failed(reason) ? reason : await_epoch(epoch);
@@ -61,9 +62,9 @@ class Elsewhere {
     return waited;
   }
   AbortReason validate(TidWord stamp) { return part_.validate(stamp); }
-  /// Prepares the other nodes, and makes sure once more that the log has room. There was room before the first lock, but
-  /// another transaction of the worker may have used it during a wait. After this step nothing waits until the entry is
-  /// written, so the room stays (I30).
+  /// Prepares the other nodes, and makes sure once more that the log has room. There was room before the first lock,
+  /// but another transaction of the worker may have used it during a wait. After this step nothing waits until the
+  /// entry is written, so the room stays (I30).
   AbortReason prepare(epoch::Epoch epoch) {
     const AbortReason reason = part_.prepare(epoch);
     if (base::injected("room-before-last-wait")) return reason;

@@ -1,6 +1,7 @@
 #pragma once
-// This node as a participant of a commit, with locks (Silo 4.4, Figure 2): `Here` for transactions that write, `ReadHere` for
-// those that only read. Also the validation of the read set and the node set (I14), which other participants share.
+// This node as a participant of a commit, with locks (Silo 4.4, Figure 2): `Here` for transactions that write,
+// `ReadHere` for those that only read. Also the validation of the read set and the node set (I14), which other
+// participants share.
 
 #include <algorithm>
 #include <vector>
@@ -129,12 +130,12 @@ class Here {
 
   Here(AccessSet& access, WorkerState& worker) : access_(access), worker_(worker) {}
 
-  // lock() and install() are always inlined. The three kinds of commits that take these steps (protocols.h) would otherwise
-  // share one copy of each, and the calls cost a transaction that writes some 80 instructions.
+  // lock() and install() are always inlined. The three kinds of commits that take these steps (protocols.h) would
+  // otherwise share one copy of each, and the calls cost a transaction that writes some 80 instructions.
 
-  /// Claims the records to write in the order of their addresses, so that transactions which wait for each other's claims
-  /// never form a cycle. Two-phase locking also holds locks from before the commit, and prevents cycles by itself. If a
-  /// claim fails, all are given back.
+  /// Claims the records to write in the order of their addresses, so that transactions which wait for each other's
+  /// claims never form a cycle. Two-phase locking also holds locks from before the commit, and prevents cycles by
+  /// itself. If a claim fails, all are given back.
   [[gnu::always_inline]] AbortReason lock() {
     if (base::injected("install-before-locks")) install_unlocked();
     if constexpr (StampsReads<P>) {

@@ -1,7 +1,7 @@
 #pragma once
-// This node as a participant in the commit of a transaction below serializable: under snapshot isolation or repeatable read
-// (TicToc, SIGMOD 2016, section 5.4), for all protocols. The order of the commit and all that concerns writes is that of
-// `Here`. These participants ask less of the reads.
+// This node as a participant in the commit of a transaction below serializable: under snapshot isolation or repeatable
+// read (TicToc, SIGMOD 2016, section 5.4), for all protocols. The order of the commit and all that concerns writes is
+// that of `Here`. These participants ask less of the reads.
 
 #include <algorithm>
 #include <vector>
@@ -21,8 +21,8 @@ inline AbortReason check_claimed_reads(const AccessSet& access) {
   return AbortReason::kNone;
 }
 
-/// Whether no record was read in two versions. A record that is not the latest any more counts as changed: its key may have
-/// been read again as another record, which cannot be told from the read set. Sorts the read set.
+/// Whether no record was read in two versions. A record that is not the latest any more counts as changed: its key may
+/// have been read again as another record, which cannot be told from the read set. Sorts the read set.
 inline AbortReason check_read_again(AccessSet& access) {
   if (base::injected("unrepeatable-read")) return AbortReason::kNone;
   std::vector<ReadEntry>& reads = access.reads;
@@ -47,13 +47,13 @@ class RepeatableReadHere : public Here<P> {
   }
 };
 
-/// Snapshot isolation for protocols without times. The reads hold at one moment before the claims, and the records to write
-/// have not changed since that moment.
+/// Snapshot isolation for protocols without times. The reads hold at one moment before the claims, and the records to
+/// write have not changed since that moment.
 ///
 /// Order: lock() notes the TID words of the records to write, validates the reads, claims the records, and compares the
-/// words. TID words never come back (I1). So a record whose word is equal had that word at the moment when the reads held,
-/// and nobody has installed a version since. If somebody held the record at that moment, it was given back unchanged, or
-/// the word is another one now.
+/// words. TID words never come back (I1). So a record whose word is equal had that word at the moment when the reads
+/// held, and nobody has installed a version since. If somebody held the record at that moment, it was given back
+/// unchanged, or the word is another one now.
 template <Protocol P>
 class SnapshotHere : public Here<P> {
  public:
@@ -81,9 +81,10 @@ class SnapshotHere : public Here<P> {
   AbortReason validate(epoch::Epoch) const { return AbortReason::kNone; }
 };
 
-/// Snapshot isolation for protocols with times. The reads hold at one time, which is not before any version that will be
-/// overwritten. The writes take effect at the stamp, which may be later. So if somebody has overwritten a record since the
-/// transaction read it, and the transaction overwrites it too, its read fails at that time: no update is lost.
+/// Snapshot isolation for protocols with times. The reads hold at one time, which is not before any version that will
+/// be overwritten. The writes take effect at the stamp, which may be later. So if somebody has overwritten a record
+/// since the transaction read it, and the transaction overwrites it too, its read fails at that time: no update is
+/// lost.
 template <StampsReads P>
 class TimedSnapshotHere : public Here<P> {
  public:

@@ -1,6 +1,6 @@
 #pragma once
-// What a commit checks inside an HTM region besides its records: E, the node set, and the leases on records of other nodes.
-// Used by the two participants that run in regions (region.h, drtm/commit_in_section.h).
+// What a commit checks inside an HTM region besides its records: E, the node set, and the leases on records of other
+// nodes. Used by the two participants that run in regions (region.h, drtm/commit_in_section.h).
 
 #include "src/base/soft_time.h"
 #include "src/base/test_hooks.h"
@@ -10,8 +10,8 @@
 
 namespace granary::cc {
 
-/// Whether E is still the epoch of the transaction's TID. The region has read E, so E cannot change before the region ends,
-/// and the region's end may be the serialization point.
+/// Whether E is still the epoch of the transaction's TID. The region has read E, so E cannot change before the region
+/// ends, and the region's end may be the serialization point.
 template <typename Memory>
 bool is_epoch_in(Memory& memory, const WorkerState& worker, epoch::Epoch epoch) {
   return memory.load(worker.shared.epochs.word()) == epoch || base::injected("region-ignores-epoch");
@@ -27,9 +27,9 @@ htm::Verdict check_nodes_in(Memory& memory, const AccessSet& access) {
   return htm::Verdict::done();
 }
 
-/// I9: whether the leases on records of other nodes are valid. What was read under a lease stays unchanged while the lease is
-/// valid, so the leases must be valid at the region's end. The region has read softtime's words, so softtime cannot change
-/// before the region ends, and the region takes far less time than the clock's error.
+/// I9: whether the leases on records of other nodes are valid. What was read under a lease stays unchanged while the
+/// lease is valid, so the leases must be valid at the region's end. The region has read softtime's words, so softtime
+/// cannot change before the region ends, and the region takes far less time than the clock's error.
 template <typename Memory>
 bool leases_valid_in(Memory& memory, const WorkerState& worker, const base::LeaseEnd& held) {
   const base::SoftTime* const time = worker.shared.time;

@@ -1,12 +1,12 @@
 #pragma once
 // This node as a participant of a commit that takes effect in one HTM region (I15), without lock bits.
 //
-// Before the region the commit does all that it can: it chooses the TID, writes the log entry without publishing it, and
-// copies old versions, all for the E and the TID words that are there now. In the region it checks that E and these words
-// are unchanged and unlocked and that the reads hold, publishes the log entry, and stores values and TIDs.
+// Before the region the commit does all that it can: it chooses the TID, writes the log entry without publishing it,
+// and copies old versions, all for the E and the TID words that are there now. In the region it checks that E and these
+// words are unchanged and unlocked and that the reads hold, publishes the log entry, and stores values and TIDs.
 //
-// Commits with locks may run at the same time. A region that finds a lock bit set does not commit. A transaction that takes
-// a lock bit which a region has read changes that cache line, and so makes the region abort.
+// Commits with locks may run at the same time. A region that finds a lock bit set does not commit. A transaction that
+// takes a lock bit which a region has read changes that cache line, and so makes the region abort.
 
 #include <utility>
 #include <vector>
@@ -36,7 +36,8 @@ class Region {
             .written_back = ""};
   }
 
-  /// `held`: until when all that the transaction has read and will write at other nodes is held (RemotePart::held_until).
+  /// `held`: until when all that the transaction has read and will write at other nodes is held
+  /// (RemotePart::held_until).
   Region(AccessSet& access, WorkerState& worker, const base::LeaseEnd& held)
       : access_(access),
         worker_(worker),
@@ -48,8 +49,8 @@ class Region {
 
   static constexpr AbortReason lock() { return AbortReason::kNone; }
   static constexpr AbortReason validate(epoch::Epoch) { return AbortReason::kNone; }  // install() does it in the region
-  /// Notes the TID words of the records to write, and chooses the TID. If a record is locked or was replaced, the commit
-  /// goes on with locks, which can wait and knows the reason to abort.
+  /// Notes the TID words of the records to write, and chooses the TID. If a record is locked or was replaced, the
+  /// commit goes on with locks, which can wait and knows the reason to abort.
   AbortReason stamp(epoch::Epoch epoch, TidWord elsewhere) {
     words().clear();
     for (const WriteEntry& write : writes()) {
@@ -62,7 +63,8 @@ class Region {
   }
   TidWord stamped() const { return tid_; }
   TidWord tid() const { return tid_; }
-  /// The records are not locked while this copies old versions. If one changes, its TID word changes, and the region sees it.
+  /// The records are not locked while this copies old versions. If one changes, its TID word changes, and the region
+  /// sees it.
   AbortReason prepare(epoch::Epoch epoch) {
     const epoch::Epoch period = worker_.shared.epochs.snap(epoch);
     for (std::size_t i = 0; i < writes().size(); ++i) {

@@ -1,6 +1,6 @@
 #pragma once
-// The loads and stores of single records inside an HTM region (I6), written over the region's `memory` (htm/region.h). Used by
-// commits in a region (region/region.h) and by transactions that run in one (drtm/).
+// The loads and stores of single records inside an HTM region (I6), written over the region's `memory` (htm/region.h).
+// Used by commits in a region (region/region.h) and by transactions that run in one (drtm/).
 
 #include <cstring>
 #include <string_view>
@@ -14,9 +14,9 @@
 
 namespace granary::cc::silo {
 
-// What a region asks of a shared record's state word. Everything that a region loads is of one moment, so the orders of I2
-// and I4 do not matter here. Another node that takes the record while the region runs changes the state word, and so makes
-// the region abort.
+// What a region asks of a shared record's state word. Everything that a region loads is of one moment, so the orders of
+// I2 and I4 do not matter here. Another node that takes the record while the region runs changes the state word, and so
+// makes the region abort.
 
 /// Whether another node holds the record's x-lock.
 template <typename Memory>

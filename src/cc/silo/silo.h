@@ -1,6 +1,6 @@
 #pragma once
-// The protocol `silo` (SOSP 2013, sections 4.4 to 4.6), as a guest of src/cc/protocol.h: optimistic reads, with version and
-// lock in the record's TID word. It is the default protocol, and `drtm` is derived from it.
+// The protocol `silo` (SOSP 2013, sections 4.4 to 4.6), as a guest of src/cc/protocol.h: optimistic reads, with version
+// and lock in the record's TID word. It is the default protocol, and `drtm` is derived from it.
 
 #include <cstring>
 #include <span>
@@ -51,8 +51,8 @@ struct Silo {
     if ((word & ~record::kLocked) != read.tid) return AbortReason::kReadChanged;
     return claimed(read, claims) ? AbortReason::kNone : AbortReason::kReadLocked;
   }
-  /// A shared record passes if it is not x-locked either. If the transaction has claimed it, an x-lock was taken later than the
-  /// claim, so its holder will see the lock bit and give way (I2).
+  /// A shared record passes if it is not x-locked either. If the transaction has claimed it, an x-lock was taken later
+  /// than the claim, so its holder will see the lock bit and give way (I2).
   static AbortReason check_shared(const ReadEntry& read, const Claims& claims, const Moment&, const WorkerState&) {
     const record::SharedHeader header = record::load_header(record::shared_of(*read.record));
     if ((header.tid & ~record::kLocked) != read.tid) return AbortReason::kReadChanged;

@@ -16,9 +16,9 @@ inline AbortReason no_tid_left(epoch::Epoch epoch) {
   return epoch >= epoch::kLastEpoch ? AbortReason::kEpochsUsedUp : AbortReason::kTidsUsedUp;
 }
 
-/// I1: returns a TID of this epoch that is greater than every TID that was read or will be overwritten, and than this worker's
-/// last. `elsewhere` is the greatest TID that was read or will be overwritten at other nodes. Returns 0 if the epoch has no
-/// such TID left, or is the last epoch, in which nobody writes (no_tid_left() tells which).
+/// I1: returns a TID of this epoch that is greater than every TID that was read or will be overwritten, and than this
+/// worker's last. `elsewhere` is the greatest TID that was read or will be overwritten at other nodes. Returns 0 if the
+/// epoch has no such TID left, or is the last epoch, in which nobody writes (no_tid_left() tells which).
 inline TidWord choose_tid(const AccessSet& access, WorkerState& worker, epoch::Epoch epoch, TidWord elsewhere) {
   TidWord greatest = std::max(worker.last_tid, record::tid_of(elsewhere));
   if (!base::injected("ignore-observed-tids")) {
@@ -36,7 +36,8 @@ inline TidWord choose_tid(const AccessSet& access, WorkerState& worker, epoch::E
     } while (!worker.shared.global_tid.compare_exchange_weak(last, next, std::memory_order_relaxed));
     return record::epoch_of(next) == epoch && epoch < epoch::kLastEpoch ? next : 0;
   }
-  // The worker's first TID of the epoch. The last epoch has to be noticed only here, since no TID of it is ever handed out.
+  // The worker's first TID of the epoch. The last epoch has to be noticed only here, since no TID of it is ever handed
+  // out.
   if (record::epoch_of(greatest) < epoch) return epoch < epoch::kLastEpoch ? record::make_tid(epoch, 1) : 0;
   const bool left = record::epoch_of(greatest) == epoch && record::sequence_of(greatest) < record::kMaxSequence;
   return left ? greatest + record::make_tid(0, 1) : 0;

@@ -1,4 +1,5 @@
-// How TicToc reads, claims and changes a local record (SIGMOD 2016, section 3). For shared records it calls shared_record.h.
+// How TicToc reads, claims and changes a local record (SIGMOD 2016, section 3). For shared records it calls
+// shared_record.h.
 
 #include "src/base/check.h"
 #include "src/base/shared_words.h"
@@ -14,10 +15,10 @@ namespace {
 using record::ReadState;
 using record::StableRead;
 
-/// Returns until when the record's version is valid, if the caller has loaded the TID word before and finds it unlocked and
-/// unchanged afterwards. So the order is: TID word, size word with the rts, E, TID word. Whatever the rts says, the version is
-/// valid until (E, 0): a writer that locks the record after that last load reads E after its lock, and its time is at least
-/// (E, 1). TicToc::make_valid() relies on the same order.
+/// Returns until when the record's version is valid, if the caller has loaded the TID word before and finds it unlocked
+/// and unchanged afterwards. So the order is: TID word, size word with the rts, E, TID word. Whatever the rts says, the
+/// version is valid until (E, 0): a writer that locks the record after that last load reads E after its lock, and its
+/// time is at least (E, 1). TicToc::make_valid() relies on the same order.
 TidWord valid_until(const Record& record, const epoch::EpochManager& epochs, std::uint64_t* size_word) {
   *size_word = base::load_word(&record.size_word);
   const epoch::Epoch epoch = epochs.current();
@@ -68,8 +69,8 @@ StableRead TicToc::look(const Record& record, const WorkerState& worker, AccessS
   return read_in_turns(record, {}, /*copy=*/false, worker, rts);
 }
 
-/// Takes the lock bit and then freezes the rts by a fetch-or. From then on nobody raises the rts, so stamp() finds its final
-/// value in the word.
+/// Takes the lock bit and then freezes the rts by a fetch-or. From then on nobody raises the rts, so stamp() finds its
+/// final value in the word.
 AbortReason TicToc::claim(Record& record, const WorkerState& worker, AccessSet&) {
   const std::uint32_t turns = worker.shared.settings.claim_without_waiting ? 1 : base::kBoundedPauses;
   if (record::is_shared(&record)) [[unlikely]]
@@ -88,27 +89,29 @@ void TicToc::give_back(Record& record) {
   record.unlock_unchanged();
 }
 
-/// Stores the new rts, not frozen, before cc::install() stores the new TID word. A reader that finds the word unfrozen loads
-/// the TID word after it, and so finds the lock bit or the new TID: it does not raise the new version's rts for the old one.
+/// Stores the new rts, not frozen, before cc::install() stores the new TID word. A reader that finds the word unfrozen
+/// loads the TID word after it, and so finds the lock bit or the new TID: it does not raise the new version's rts for
+/// the old one.
 void TicToc::install(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epoch period) {
-  // Readers that find the lock bit may still raise the owner's rts, without relying on it. That does no harm: the next writer
-  // takes a time behind the rts, whoever raised it.
+  // Readers that find the lock bit may still raise the owner's rts, without relying on it. That does no harm: the next
+  // writer takes a time behind the rts, whoever raised it.
   if (record::is_shared(write.record)) [[unlikely]]
     return cc::install(write, worker, tid, period);
   std::uint64_t& size_word = write.record->size_word;
   base::debug_invariant("I28",
                         [&] { return tid > record::rts_of(base::load_word(&size_word), record::epoch_of(tid)); });
   base::store_word(&size_word, record::with_rts(base::load_word(&size_word), tid));
-  // Noted before the new version can be seen, so that a reader that finds the new version also finds when the old one ended.
+  // Noted before the new version can be seen, so that a reader that finds the new version also finds when the old one
+  // ended.
   if (VersionEnds* const ends = worker.shared.version_ends; ends != nullptr)
     ends->note(write.record, record::unlocked(write.record->tid(std::memory_order_relaxed)), tid);
   cc::install(write, worker, tid, period);
 }
 
-/// A transaction that has seen the absence at a time of the present epoch relies on it that no insert gets an earlier time.
-/// The rts of the absent record says so, and a new record of the key would begin without an rts. So the absent record stays
-/// until its rts is of an earlier epoch. The order is: freeze, load E. The word stays frozen when the record leaves, so that
-/// nobody raises its rts afterwards.
+/// A transaction that has seen the absence at a time of the present epoch relies on it that no insert gets an earlier
+/// time. The rts of the absent record says so, and a new record of the key would begin without an rts. So the absent
+/// record stays until its rts is of an earlier epoch. The order is: freeze, load E. The word stays frozen when the
+/// record leaves, so that nobody raises its rts afterwards.
 bool TicToc::may_leave_index(Record& record, const WorkerState& worker) {
   if (record::is_shared(&record)) [[unlikely]]
     return shared_may_leave_index(record::shared_of(record), worker);

@@ -16,15 +16,16 @@ using record::SharedRecord;
 using record::StableRead;
 using record::StateWord;
 
-/// Raises the word to `rts`, unless it is there already. The raiser then looks at the other side's lock. The compare-and-swap
-/// is a full fence on x86-64, so that look comes after the raise. If the word is there already, others have raised it before
-/// this load, and the look comes after the load.
+/// Raises the word to `rts`, unless it is there already. The raiser then looks at the other side's lock. The
+/// compare-and-swap is a full fence on x86-64, so that look comes after the raise. If the word is there already, others
+/// have raised it before this load, and the look comes after the load.
 void raise(std::uint64_t* word, TidWord rts) {
   TidWord seen = base::load_word(word);
   while (seen < rts && !base::compare_exchange_word(word, seen, rts)) seen = base::load_word(word);
 }
 
-/// Returns kNone if the record still has the TID that was read and nobody holds it. It loads the state before the TID word (I4).
+/// Returns kNone if the record still has the TID that was read and nobody holds it. It loads the state before the TID
+/// word (I4).
 AbortReason look(const SharedRecord& record, TidWord tid) {
   const record::SharedHeader header = record::load_header(record);
   if (record::unlocked(header.tid) != tid) return AbortReason::kReadChanged;
@@ -34,9 +35,9 @@ AbortReason look(const SharedRecord& record, TidWord tid) {
 
 }  // namespace
 
-/// The order is: TID word, state, the owner's rts, E, and then the stable read. If the stable read finds the same TID, unlocked
-/// and not x-locked, both rts are those of this version. Whatever they say, the version is valid until (E, 0): a writer that
-/// takes the record later reads E of this node after its lock, and its time is at least (E, 1).
+/// The order is: TID word, state, the owner's rts, E, and then the stable read. If the stable read finds the same TID,
+/// unlocked and not x-locked, both rts are those of this version. Whatever they say, the version is valid until (E, 0):
+/// a writer that takes the record later reads E of this node after its lock, and its time is at least (E, 1).
 StableRead read_shared(const SharedRecord& record, std::size_t key_bytes, std::span<char> buffer, bool copy,
                        const WorkerState& worker, TidWord& rts) {
   const TidWord before = record.head.tid();
@@ -50,8 +51,8 @@ StableRead read_shared(const SharedRecord& record, std::size_t key_bytes, std::s
   return seen;
 }
 
-/// `is_free` is called for the last time after the lock bit was set. A reader at another node that raises the state word later
-/// finds the lock bit, and does not rely on what it has raised.
+/// `is_free` is called for the last time after the lock bit was set. A reader at another node that raises the state
+/// word later finds the lock bit, and does not rely on what it has raised.
 AbortReason claim_shared(SharedRecord& record, const WorkerState& worker, std::uint32_t turns) {
   TidWord by_others = 0;
   const auto is_free = [&by_others](StateWord state) {
@@ -64,15 +65,16 @@ AbortReason claim_shared(SharedRecord& record, const WorkerState& worker, std::u
   return reason;
 }
 
-/// Order: this reader raises the owner's rts, and then loads the state and the TID word. A holder at another node takes the
-/// state before it READs the owner's rts, and a transaction here takes the lock bit before it loads the owner's rts. So
-/// either the writer finds the raised rts, or this reader finds its lock.
+/// Order: this reader raises the owner's rts, and then loads the state and the TID word. A holder at another node takes
+/// the state before it READs the owner's rts, and a transaction here takes the lock bit before it loads the owner's
+/// rts. So either the writer finds the raised rts, or this reader finds its lock.
 AbortReason make_shared_valid(const ReadEntry& read, const Claims& claims, const Moment& moment,
                               const WorkerState& worker) {
   SharedRecord& record = record::shared_of(*read.record);
   if (claims.has(read.record))
     return record::unlocked(read.record->tid()) == read.tid ? AbortReason::kNone : AbortReason::kReadChanged;
-  // No writer gets a time before (E, 1), and E is at least the moment's epoch, so a moment up to (epoch, 0) needs no rts.
+  // No writer gets a time before (E, 1), and E is at least the moment's epoch, so a moment up to (epoch, 0) needs no
+  // rts.
   const bool by_epoch = moment.stamp <= record::make_tid(moment.epoch, 0);
   base::debug_invariant("I28", [&] { return worker.shared.epochs.current() >= moment.epoch; });
   if (!by_epoch && !base::injected("tictoc-owner-raises-late")) {
@@ -85,8 +87,8 @@ AbortReason make_shared_valid(const ReadEntry& read, const Claims& claims, const
   return reason;
 }
 
-/// The caller has set the lock bit before this loads the state. So a reader at another node that raises the state word later
-/// finds the bit, and does not rely on the absence.
+/// The caller has set the lock bit before this loads the state. So a reader at another node that raises the state word
+/// later finds the bit, and does not rely on the absence.
 bool shared_may_leave_index(const SharedRecord& record, const WorkerState& worker) {
   const StateWord state = record.state();
   if (record::is_x_locked(state)) return false;  // only the holder knows the rts then

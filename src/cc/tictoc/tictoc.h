@@ -1,16 +1,16 @@
 #pragma once
-// The protocol `tictoc` (TicToc, SIGMOD 2016), as a guest of src/cc/protocol.h. It computes a transaction's place in the
-// serial order from the versions that the transaction has read and overwrites. A version's wts is its TID, and its rts lies
-// beside the record's size (src/record/rts.h). A transaction may be serial before another one that has overwritten what it
-// read, if the version that it read was valid until its own time.
+// The protocol `tictoc` (TicToc, SIGMOD 2016), as a guest of src/cc/protocol.h. It computes a transaction's place in
+// the serial order from the versions that the transaction has read and overwrites. A version's wts is its TID, and its
+// rts lies beside the record's size (src/record/rts.h). A transaction may be serial before another one that has
+// overwritten what it read, if the version that it read was valid until its own time.
 //
-// Times are TIDs. A transaction that writes has a time of the epoch E that it reads after its last lock, so transactions are
-// reordered within an epoch only, and snapshots and durable epochs are Silo's. (The paper's section 3.7 has batches for
-// that.) A version of an earlier epoch is valid until (E, 0) without anybody writing so. So readers of old versions write no
-// shared memory, as in Silo.
+// Times are TIDs. A transaction that writes has a time of the epoch E that it reads after its last lock, so
+// transactions are reordered within an epoch only, and snapshots and durable epochs are Silo's. (The paper's section
+// 3.7 has batches for that.) A version of an earlier epoch is valid until (E, 0) without anybody writing so. So readers
+// of old versions write no shared memory, as in Silo.
 //
-// access.cc reads and claims records, validate.cc chooses the time and validates, and shared_record.h has what differs for
-// records that other nodes reach. docs/protocols.md compares it with the paper.
+// access.cc reads and claims records, validate.cc chooses the time and validates, and shared_record.h has what differs
+// for records that other nodes reach. docs/protocols.md compares it with the paper.
 
 #include <span>
 #include <string_view>
@@ -33,8 +33,8 @@ struct TicToc {
                                  const WorkerState& worker, AccessSet& access, TidWord& rts);
   static record::StableRead look(const Record& record, const WorkerState& worker, AccessSet& access, TidWord& rts);
 
-  /// Returns why the transaction cannot commit, as far as that can be told before it claims anything (5.2). Always kNone
-  /// without Options::tictoc_preempt.
+  /// Returns why the transaction cannot commit, as far as that can be told before it claims anything (5.2). Always
+  /// kNone without Options::tictoc_preempt.
   static AbortReason foresee(const AccessSet& access, const WorkerState& worker);
   /// Takes the lock bit and freezes the rts.
   static AbortReason claim(Record& record, const WorkerState& worker, AccessSet& access);

@@ -16,7 +16,8 @@ namespace {
 
 constexpr TidWord kOne = record::make_tid(0, 1);
 
-/// Returns the greatest wts that was read. Reads of sealed tables are in no set, but hold from AccessSet::sealed_from on.
+/// Returns the greatest wts that was read. Reads of sealed tables are in no set, but hold from AccessSet::sealed_from
+/// on.
 TidWord greatest_read(const AccessSet& access) {
   TidWord greatest = base::injected("tictoc-forgets-sealed") ? 0 : record::make_tid(access.sealed_from, 0);
   for (const ReadEntry& read : access.reads) greatest = std::max(greatest, record::tid_of(read.tid));
@@ -28,9 +29,9 @@ TidWord rts_of(const Record& record, epoch::Epoch epoch) {
   return record::rts_of(base::load_word(&record.size_word), epoch);
 }
 
-/// Returns the least time at which a claimed record may be overwritten. The record's rts is frozen, and `epoch` was read
-/// after that. A record that is written for the first time has to come after all times at which keys of its table were
-/// missed (node_times.h).
+/// Returns the least time at which a claimed record may be overwritten. The record's rts is frozen, and `epoch` was
+/// read after that. A record that is written for the first time has to come after all times at which keys of its table
+/// were missed (node_times.h).
 TidWord least_for(const WriteEntry& write, const WorkerState& worker, epoch::Epoch epoch) {
   const TidWord wts = record::tid_of(write.record->tid(std::memory_order_relaxed));
   TidWord before = wts;
@@ -51,8 +52,8 @@ bool ended_behind(const ReadEntry& read, const Moment& moment, const WorkerState
 
 }  // namespace
 
-/// Computes the moment from words that can only grow until the commit. So the stamp that the commit would get is not earlier,
-/// and a read that fails at this moment would fail at that stamp, too.
+/// Computes the moment from words that can only grow until the commit. So the stamp that the commit would get is not
+/// earlier, and a read that fails at this moment would fail at that stamp, too.
 AbortReason TicToc::foresee(const AccessSet& access, const WorkerState& worker) {
   if (!worker.shared.settings.look_before_claiming || access.isolation != Isolation::kSerializable)
     return AbortReason::kNone;
@@ -69,8 +70,8 @@ AbortReason TicToc::foresee(const AccessSet& access, const WorkerState& worker) 
   return AbortReason::kNone;
 }
 
-/// The least stamp is (E, 1). It makes epochs agree with the serial order in both directions: with a time of an earlier epoch
-/// the transaction could come before transactions that a snapshot, or a durable epoch, already counts without it.
+/// The least stamp is (E, 1). It makes epochs agree with the serial order in both directions: with a time of an earlier
+/// epoch the transaction could come before transactions that a snapshot, or a durable epoch, already counts without it.
 TidWord TicToc::stamp(const AccessSet& access, WorkerState& worker, epoch::Epoch epoch, TidWord elsewhere) {
   if (epoch >= epoch::kLastEpoch) return 0;
   TidWord stamp = std::max(greatest_read(access), record::tid_of(elsewhere));
@@ -87,8 +88,8 @@ AbortReason TicToc::check_shared(const ReadEntry& read, const Claims& claims, co
   return read.rts >= moment.stamp ? AbortReason::kNone : make_shared_valid(read, claims, moment, worker);
 }
 
-/// A time up to (epoch, 0) need not be told, since the first writer of a record takes a time of at least (E, 1). A worker of a
-/// cluster tells it in its line of `misses`, which writers at other nodes READ.
+/// A time up to (epoch, 0) need not be told, since the first writer of a record takes a time of at least (E, 1). A
+/// worker of a cluster tells it in its line of `misses`, which writers at other nodes READ.
 void TicToc::before_nodes(const AccessSet& access, WorkerState& worker, const Moment& moment) {
   if (moment.stamp <= record::make_tid(moment.epoch, 0)) return;
   if (worker.misses != nullptr) return Misses::raise(*worker.misses, access.tables_of_nodes, moment.stamp);
@@ -97,10 +98,10 @@ void TicToc::before_nodes(const AccessSet& access, WorkerState& worker, const Mo
   NodeTimes::raise(worker.node_times, access.tables_of_nodes, moment.stamp);
 }
 
-/// Order: load the size word with the rts, then E, then the TID word. If the TID word is unlocked and has the TID that was
-/// read, the rts was that version's, and a writer that freezes the rts later reads E later, too. Then raise the rts by a
-/// compare-and-swap of the size word. It fails if a writer has frozen the word since, and a writer that freezes the word
-/// after it finds the new rts.
+/// Order: load the size word with the rts, then E, then the TID word. If the TID word is unlocked and has the TID that
+/// was read, the rts was that version's, and a writer that freezes the rts later reads E later, too. Then raise the rts
+/// by a compare-and-swap of the size word. It fails if a writer has frozen the word since, and a writer that freezes
+/// the word after it finds the new rts.
 AbortReason TicToc::make_valid(const ReadEntry& read, const Claims& claims, const Moment& moment,
                                const WorkerState& worker) {
   std::uint64_t* const size_word = &read.record->size_word;
@@ -113,7 +114,8 @@ AbortReason TicToc::make_valid(const ReadEntry& read, const Claims& claims, cons
         return ended_behind(read, moment, worker) ? AbortReason::kNone : AbortReason::kReadChanged;
       if (record::is_locked(tid)) return claims.has(read.record) ? AbortReason::kNone : AbortReason::kReadLocked;
     }
-    // No writer gets a time before (E, 1), and E is at least the moment's epoch, so a moment up to (epoch, 0) needs no rts.
+    // No writer gets a time before (E, 1), and E is at least the moment's epoch, so a moment up to (epoch, 0) needs no
+    // rts.
     if (moment.stamp <= record::make_tid(moment.epoch, 0)) return AbortReason::kNone;
     const bool reaches = record::rts_of(word, epoch) >= moment.stamp;
     if (reaches && !base::injected("tictoc-rts-shrinks")) return AbortReason::kNone;

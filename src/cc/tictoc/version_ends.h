@@ -1,14 +1,14 @@
 #pragma once
-// The timestamp history of TicToc (SIGMOD 2016, section 5.3; Options::tictoc_history): when versions ended that have been
-// overwritten lately. A transaction that has read such a version may commit if its time is before that end.
+// The timestamp history of TicToc (SIGMOD 2016, section 5.3; Options::tictoc_history): when versions ended that have
+// been overwritten lately. A transaction that has read such a version may commit if its time is before that end.
 //
-// The paper keeps the history in each record. Here one hash table serves all records, so that records stay small. It may
-// forget any entry: a slot keeps only the last version that was hashed to it, and a writer that finds another writer at the
-// slot notes nothing.
+// The paper keeps the history in each record. Here one hash table serves all records, so that records stay small. It
+// may forget any entry: a slot keeps only the last version that was hashed to it, and a writer that finds another
+// writer at the slot notes nothing.
 //
 // Order: any worker writes a slot, and all workers read it. A writer makes the slot's sequence odd by compare-and-swap,
-// stores the words, and makes the sequence even; all are release stores. A reader loads the sequence, the words, and the
-// sequence again, all with acquire, and believes the words if the sequence was even and has not changed.
+// stores the words, and makes the sequence even; all are release stores. A reader loads the sequence, the words, and
+// the sequence again, all with acquire, and believes the words if the sequence was even and has not changed.
 
 #include <cstdint>
 #include <memory>

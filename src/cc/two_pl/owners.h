@@ -1,9 +1,10 @@
 #pragma once
-// The owners of locks under two-phase locking, and which of them waits for which (the waits-for graph of DL_DETECT; Yu et al.,
-// VLDB 2014).
+// The owners of locks under two-phase locking, and which of them waits for which (the waits-for graph of DL_DETECT; Yu
+// et al., VLDB 2014).
 //
-// An owner is one of 38 bits. A transaction's context takes one with its first lock and keeps it for its later transactions.
-// So a record's lock can name all of its holders (record_lock.h), and an owner can say in one word for whom it waits.
+// An owner is one of 38 bits. A transaction's context takes one with its first lock and keeps it for its later
+// transactions. So a record's lock can name all of its holders (record_lock.h), and an owner can say in one word for
+// whom it waits.
 
 #include <array>
 #include <atomic>
@@ -39,13 +40,15 @@ class Owners {
   /// Notes that the owner's transaction takes its first lock now.
   void begins(OwnerSet owner) { began(owner).store(__builtin_ia32_rdtsc(), std::memory_order_relaxed); }
 
-  /// Says that the owner waits for `holders`, and returns whether it must abort. It must if a cycle of waits leads back to it,
-  /// and it began last of all owners in that cycle. So one owner of a cycle aborts: the youngest, which has done the least.
+  /// Says that the owner waits for `holders`, and returns whether it must abort. It must if a cycle of waits leads back
+  /// to it, and it began last of all owners in that cycle. So one owner of a cycle aborts: the youngest, which has done
+  /// the least.
   ///
-  /// Order: each word is written by its owner and read by all owners, with seq_cst, so in one total order. An owner stores its
-  /// word and then loads those of others, again and again while it waits. So of the owners that close a cycle the last one to
-  /// store sees the cycle, and the others see it at their next look. A word may have become old while others are loaded. Then
-  /// it can only show a cycle that has just been broken, and an owner aborts without need.
+  /// Order: each word is written by its owner and read by all owners, with seq_cst, so in one total order. An owner
+  /// stores its word and then loads those of others, again and again while it waits. So of the owners that close a
+  /// cycle the last one to store sees the cycle, and the others see it at their next look. A word may have become old
+  /// while others are loaded. Then it can only show a cycle that has just been broken, and an owner aborts without
+  /// need.
   bool gives_way(OwnerSet owner, OwnerSet holders) {
     word_of(owner).store(holders, std::memory_order_seq_cst);
     const OwnerSet reached = reached_from(holders);

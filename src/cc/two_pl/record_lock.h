@@ -6,13 +6,13 @@
 //  | alone | wanted |  owners (38)  |  size   |
 //  +-------+--------+---------------+---------+
 //
-// `owners` are the holders. `alone` makes the lock exclusive; if it is set without an owner, the record leaves its index.
-// `wanted` says that an owner waits for the exclusive lock. Then no other owner gets the lock shared, since readers that come
-// and go would keep the writer away for ever.
+// `owners` are the holders. `alone` makes the lock exclusive; if it is set without an owner, the record leaves its
+// index. `wanted` says that an owner waits for the exclusive lock. Then no other owner gets the lock shared, since
+// readers that come and go would keep the writer away for ever.
 //
-// While the lock is exclusive, only its holder changes the word, so the holder may store the size with a plain release store
-// (src/cc/install.cc). Otherwise the word changes by atomic instructions only. Taking the lock is an acquire, and giving it
-// back is a release. So the next holder sees all that the former one has stored.
+// While the lock is exclusive, only its holder changes the word, so the holder may store the size with a plain release
+// store (src/cc/install.cc). Otherwise the word changes by atomic instructions only. Taking the lock is an acquire, and
+// giving it back is a release. So the next holder sees all that the former one has stored.
 
 #include <cstdint>
 
@@ -36,8 +36,8 @@ constexpr bool holds(std::uint64_t word, OwnerSet owner, Kind wanted) {
   return (holders_of(word) & owner) != 0 && (wanted == Kind::kShared || (word & kAlone) != 0);
 }
 
-/// Returns the holders that must give the lock back before the owner can have what it wants. An owner that is kept away by
-/// kWanted waits for the same holders as the owner that wants the exclusive lock.
+/// Returns the holders that must give the lock back before the owner can have what it wants. An owner that is kept away
+/// by kWanted waits for the same holders as the owner that wants the exclusive lock.
 constexpr OwnerSet in_the_way(std::uint64_t word, OwnerSet owner) { return holders_of(word) & ~owner; }
 
 /// Whether the owner may have what it wants now. Precondition: it does not hold it yet.
@@ -54,8 +54,9 @@ constexpr std::uint64_t taken_by(std::uint64_t word, OwnerSet owner, Kind wanted
 /// Whether the record has left its index, or is about to: its lock is exclusive and has no owner.
 constexpr bool is_closed(std::uint64_t word) { return (word & kAlone) != 0 && holders_of(word) == 0; }
 
-/// Sets or clears kWanted, unless the lock is exclusive. An owner sets it again at each turn of its wait, and clears it when it
-/// gives up, since a bit that stayed would keep all readers away. If another owner still waits, it sets the bit again.
+/// Sets or clears kWanted, unless the lock is exclusive. An owner sets it again at each turn of its wait, and clears it
+/// when it gives up, since a bit that stayed would keep all readers away. If another owner still waits, it sets the bit
+/// again.
 inline void set_wanted(record::Record& record, bool wanted) {
   for (;;) {
     const std::uint64_t word = base::load_word(&record.size_word);

@@ -14,8 +14,8 @@ using record::StableRead;
 /// A wait ends after so many pauses in any case, since the holder may wait for something that this thread has to do.
 constexpr std::uint32_t kPatience = 4 * base::kBoundedPauses;
 
-/// How one attempt to lock has ended. kHeld: the owner had a lock already, which is enough now. kTaken: it has its first lock
-/// on the record. kChanged: the word has changed meanwhile. kBusy: others are in the way.
+/// How one attempt to lock has ended. kHeld: the owner had a lock already, which is enough now. kTaken: it has its
+/// first lock on the record. kChanged: the word has changed meanwhile. kBusy: others are in the way.
 enum class Attempt : std::uint8_t { kHeld, kTaken, kChanged, kBusy };
 /// Makes one attempt to lock. `word` becomes the size word as it was seen.
 Attempt try_lock(Record& record, Kind wanted, OwnerSet owner, std::uint64_t& word) {
@@ -38,8 +38,8 @@ bool ensure_owner(WorkerState& worker, HeldLocks& held) {
   return held.owner != 0;
 }
 
-/// Whether another transaction of the same worker has the lock in a kind that excludes the one that is wanted, and keeps it
-/// while this one waits. `word` may say kWanted besides; that passes, and so is no reason.
+/// Whether another transaction of the same worker has the lock in a kind that excludes the one that is wanted, and
+/// keeps it while this one waits. `word` may say kWanted besides; that passes, and so is no reason.
 bool is_barred(std::uint64_t word, OwnerSet owner, Kind wanted, const WorkerState& worker) {
   const bool excludes = wanted == Kind::kExclusive || (word & kAlone) != 0;
   return excludes && (in_the_way(word, owner) & worker.standing_owners()) != 0;
@@ -49,8 +49,9 @@ AbortReason refused(Kind wanted) {
   return wanted == Kind::kShared ? AbortReason::kRecordBusy : AbortReason::kWriteLocked;
 }
 
-/// Tries to lock until an attempt succeeds, is_barred() or gives_up(word) is true, or kPatience is used up. If the record is not
-/// the latest any more it returns kNone without a lock: the caller finds that by the TID word, and looks the key up again.
+/// Tries to lock until an attempt succeeds, is_barred() or gives_up(word) is true, or kPatience is used up. If the
+/// record is not the latest any more it returns kNone without a lock: the caller finds that by the TID word, and looks
+/// the key up again.
 template <typename GivesUp>
 AbortReason lock_until(Record& record, Kind wanted, WorkerState& worker, HeldLocks& held, GivesUp&& gives_up) {
   held.barred = false;
@@ -98,8 +99,8 @@ AbortReason WaitsUnlessDeadlocked::lock(Record& record, Kind wanted, WorkerState
   return reason;
 }
 
-/// Reads a record whose lock the transaction holds. Nobody else changes the record. Only garbage collection takes its lock bit,
-/// for a moment, if it is absent.
+/// Reads a record whose lock the transaction holds. Nobody else changes the record. Only garbage collection takes its
+/// lock bit, for a moment, if it is absent.
 StableRead Common::read_locked(const Record& record, std::span<char> buffer, bool copy, WorkerState& worker) {
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
     const TidWord tid = record.tid();
@@ -122,8 +123,9 @@ StableRead Common::read_locked(const Record& record, std::span<char> buffer, boo
 
 AbortReason Common::claim_locked(Record& record, const WorkerState& worker) { return lock_record(record, worker); }
 
-/// cc::install() may put a new record in the place of the old one. It copies the upper bits of the size word, so the new record
-/// has a lock that no transaction would give back: HeldLocks names the old record. This takes that lock away.
+/// cc::install() may put a new record in the place of the old one. It copies the upper bits of the size word, so the
+/// new record has a lock that no transaction would give back: HeldLocks names the old record. This takes that lock
+/// away.
 void Common::install(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epoch period) {
   Record* const replacement = write.replacement;
   base::debug_invariant("I29", [&] { return (base::load_word(&write.record->size_word) & kAlone) != 0; });
@@ -133,8 +135,8 @@ void Common::install(WriteEntry& write, WorkerState& worker, TidWord tid, epoch:
   base::store_word(&size_word, base::load_word(&size_word) & record::kSizeMask);
 }
 
-/// An absent record may leave if nobody holds its lock: a transaction that has read the absence holds the lock until it ends.
-/// The lock of a record that leaves stays closed (is_closed), so nobody takes it any more.
+/// An absent record may leave if nobody holds its lock: a transaction that has read the absence holds the lock until it
+/// ends. The lock of a record that leaves stays closed (is_closed), so nobody takes it any more.
 bool Common::may_leave_index(Record& record, const WorkerState&) {
   const std::uint64_t word = base::load_word(&record.size_word);
   if (base::injected("two-pl-forgets-absence")) return true;

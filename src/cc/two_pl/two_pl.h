@@ -1,19 +1,20 @@
 #pragma once
-// The protocols `no_wait` and `dl_detect`: two-phase locking, as guests of src/cc/protocol.h. They are the baselines of TicToc's
-// section 6, after Yu et al. (VLDB 2014, section 2.1). They know local tables only.
+// The protocols `no_wait` and `dl_detect`: two-phase locking, as guests of src/cc/protocol.h. They are the baselines of
+// TicToc's section 6, after Yu et al. (VLDB 2014, section 2.1). They know local tables only.
 //
-// Locks. A read takes the record's lock, shared, and keeps it until the transaction ends. An operation that looks at the
-// record before it writes, such as an update, takes the lock exclusively at that look. A put, and an insert of a key that has
-// no record, take it when the transaction commits. A transaction that meets a lock aborts under NO_WAIT. Under DL_DETECT it
-// waits, unless its wait would close a cycle. A lock of another open transaction of the same worker is given back by nobody
-// while this one waits or is run again, so under both it aborts with kLockedByOwnWorker, which is not retried.
+// Locks. A read takes the record's lock, shared, and keeps it until the transaction ends. An operation that looks at
+// the record before it writes, such as an update, takes the lock exclusively at that look. A put, and an insert of a
+// key that has no record, take it when the transaction commits. A transaction that meets a lock aborts under NO_WAIT.
+// Under DL_DETECT it waits, unless its wait would close a cycle. A lock of another open transaction of the same worker
+// is given back by nobody while this one waits or is run again, so under both it aborts with kLockedByOwnWorker, which
+// is not retried.
 //
-// Isolation. Under repeatable read the locks of reads are given back at once. Two-phase locking has no snapshot isolation; a
-// transaction that asks for it is serializable.
+// Isolation. Under repeatable read the locks of reads are given back at once. Two-phase locking has no snapshot
+// isolation; a transaction that asks for it is serializable.
 //
-// Leaves are not locked. The versions of the node set are compared after the last lock, as Silo does. All locks are held at
-// that point, so all that was read is unchanged, and the transaction is serial there. E is read there, too, so epochs, TIDs
-// and snapshot transactions are Silo's.
+// Leaves are not locked. The versions of the node set are compared after the last lock, as Silo does. All locks are
+// held at that point, so all that was read is unchanged, and the transaction is serial there. E is read there, too, so
+// epochs, TIDs and snapshot transactions are Silo's.
 
 #include <span>
 #include <string_view>
@@ -32,7 +33,8 @@ namespace granary::cc::two_pl {
 struct AbortsAtOnce {
   static AbortReason lock(Record& record, Kind wanted, WorkerState& worker, HeldLocks& held);
 };
-/// DL_DETECT: takes the lock, waiting for a bounded time. Fails at once if the wait closes a cycle and this owner must give way.
+/// DL_DETECT: takes the lock, waiting for a bounded time. Fails at once if the wait closes a cycle and this owner must
+/// give way.
 struct WaitsUnlessDeadlocked {
   static AbortReason lock(Record& record, Kind wanted, WorkerState& worker, HeldLocks& held);
 };
@@ -43,8 +45,8 @@ struct Common {
   static constexpr bool kLocks = true;
 
   static void give_back(Record& record) { record.unlock_unchanged(); }
-  /// A record that was read is locked and has not changed. The exception is a placeholder that the transaction has put into an
-  /// index itself, which is not locked before the commit.
+  /// A record that was read is locked and has not changed. The exception is a placeholder that the transaction has put
+  /// into an index itself, which is not locked before the commit.
   static AbortReason check_local(const ReadEntry& read, const Claims&, const Moment&, const WorkerState&) {
     return record::unlocked(read.record->tid()) == read.tid ? AbortReason::kNone : AbortReason::kReadChanged;
   }
@@ -58,8 +60,8 @@ struct Common {
   static void unprepare(WriteEntry& write, WorkerState& worker) { cc::unprepare(write, worker); }
   static void install(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epoch period);
   static bool may_leave_index(Record& record, const WorkerState& worker);
-  /// Gives back the lock that was taken last. Under repeatable read this follows each read. The commit then checks that no
-  /// record was read in two versions, or was changed before it is written (RepeatableReadHere).
+  /// Gives back the lock that was taken last. Under repeatable read this follows each read. The commit then checks that
+  /// no record was read in two versions, or was changed before it is written (RepeatableReadHere).
   static void let_go_last(HeldLocks& held);
   /// Gives back all locks of a transaction that has ended.
   static void let_go(HeldLocks& held);

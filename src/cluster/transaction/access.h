@@ -1,6 +1,7 @@
 #pragma once
-// What a transaction remembers of keys of other nodes: one Access for each key, with what was read there, what is held, and what
-// will be written. All parts of a transaction (reading.h, locks.h, declared_keys.h, commit_elsewhere.h) work on these entries.
+// What a transaction remembers of keys of other nodes: one Access for each key, with what was read there, what is held,
+// and what will be written. All parts of a transaction (reading.h, locks.h, declared_keys.h, commit_elsewhere.h) work
+// on these entries.
 
 #include <algorithm>
 #include <cstdint>
@@ -57,11 +58,12 @@ struct Access {
 
   /// Whether the key had a value when it was READ.
   bool found() const { return seen == Seen::kRecord && !record::is_absent(tid); }
-  /// Whether the transaction sees a value, and which one: its own write, if there is one, and otherwise what it has READ.
+  /// Whether the transaction sees a value, and which one: its own write, if there is one, and otherwise what it has
+  /// READ.
   bool there() const { return written ? !remove : found(); }
   std::string_view visible() const { return written ? new_value : value; }
-  /// Returns the time until which the version that was seen is known to be valid under TicToc: its wts, or the rts in the state
-  /// word that was READ with it.
+  /// Returns the time until which the version that was seen is known to be valid under TicToc: its wts, or the rts in
+  /// the state word that was READ with it.
   record::TidWord rts() const { return std::max(record::tid_of(tid), record::is_x_locked(state) ? 0 : state); }
   bool held() const { return lock != record::kFree; }
   bool leased() const { return lease_end_us != 0; }
@@ -69,8 +71,8 @@ struct Access {
   bool optimistic() const { return read && seen == Seen::kRecord && !sealed && !held() && !leased(); }
 };
 
-/// The accesses of a transaction, in the order of their first use, found by key. Their addresses stay until clear(), which keeps
-/// the memory for the next transaction.
+/// The accesses of a transaction, in the order of their first use, found by key. Their addresses stay until clear(),
+/// which keeps the memory for the next transaction.
 class AccessTable {
  public:
   AccessTable() { clear(); }

@@ -1,6 +1,6 @@
 #pragma once
-// Memory that is registered with the fabric, for the one-sided operations of transactions. What READs fetch and what WRITEs send
-// lies here until the transaction ends. Trips (trips.h) has the Buffers of a transaction.
+// Memory that is registered with the fabric, for the one-sided operations of transactions. What READs fetch and what
+// WRITEs send lies here until the transaction ends. Trips (trips.h) has the Buffers of a transaction.
 
 #include <cstddef>
 #include <mutex>

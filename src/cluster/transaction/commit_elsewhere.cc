@@ -41,8 +41,8 @@ void CommitElsewhere::end() {
 bool CommitElsewhere::make_ready(epoch::Epoch here) {
   if (footprint_.participants.empty()) return true;
   const AccessTable& accesses = footprint_.accesses;
-  // Loose is a record that is written without a lock, or that was declared and is not held because its lease was about to end: the
-  // commit would have to lock or validate it.
+  // Loose is a record that is written without a lock, or that was declared and is not held because its lease was about
+  // to end: the commit would have to lock or validate it.
   const auto is_loose = [](const Access& access) {
     const bool to_hold = access.hold != Access::Hold::kNone && access.seen == Access::Seen::kRecord;
     return !access.held() && (access.written || (to_hold && !access.leased()));
@@ -89,9 +89,9 @@ AbortReason CommitElsewhere::place_writes() {
       footprint_.all([](const Access& access) { return access.written && access.seen == Access::Seen::kNoRecord; }));
 }
 
-/// Has the owners make a placeholder for each key, unless the key has a record by now. If the transaction relies on a key's
-/// absence, it must notice when another transaction commits to the placeholder first. The version of the leaf does not show
-/// that; the TID that it finds under the lock does.
+/// Has the owners make a placeholder for each key, unless the key has a record by now. If the transaction relies on a
+/// key's absence, it must notice when another transaction commits to the placeholder first. The version of the leaf
+/// does not show that; the TID that it finds under the lock does.
 AbortReason CommitElsewhere::make_places(std::span<Access* const> accesses) {
   messages::Questions<messages::Place>& questions = footprint_.trips.questions<messages::Place>();
   for (const Access* const access : accesses) {
@@ -112,8 +112,9 @@ AbortReason CommitElsewhere::make_places(std::span<Access* const> accesses) {
   return AbortReason::kNone;
 }
 
-/// X-locks all records to write that are not held yet, with one chain for each node: the locks, and then a READ of E, and of the times
-/// of missed keys if a record that is locked may get its first version. Then `*misses_known` becomes true.
+/// X-locks all records to write that are not held yet, with one chain for each node: the locks, and then a READ of E,
+/// and of the times of missed keys if a record that is locked may get its first version. Then `*misses_known` becomes
+/// true.
 AbortReason CommitElsewhere::lock_all(bool* misses_known) {
   const Batch<Access*> wanted = footprint_.all([](const Access& access) { return access.written && !access.held(); });
   Batch<XLock> locks = footprint_.trips.batch<XLock>(wanted.size());
@@ -139,8 +140,8 @@ AbortReason CommitElsewhere::agree(epoch::Epoch here, record::TidWord stamp, epo
   if (writes().empty()) {
     checked = ~record::TidWord{0};
     if (!participants.epochs_known() || !checks_.none()) {
-      // The transaction writes nothing at other nodes, so nothing was locked by this commit. E is READ in front of what is
-      // validated, in the same round. Under TicToc that needs a stamp for which the checks can be made already.
+      // The transaction writes nothing at other nodes, so nothing was locked by this commit. E is READ in front of what
+      // is validated, in the same round. Under TicToc that needs a stamp for which the checks can be made already.
       const bool together = !footprint_.reach().timed || (stamp != 0 && checks_.possible(stamp));
       const AbortReason reason = together ? checks_.run(ReadChecks::Epochs::kInFront, stamp)
                                           : participants.run_before_epochs(Phase::kAgree, {});
@@ -171,8 +172,8 @@ AbortReason CommitElsewhere::validate(record::TidWord stamp) {
   return declared_.confirm_leases();
 }
 
-/// Makes the checks, and copies old versions in the same round if the epoch is agreed on. If a check fails, the copies were made
-/// for nothing, which does no harm (I12).
+/// Makes the checks, and copies old versions in the same round if the epoch is agreed on. If a check fails, the copies
+/// were made for nothing, which does no harm (I12).
 AbortReason CommitElsewhere::check_and_keep(record::TidWord stamp, std::optional<epoch::Epoch> agreed) {
   const Batch<Access*> overwritten = agreed ? this->overwritten() : footprint_.trips.batch<Access*>(0);
   OldVersions::Copies copies(footprint_.trips, overwritten.size());
@@ -181,8 +182,9 @@ AbortReason CommitElsewhere::check_and_keep(record::TidWord stamp, std::optional
   return reason == AbortReason::kNone ? old_versions_.take(copies) : reason;
 }
 
-/// TicToc's validation of records that are x-locked and only read. Such a record has not changed until now, but must not be
-/// overwritten at a time before the stamp either. So the stamp becomes the record's rts when the lock is given back.
+/// TicToc's validation of records that are x-locked and only read. Such a record has not changed until now, but must
+/// not be overwritten at a time before the stamp either. So the stamp becomes the record's rts when the lock is given
+/// back.
 void CommitElsewhere::keep_until(record::TidWord stamp) {
   if (injected("tictoc-forgets-held-reads")) return;
   for (Access& access : footprint_.accesses) {
@@ -236,8 +238,8 @@ Batch<Access*> CommitElsewhere::overwritten() {
 
 // --- write back ---
 
-/// Whether the write-back may be sent without waiting for it. A removal must be waited for, since the owner is told of it only when
-/// it has been written.
+/// Whether the write-back may be sent without waiting for it. A removal must be waited for, since the owner is told of
+/// it only when it has been written.
 bool CommitElsewhere::may_send() const {
   const Reach& reach = footprint_.reach();
   if (injected("log-after-write-back")) return false;  // otherwise the log would be written before the WRITEs arrive

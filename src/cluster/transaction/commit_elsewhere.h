@@ -1,7 +1,7 @@
 #pragma once
-// The steps of a commit at other nodes: the implementation of cc::RemotePart, which says what each step does. src/cc/commit.h calls
-// them in its order. The scheme is that of DrTM+R and FaRM: x-lock by CAS, validate by READ, decide in the coordinator's log,
-// write back by WRITE.
+// The steps of a commit at other nodes: the implementation of cc::RemotePart, which says what each step does.
+// src/cc/commit.h calls them in its order. The scheme is that of DrTM+R and FaRM: x-lock by CAS, validate by READ,
+// decide in the coordinator's log, write back by WRITE.
 
 #include <optional>
 #include <vector>
@@ -46,8 +46,8 @@ class CommitElsewhere final : public cc::RemotePart {
   /// The results of agree() that the validate() after it needs.
   struct Agreed {
     epoch::Epoch epoch;
-    /// If agree() has validated, the greatest stamp for which that holds: 0 under a protocol that does not stamp first, and the
-    /// greatest of all if there was nothing to check. Then validate() need not check for stamps up to this one.
+    /// If agree() has validated, the greatest stamp for which that holds: 0 under a protocol that does not stamp first,
+    /// and the greatest of all if there was nothing to check. Then validate() need not check for stamps up to this one.
     std::optional<record::TidWord> validated;
   };
 

@@ -7,16 +7,16 @@
 namespace granary::cluster {
 namespace {
 
-/// Called when the record is held and its TID is known. What was READ before is still there if the TID is the same (I1). If not,
-/// the value has to be READ again.
+/// Called when the record is held and its TID is known. What was READ before is still there if the TID is the same
+/// (I1). If not, the value has to be READ again.
 void take_held(Access& access, record::TidWord tid) {
   if (access.tid == tid) return;
   access.tid = tid;
   access.has_value = !access.found();
 }
 
-/// Whether all of the keys may turn out to be under leases that can be shared, so that their READs alone take hold of them. Then E is
-/// READ behind these READs.
+/// Whether all of the keys may turn out to be under leases that can be shared, so that their READs alone take hold of
+/// them. Then E is READ behind these READs.
 bool may_all_be_shared(std::span<Access* const> unseen) {
   return !unseen.empty() && std::all_of(unseen.begin(), unseen.end(), [](const Access* access) {
     return (access->hold == Access::Hold::kLease || access->sealed) && access->table->hashed();
@@ -53,8 +53,8 @@ AbortReason DeclaredKeys::declare(std::span<const txn::DeclaredKey> keys) {
   return epochs_behind && declared.empty() ? AbortReason::kNone : hold(declared);
 }
 
-/// Decides how the key's record will be held. A key that was declared before may change from a lease to a lock, and never back.
-/// Adds it to `declared` if it is declared for the first time, and to `unseen` if it has to be READ.
+/// Decides how the key's record will be held. A key that was declared before may change from a lease to a lock, and
+/// never back. Adds it to `declared` if it is declared for the first time, and to `unseen` if it has to be READ.
 AbortReason DeclaredKeys::note(const txn::DeclaredKey& key, Batch<Access*>& declared, Batch<Access*>& unseen) {
   Access* access = nullptr;
   const AbortReason reason = footprint_.open(key.key, access);
@@ -95,9 +95,9 @@ bool DeclaredKeys::know_places(std::span<Access* const> unseen) const {
   });
 }
 
-/// Whether a step has to lock or lease the record. If there is no record, the node set tells whether one appears. If the READ showed
-/// a lease that can be shared, the record is under that lease already. If it showed one that can be neither shared nor followed
-/// by another, the record is read without a lease.
+/// Whether a step has to lock or lease the record. If there is no record, the node set tells whether one appears. If
+/// the READ showed a lease that can be shared, the record is under that lease already. If it showed one that can be
+/// neither shared nor followed by another, the record is read without a lease.
 bool DeclaredKeys::has_to_hold(Access& access) const {
   if (access.seen != Access::Seen::kRecord) return false;
   if (access.hold != Access::Hold::kLease) return true;
@@ -143,8 +143,8 @@ AbortReason DeclaredKeys::hold(std::span<Access* const> accesses) {
   return reading_.fetch(accesses);
 }
 
-/// Returns the term of leases that are taken now. An existing lease is shared if it ends late enough for this transaction: an eighth
-/// of a lease's length from now. The gap that follows a lease has the same length.
+/// Returns the term of leases that are taken now. An existing lease is shared if it ends late enough for this
+/// transaction: an eighth of a lease's length from now. The gap that follows a lease has the same length.
 LeaseTerm DeclaredKeys::lease_term(const base::TimeReading& now) const {
   const std::uint64_t from_us = now.now_us + now.error_us;
   const std::uint64_t long_us = footprint_.reach().lease_us;
@@ -152,8 +152,8 @@ LeaseTerm DeclaredKeys::lease_term(const base::TimeReading& now) const {
   return {.end_us = from_us + long_us, .least_end_us = from_us + short_us, .gap_us = short_us};
 }
 
-/// Notes the leases that were taken or shared. A record whose lease is about to end stays without one: it is validated at the
-/// commit, as if it had not been declared.
+/// Notes the leases that were taken or shared. A record whose lease is about to end stays without one: it is validated
+/// at the commit, as if it had not been declared.
 AbortReason DeclaredKeys::take_leased(const Batch<Lease>& leases, std::span<Access* const> accesses) const {
   for (std::size_t i = 0; i < leases.size(); ++i) {
     const Lease& lease = leases[i];
@@ -179,9 +179,9 @@ AbortReason DeclaredKeys::confirm_leases() const {
   return valid ? AbortReason::kNone : AbortReason::kLeaseExpired;
 }
 
-/// A record that was declared to be read, and is written all the same, is under a lease of the transaction itself. It cannot be x-locked
-/// before the lease ends, since others may share the lease. Each further attempt that did the same would fail, too. So the next
-/// attempts x-lock such keys from the start (ReadThenWritten).
+/// A record that was declared to be read, and is written all the same, is under a lease of the transaction itself. It
+/// cannot be x-locked before the lease ends, since others may share the lease. Each further attempt that did the same
+/// would fail, too. So the next attempts x-lock such keys from the start (ReadThenWritten).
 AbortReason DeclaredKeys::check_own_leases() {
   for (const Access& access : footprint_.accesses) {
     if (access.written && access.leased()) footprint_.lease_wait.note(access.lease_end_us);

@@ -1,14 +1,14 @@
 #pragma once
-// Declared keys: the protocol lease_2pl, two-phase locking with leases (DrTM, slides 28 to 35). Transaction::declare() calls it
-// through RemoteTransaction.
+// Declared keys: the protocol lease_2pl, two-phase locking with leases (DrTM, slides 28 to 35). Transaction::declare()
+// calls it through RemoteTransaction.
 //
-// Before it executes, a transaction x-locks the records that it will write, and leases those that it will read, all leases with
-// the same end. At its commit it checks that the leases are still valid. That is their validation, since at that moment
-// everything is held. Keys that were not declared are validated as under occ.
+// Before it executes, a transaction x-locks the records that it will write, and leases those that it will read, all
+// leases with the same end. At its commit it checks that the leases are still valid. That is their validation, since at
+// that moment everything is held. Keys that were not declared are validated as under occ.
 //
-//   start       READs of the records. Then a CAS and a READ of the header for each of them, except those under a lease that can be
-//               shared, and behind these a READ of E (I7), one chain for each node. If all declared keys will be written and their
-//               places are known, a CAS and a READ of each record at once.
+//   start       READs of the records. Then a CAS and a READ of the header for each of them, except those under a lease
+//               that can be shared, and behind these a READ of E (I7), one chain for each node. If all declared keys will
+//               be written and their places are known, a CAS and a READ of each record at once.
 //   commit      no round trip for what is held, if E has not moved since
 //   write back  as under occ; records that were locked and not written are freed
 //
@@ -36,8 +36,8 @@ class DeclaredKeys {
   AbortReason declare(std::span<const txn::DeclaredKey> keys);
   /// Returns kNone if all leases are still valid, else kLeaseExpired.
   AbortReason confirm_leases() const;
-  /// Returns kRemotelyLocked if the transaction holds leases on records that it writes, which keep it from x-locking them, else
-  /// kNone.
+  /// Returns kRemotelyLocked if the transaction holds leases on records that it writes, which keep it from x-locking
+  /// them, else kNone.
   AbortReason check_own_leases();
   /// Returns how often the clock had jumped before the first lease was taken; 0 if none was.
   std::uint64_t lease_jumps() const { return lease_jumps_.value_or(0); }

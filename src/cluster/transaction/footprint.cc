@@ -8,8 +8,8 @@ namespace granary::cluster {
 
 namespace {
 
-/// Returns why a transaction finds no table at the node. If the node lives and nothing is known of it, it has come back and will be
-/// learnt soon. If it is known, but without the table, it belongs to another cluster.
+/// Returns why a transaction finds no table at the node. If the node lives and nothing is known of it, it has come back
+/// and will be learnt soon. If it is known, but without the table, it belongs to another cluster.
 AbortReason why_no_table(rdma::NodeId node, const Reach& reach) {
   return reach.directory.knows(node) || !reach.is_member(node) ? cc::why_unusable(node, reach.worker)
                                                                : why_former(node, reach);
@@ -36,8 +36,8 @@ AbortReason Footprint::open(const txn::RemoteKey& key, Access*& access) {
   return AbortReason::kNone;
 }
 
-/// Whether the table is sealed for this transaction: it is if E has reached the epoch from which the table is sealed. E does not go
-/// back, so the transaction will not commit in an earlier epoch.
+/// Whether the table is sealed for this transaction: it is if E has reached the epoch from which the table is sealed. E
+/// does not go back, so the transaction will not commit in an earlier epoch.
 bool Footprint::is_sealed(const txn::TableCore& table, const KnownTable& known) {
   if (!table.is_immutable()) return false;
   const epoch::Epoch from =

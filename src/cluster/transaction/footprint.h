@@ -1,6 +1,6 @@
 #pragma once
-// The state of a transaction at other nodes: keys, participants, node set, and memory. The parts of the transaction (reading.h,
-// locks.h, declared_keys.h, scan.h, commit_elsewhere.h) share it until the transaction ends.
+// The state of a transaction at other nodes: keys, participants, node set, and memory. The parts of the transaction
+// (reading.h, locks.h, declared_keys.h, scan.h, commit_elsewhere.h) share it until the transaction ends.
 
 #include "src/cc/node_times.h"
 #include "src/cluster/transaction/access.h"
@@ -16,12 +16,13 @@ struct Footprint {
 
   Reach& reach() { return trips.reach(); }
   const Reach& reach() const { return trips.reach(); }
-  /// Makes the node a participant. Sets `known` to what is known of its table, and `sealed` to whether all that is seen there from now on
-  /// never changes (I31). A node whose tables have not been learnt does not become a participant: it may be on its way back, without
-  /// all of its data, and with an E ahead of the others'. The reasons are those of open().
+  /// Makes the node a participant. Sets `known` to what is known of its table, and `sealed` to whether all that is seen
+  /// there from now on never changes (I31). A node whose tables have not been learnt does not become a participant: it
+  /// may be on its way back, without all of its data, and with an E ahead of the others'. The reasons are those of
+  /// open().
   AbortReason enter(rdma::NodeId node, const txn::TableCore& table, const KnownTable*& known, bool& sealed);
-  /// Finds the key's entry, or makes it. kNodeUnreachable may also mean that the node has no such table, so it belongs to another
-  /// cluster. kNodeRecovering may also mean that the node has not been learnt yet.
+  /// Finds the key's entry, or makes it. kNodeUnreachable may also mean that the node has no such table, so it belongs
+  /// to another cluster. kNodeRecovering may also mean that the node has not been learnt yet.
   AbortReason open(const txn::RemoteKey& key, Access*& access);
   /// Notes a place and its version in the node set. kNodeChanged if the place was seen with another version before.
   AbortReason note(const txn::TableCore& table, rdma::NodeId node, const messages::SeenNode& seen) {

@@ -1,11 +1,11 @@
 #pragma once
-// READs leaves of other nodes' ordered tables whose places this node remembers (LeafCache), together in one round (I32). Look-ups
-// (reading.cc) and scans (leaf_scan.cc) use it.
+// READs leaves of other nodes' ordered tables whose places this node remembers (LeafCache), together in one round
+// (I32). Look-ups (reading.cc) and scans (leaf_scan.cc) use it.
 //
-// The records that the leaves lead to are READ afterwards. A record that was in its leaf when the transaction READ the leaf is not
-// freed before the transaction has ended: its owner waits for the e_w of all nodes' transactions before it uses a block again (I7,
-// I13, I17). So the block holds the key's record, or a record that was the key's and is not the latest any more, and no incarnation
-// has to be known.
+// The records that the leaves lead to are READ afterwards. A record that was in its leaf when the transaction READ the
+// leaf is not freed before the transaction has ended: its owner waits for the e_w of all nodes' transactions before it
+// uses a block again (I7, I13, I17). So the block holds the key's record, or a record that was the key's and is not the
+// latest any more, and no incarnation has to be known.
 
 #include <span>
 
@@ -23,7 +23,8 @@ class LeafReads {
   /// `most`: how many leaves it may READ.
   LeafReads(Footprint& footprint, std::size_t most);
 
-  /// Adds the leaf that has this position of the table, unless it was added already. Returns nullptr if no such leaf is known.
+  /// Adds the leaf that has this position of the table, unless it was added already. Returns nullptr if no such leaf is
+  /// known.
   const LeafRead* add(const KnownTable& table, Position at);
 
   /// Runs the READs, and tells the caches what they have found. Returns kNone, or why the transaction must end.

@@ -30,8 +30,9 @@ Position before(Position at) {
   return {at.slice - 1, kSuffixed};
 }
 
-// The first and the last position that may have keys of the range. A position stands for all keys of more than 8 bytes with its slice
-// if its code is kSuffixed. A bound with such a key has keys of this position on both sides, so the position is in the range.
+// The first and the last position that may have keys of the range. A position stands for all keys of more than 8 bytes
+// with its slice if its code is kSuffixed. A bound with such a key has keys of this position on both sides, so the
+// position is in the range.
 Position first_of(const Range& range) {
   const Position at = LayerKey(range.from).at;
   if (range.from_inclusive || at.code == kSuffixed) return at;
@@ -82,8 +83,8 @@ void LeafScan::add_leaves(const Range& rest, LeafReads& leaves) const {
   }
 }
 
-/// Takes the entries of one leaf after the other. Each leaf must cover the position where the one before it ended when it was READ. Ends
-/// at the first leaf that is missing.
+/// Takes the entries of one leaf after the other. Each leaf must cover the position where the one before it ended when
+/// it was READ. Ends at the first leaf that is missing.
 AbortReason LeafScan::take_leaves(const Range& rest, LeafReads& leaves, Piece& piece) {
   piece.next = rest.descending ? last_of(rest) : first_of(rest);
   while (piece.more && !piece.is_full) {
@@ -110,7 +111,8 @@ bool LeafScan::take_entries(const Range& rest, const LeafCopy& leaf, Piece& piec
   const std::size_t record_bytes = record::shared_record_bytes(kSliceBytes, known_->remote.max_value_bytes);
   for (unsigned i = 0; i < count; ++i) {
     const LeafCopy::At entry = leaf.entry(rest.descending ? count - 1 - i : i);
-    // A leaf may have taken over its neighbour's range after the neighbour was READ. So entries that the piece has are passed over.
+    // A leaf may have taken over its neighbour's range after the neighbour was READ. So entries that the piece has are
+    // passed over.
     const bool is_behind = rest.descending ? entry.position <= piece.next : piece.next <= entry.position;
     if (!is_behind || !inside(entry.position, rest)) continue;
     piece.entries.push_back({entry.position, entry.found.value});
@@ -163,7 +165,8 @@ void LeafScan::cut(const Piece& piece, Range& rest) const {
   if (piece.is_full) {
     messages::go_behind(rest, key_of(at.code));
   } else if (rest.descending) {
-    // The position behind `at` is the lower end of the last leaf that was taken, so the rest of the range ends before it.
+    // The position behind `at` is the lower end of the last leaf that was taken, so the rest of the range ends before
+    // it.
     rest.to = key_of(at.code + 1u);
     rest.to_infinity = false;
     rest.to_inclusive = at.code >= kSliceBytes;

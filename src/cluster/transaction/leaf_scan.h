@@ -1,6 +1,6 @@
 #pragma once
-// Reads a piece of a scan of another node's ordered table or secondary index by one-sided READs: first the leaves whose places this
-// node remembers, and then the records of their entries. scan.cc calls it piece by piece.
+// Reads a piece of a scan of another node's ordered table or secondary index by one-sided READs: first the leaves whose
+// places this node remembers, and then the records of their entries. scan.cc calls it piece by piece.
 
 #include <optional>
 
@@ -12,8 +12,8 @@ namespace granary::cluster {
 
 class LeafScan {
  public:
-  /// `known`: the table or index that is scanned, nullptr if it is not known. `sealed`: it never changes (I31). The arguments outlive
-  /// this object.
+  /// `known`: the table or index that is scanned, nullptr if it is not known. `sealed`: it never changes (I31). The
+  /// arguments outlive this object.
   LeafScan(Footprint& footprint, Reading& reading, const ElsewhereRange& scanned, const KnownTable* known, bool sealed)
       : footprint_(footprint),
         reading_(reading),
@@ -21,10 +21,10 @@ class LeafScan {
         known_(known),
         sealed_(sealed) {}
 
-  /// Reads a piece from the beginning of `rest`, and notes it in the access table and the node set. `entries` gets the accesses of
-  /// the piece in the range's order, `rest` becomes the range behind them, and `more` whether that may have keys. If `entries`
-  /// stays empty, the caller has to ask the owner for the range's beginning: its leaf is not known, was being changed, or has
-  /// keys of more than 8 bytes. Returns kNone, or why the transaction must end.
+  /// Reads a piece from the beginning of `rest`, and notes it in the access table and the node set. `entries` gets the
+  /// accesses of the piece in the range's order, `rest` becomes the range behind them, and `more` whether that may have
+  /// keys. If `entries` stays empty, the caller has to ask the owner for the range's beginning: its leaf is not known,
+  /// was being changed, or has keys of more than 8 bytes. Returns kNone, or why the transaction must end.
   AbortReason read(messages::Range& rest, std::optional<Batch<Access*>>& entries, bool& more);
 
  private:

@@ -46,8 +46,8 @@ AbortReason LockedReads::get(std::span<txn::RemoteGet> gets) {
   return AbortReason::kNone;
 }
 
-/// Locks and reads the keys `to_lock`, and looks up the hashed keys among `unseen` in the same round. Then it looks up the keys of which
-/// nothing is known yet: those whose place was another key's, and those of ordered tables.
+/// Locks and reads the keys `to_lock`, and looks up the hashed keys among `unseen` in the same round. Then it looks up
+/// the keys of which nothing is known yet: those whose place was another key's, and those of ordered tables.
 AbortReason LockedReads::look(std::span<Access* const> unseen, std::span<Access* const> to_lock) {
   Batch<Access*> beside = footprint_.trips.batch<Access*>(unseen.size());
   for (Access* const access : unseen) {

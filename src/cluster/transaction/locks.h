@@ -1,9 +1,10 @@
 #pragma once
 // A transaction's x-locks at other nodes (I2, I5, I10). Commits, declared keys and locked reads take them here.
 //
-// Every lock is named in the lock-ahead record before its CAS is posted. It is given back with the new version if the transaction was
-// decided, and without one if not. If a connection breaks, the next connection shows what became of the lock. A lock that cannot be
-// given back even then is handed over to the worker, which tries again later (undelivered.h).
+// Every lock is named in the lock-ahead record before its CAS is posted. It is given back with the new version if the
+// transaction was decided, and without one if not. If a connection breaks, the next connection shows what became of the
+// lock. A lock that cannot be given back even then is handed over to the worker, which tries again later
+// (undelivered.h).
 
 #include <deque>
 #include <optional>
@@ -21,23 +22,23 @@ class Locks {
  public:
   explicit Locks(Footprint& footprint);
 
-  /// Returns kTooMuchUndelivered if the worker may not take more locks, since there are too many that it could not give back; else
-  /// kNone.
+  /// Returns kTooMuchUndelivered if the worker may not take more locks, since there are too many that it could not give
+  /// back; else kNone.
   AbortReason refused() const {
     return footprint_.reach().undelivered.full() ? AbortReason::kTooMuchUndelivered : AbortReason::kNone;
   }
-  /// Adds the lock of a record to `locks`, and takes registered memory to give it back with a new value of `value_bytes`. Returns
-  /// nullptr if that memory is used up.
+  /// Adds the lock of a record to `locks`, and takes registered memory to give it back with a new value of
+  /// `value_bytes`. Returns nullptr if that memory is used up.
   XLock* add(Batch<XLock>& locks, Access& access, std::size_t value_bytes, XLock::Fetch fetch = XLock::Fetch::kHeader);
-  /// Takes the locks, one for each access, and READs E behind them. `holds`: all steps to run, which are these locks and the leases and
-  /// look-ups of the same round.
+  /// Takes the locks, one for each access, and READs E behind them. `holds`: all steps to run, which are these locks
+  /// and the leases and look-ups of the same round.
   AbortReason take(Batch<XLock>& locks, std::span<Access* const> accesses, std::span<AccessStep* const> holds,
                    Participants::With with = Participants::With::kEpoch);
-  /// Gives back all locks, and waits until that has arrived. If `tid` is not 0, records that were written get their new version. Sets
-  /// the completion mark of the lock-ahead record, unless a lock could not be given back.
+  /// Gives back all locks, and waits until that has arrived. If `tid` is not 0, records that were written get their new
+  /// version. Sets the completion mark of the lock-ahead record, unless a lock could not be given back.
   void give_back(Phase phase, record::TidWord tid);
-  /// Gives back all locks with the new versions, and waits for nothing. The transaction's memory stays until under_way() is false. Called
-  /// in a fiber only, whose scheduler polls for the completions.
+  /// Gives back all locks with the new versions, and waits for nothing. The transaction's memory stays until
+  /// under_way() is false. Called in a fiber only, whose scheduler polls for the completions.
   void send_back(record::TidWord tid);
   /// Whether what send_back() has posted is still under way. Sets the completion mark when it has arrived.
   bool under_way();

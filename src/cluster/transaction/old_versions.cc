@@ -35,8 +35,8 @@ AbortReason OldVersions::make(epoch::Epoch epoch, std::span<Access* const> overw
   return AbortReason::kNone;
 }
 
-/// Takes a borrowed block for each copy. A block that was taken never goes back to the stock. So a commit that fails later loses blocks,
-/// but no two transactions ever use the same one.
+/// Takes a borrowed block for each copy. A block that was taken never goes back to the stock. So a commit that fails
+/// later loses blocks, but no two transactions ever use the same one.
 AbortReason OldVersions::borrow(Copies& copies) {
   Reach& reach = footprint_.reach();
   for (const Access* const access : copies.accesses) {
@@ -73,8 +73,8 @@ AbortReason OldVersions::borrow_more(const Access& access, BorrowedBlocks::Stock
   return AbortReason::kNone;
 }
 
-/// READs the versions of which not all is known: they were locked without a READ before, or have changed since that READ. They stay
-/// unchanged from now on, as the transaction holds their x-locks.
+/// READs the versions of which not all is known: they were locked without a READ before, or have changed since that
+/// READ. They stay unchanged from now on, as the transaction holds their x-locks.
 AbortReason OldVersions::read_again(std::span<Access* const> accesses) {
   Batch<CheckedRead> reads = footprint_.trips.batch<CheckedRead>(accesses.size());
   Batch<AccessStep*> steps = footprint_.trips.batch<AccessStep*>(accesses.size());

@@ -1,6 +1,7 @@
 #pragma once
-// Keeps the versions that a transaction overwrites at other nodes, if a snapshot may need them (I12). The commit calls it before the
-// decision (commit_elsewhere.cc). A version is copied into a block of its owner's memory that the worker has borrowed.
+// Keeps the versions that a transaction overwrites at other nodes, if a snapshot may need them (I12). The commit calls
+// it before the decision (commit_elsewhere.cc). A version is copied into a block of its owner's memory that the worker
+// has borrowed.
 
 #include <span>
 
@@ -28,9 +29,9 @@ class OldVersions {
 
   explicit OldVersions(Footprint& footprint) : footprint_(footprint) {}
 
-  /// Makes the steps that copy the versions of x-locked records which will be overwritten in `epoch`, except versions that are kept
-  /// already or that no snapshot may need. Precondition: E of each record's node has reached `epoch`, which
-  /// src/cluster/messages/lent_blocks.h relies on.
+  /// Makes the steps that copy the versions of x-locked records which will be overwritten in `epoch`, except versions
+  /// that are kept already or that no snapshot may need. Precondition: E of each record's node has reached `epoch`,
+  /// which src/cluster/messages/lent_blocks.h relies on.
   AbortReason make(epoch::Epoch epoch, std::span<Access* const> overwritten, Copies& copies);
   /// Looks what became of the steps, which have been run. Returns kNone, or why the transaction must end.
   AbortReason take(const Copies& copies) const;

@@ -1,6 +1,6 @@
 #pragma once
-// The nodes that a transaction has touched, and what it has READ of their E (I7). The transaction's epoch must be reached at each of them
-// before its commit validates and writes there.
+// The nodes that a transaction has touched, and what it has READ of their E (I7). The transaction's epoch must be
+// reached at each of them before its commit validates and writes there.
 
 #include <algorithm>
 #include <array>
@@ -21,12 +21,13 @@ class Participants {
   bool empty() const { return all_.empty(); }
   Batch<rdma::NodeId> nodes() const;
   std::size_t size() const { return all_.size(); }
-  /// Makes the node a participant, and connects it if it was none. `sealed`: the transaction looks at something that never changes (I31).
-  /// A node that is touched for nothing else does not have to agree on an epoch.
+  /// Makes the node a participant, and connects it if it was none. `sealed`: the transaction looks at something that
+  /// never changes (I31). A node that is touched for nothing else does not have to agree on an epoch.
   AbortReason touch(rdma::NodeId node, bool sealed = false);
   /// Returns the address of that offset in the participant's engine memory.
   rdma::RemoteAddress at(rdma::NodeId node, std::uint64_t offset) const;
-  /// Connects a participant again. A participant that has not answered once is not waited for again, as the transaction holds E back.
+  /// Connects a participant again. A participant that has not answered once is not waited for again, as the transaction
+  /// holds E back.
   bool reconnect(rdma::NodeId node);
   void clear();
 
@@ -36,21 +37,24 @@ class Participants {
   bool are_all_in(epoch::Epoch epoch) const {
     return std::all_of(all_.begin(), all_.end(), [epoch](const Participant& one) { return one.is_in(epoch); });
   }
-  /// Returns an epoch that the participant has reached, as READ by this transaction or an earlier one of the worker; 0 if none is known.
+  /// Returns an epoch that the participant has reached, as READ by this transaction or an earlier one of the worker; 0
+  /// if none is known.
   epoch::Epoch reached_by(rdma::NodeId node) const;
   /// Returns whether all participants are known to have reached the epoch.
   bool have_all_reached(epoch::Epoch epoch) const;
-  /// What a READ of E brings: E alone, or also the times at which keys were missed at the participant (src/cc/misses.h).
+  /// What a READ of E brings: E alone, or also the times at which keys were missed at the participant
+  /// (src/cc/misses.h).
   enum class With : std::uint8_t { kEpoch, kMisses };
-  /// Runs steps that lock or lease records, or find shared leases, and READs E of each participant behind them, in the same chain. If a
-  /// step needs several rounds, E of its node is READ behind the last one.
+  /// Runs steps that lock or lease records, or find shared leases, and READs E of each participant behind them, in the
+  /// same chain. If a step needs several rounds, E of its node is READ behind the last one.
   AbortReason run_before_epochs(Phase phase, std::span<AccessStep* const> holds, With with = With::kEpoch);
-  /// Returns the greatest time at which a key of the table was missed at the node, as READ last; nothing if that was not READ.
+  /// Returns the greatest time at which a key of the table was missed at the node, as READ last; nothing if that was
+  /// not READ.
   std::optional<record::TidWord> missed(rdma::NodeId node, std::uint32_t table) const;
   /// Returns the address of this worker's line of misses there.
   rdma::RemoteAddress line(rdma::NodeId node) const;
-  /// Adds READs of E of all participants to `steps`, to be run in front of other steps. False if there is no registered memory.
-  /// take() notes what they have found.
+  /// Adds READs of E of all participants to `steps`, to be run in front of other steps. False if there is no registered
+  /// memory. take() notes what they have found.
   bool add_epoch_reads(Batch<EpochRead>& reads, Batch<Step*>& steps);
   AbortReason take(const Batch<EpochRead>& reads);
   /// Waits, for a bounded time, until E of each participant is at least `agreed`.

@@ -1,7 +1,7 @@
 #pragma once
-// A worker's reach: all that its transactions need to work at other nodes (endpoint, connections, messages, memory, clock). RemoteWorker
-// (remote_worker.h) makes it. It outlives the worker's transactions. Only the worker's thread uses it, except for the counters and
-// for what belongs to the whole node.
+// A worker's reach: all that its transactions need to work at other nodes (endpoint, connections, messages, memory,
+// clock). RemoteWorker (remote_worker.h) makes it. It outlives the worker's transactions. Only the worker's thread uses
+// it, except for the counters and for what belongs to the whole node.
 
 #include <array>
 #include <atomic>
@@ -67,8 +67,8 @@ struct Reach {
   std::function<bool(rdma::NodeId)> lives = {};  ///< NodeParts::lives
   const messages::MailboxLayout& layout;         ///< NodeParts::layout, which says which nodes there are
 
-  /// Whether the node is a living member. A node that is dead by the configuration may still run, and its memory may still be
-  /// readable, but nobody may use it any more (I11).
+  /// Whether the node is a living member. A node that is dead by the configuration may still run, and its memory may
+  /// still be readable, but nobody may use it any more (I11).
   bool is_member(rdma::NodeId node) const { return !lives || lives(node); }
   /// Connects the node if it is not connected. False if it is not a living member, or does not answer.
   bool connect(rdma::NodeId node) { return is_member(node) && peers.connect(node, connect_timeout_us).ok(); }
@@ -84,7 +84,8 @@ struct Reach {
   BorrowedBlocks borrowed = {};
   ReadThenWritten read_then_written = {};
   KnownEpochs known_epochs = {};
-  /// How many committed transactions have writes under way. There are at most kMostUnderWay, since each of them keeps a context.
+  /// How many committed transactions have writes under way. There are at most kMostUnderWay, since each of them keeps a
+  /// context.
   std::uint32_t under_way = 0;
   static constexpr std::uint32_t kMostUnderWay = 8;
   /// How many transactions have ended since a fiber let the others go on (RemoteTransaction::tidy).

@@ -32,14 +32,14 @@ class LineWrite final : public Step {
   bool failed_ = false;
 };
 
-/// Returns an epoch that the node has reached: E of two nodes differs by at most one (I7), and the worker may have READ a greater E
-/// there.
+/// Returns an epoch that the node has reached: E of two nodes differs by at most one (I7), and the worker may have READ
+/// a greater E there.
 epoch::Epoch ReadChecks::reached_at(rdma::NodeId node) const {
   const epoch::Epoch here = footprint_.reach().worker.shared.epochs.current();
   return std::max(here - 1, footprint_.participants.reached_by(node));
 }
-/// Returns an epoch that the record's node has reached. The times of the record's version tell one, too, since they are of epochs that had
-/// begun there.
+/// Returns an epoch that the record's node has reached. The times of the record's version tell one, too, since they are
+/// of epochs that had begun there.
 epoch::Epoch ReadChecks::reached_at(const Access& access) const {
   return std::max(reached_at(access.key.home), record::epoch_of(access.rts()));
 }
@@ -75,9 +75,10 @@ bool ReadChecks::none() const {
          std::none_of(accesses.begin(), accesses.end(), [](const Access& access) { return access.optimistic(); });
 }
 
-/// A WRITE replaces the worker's whole line at a node, whose words must not shrink. So the worker raises its line at this node and WRITEs
-/// that line itself. It has all that the worker has told before at any node, and what former workers with its number have told. A copy
-/// would not do: while one fiber waits for room in the queue, another one may raise the line and WRITE it first.
+/// A WRITE replaces the worker's whole line at a node, whose words must not shrink. So the worker raises its line at
+/// this node and WRITEs that line itself. It has all that the worker has told before at any node, and what former
+/// workers with its number have told. A copy would not do: while one fiber waits for room in the queue, another one may
+/// raise the line and WRITE it first.
 void ReadChecks::add_lines(Batch<LineWrite>& lines, Batch<Step*>& steps, record::TidWord stamp) {
   if (!footprint_.reach().timed || footprint_.nodes.empty() || injected("tictoc-tells-no-misses")) return;
   cc::Misses::Line& own = *footprint_.reach().worker.misses;

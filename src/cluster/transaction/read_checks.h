@@ -1,17 +1,18 @@
 #pragma once
-// Validates what a transaction has read at other nodes (I14): it READs the headers of records again, and the versions of leaves and
-// buckets where keys were missed. The commit calls it (commit_elsewhere.cc).
+// Validates what a transaction has read at other nodes (I14): it READs the headers of records again, and the versions
+// of leaves and buckets where keys were missed. The commit calls it (commit_elsewhere.cc).
 //
 // Under TicToc the reads have to hold until the transaction's stamp, and there are three cases for a record:
 //
 // - Its rts, as READ before, reaches the stamp. Then nothing is asked.
-// - The stamp is not later than (E, 0), for an E that the record's node is known to have reached. Every later writer READs E there
-//   after its lock, and takes a time of at least (E, 1). So it is enough to find the record unchanged and unlocked.
-// - Otherwise its rts is raised to the stamp (src/cluster/record_access/extend.h). That is allowed only if the node has reached the
-//   stamp's epoch, which possible() tells.
+// - The stamp is not later than (E, 0), for an E that the record's node is known to have reached. Every later writer
+//   READs E there after its lock, and takes a time of at least (E, 1). So it is enough to find the record unchanged and
+//   unlocked.
+// - Otherwise its rts is raised to the stamp (src/cluster/record_access/extend.h). That is allowed only if the node has
+//   reached the stamp's epoch, which possible() tells.
 //
-// Where keys were missed, the worker tells the stamp in its line there (src/cc/misses.h), before it looks at the versions in the same
-// chain.
+// Where keys were missed, the worker tells the stamp in its line there (src/cc/misses.h), before it looks at the
+// versions in the same chain.
 
 #include "kvstore/remote/version_check.h"
 #include "src/cluster/transaction/footprint.h"
@@ -23,11 +24,11 @@ class ReadChecks {
   explicit ReadChecks(Footprint& footprint) : footprint_(footprint) {}
 
   enum class Epochs : std::uint8_t { kKnown, kInFront };
-  /// Makes all checks in one round. With kInFront it also READs E of all participants, in front of the checks. The steps `beside` run in
-  /// the same round; the caller looks at their outcomes.
+  /// Makes all checks in one round. With kInFront it also READs E of all participants, in front of the checks. The
+  /// steps `beside` run in the same round; the caller looks at their outcomes.
   AbortReason run(Epochs epochs, record::TidWord stamp, std::span<AccessStep* const> beside = {});
-  /// Whether the checks can be made for this stamp now. They cannot if an rts, or a time of missed keys, would be raised beyond the epoch
-  /// that its node is known to have reached.
+  /// Whether the checks can be made for this stamp now. They cannot if an rts, or a time of missed keys, would be
+  /// raised beyond the epoch that its node is known to have reached.
   bool possible(record::TidWord stamp) const;
   /// Whether there is nothing to check.
   bool none() const;

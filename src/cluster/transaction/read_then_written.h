@@ -1,7 +1,8 @@
 #pragma once
-// Remembers keys that transactions of a worker declared to read and then wrote (lease_2pl). Such a transaction's own lease, which others may
-// share, keeps it from the x-lock, and each further attempt would fail in the same way. So the next attempts x-lock these keys from the
-// start (declared_keys.cc). The worker keeps the list, since the next attempt may run in another of its contexts.
+// Remembers keys that transactions of a worker declared to read and then wrote (lease_2pl). Such a transaction's own
+// lease, which others may share, keeps it from the x-lock, and each further attempt would fail in the same way. So the
+// next attempts x-lock these keys from the start (declared_keys.cc). The worker keeps the list, since the next attempt
+// may run in another of its contexts.
 
 #include <algorithm>
 #include <cstdint>

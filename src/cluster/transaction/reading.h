@@ -1,6 +1,7 @@
 #pragma once
-// Finds out which records keys of other nodes have, and their values. Hash tables are searched one-sided. For ordered tables and indexes the
-// leaves whose places are remembered are READ (leaf_reads.h), and the owner is asked about all other keys.
+// Finds out which records keys of other nodes have, and their values. Hash tables are searched one-sided. For ordered
+// tables and indexes the leaves whose places are remembered are READ (leaf_reads.h), and the owner is asked about all
+// other keys.
 
 #include <span>
 
@@ -15,8 +16,8 @@ class Reading {
 
   // The functions that return an AbortReason return kNone, or why the transaction must end.
 
-  /// Makes sure that the transaction knows the key's value, and notes that it relies on it. If it has written the key, that is its own
-  /// value, and nothing is noted.
+  /// Makes sure that the transaction knows the key's value, and notes that it relies on it. If it has written the key,
+  /// that is its own value, and nothing is noted.
   AbortReason read(Access& access);
   /// Finds the records and values of keys of which nothing is known yet.
   AbortReason look(std::span<Access* const> accesses);
@@ -32,11 +33,13 @@ class Reading {
   void take(Access& access, const messages::SeenRecord& seen);
 
  private:
-  /// Looks for the keys in leaves whose places are remembered. Keys that these leaves do not cover are added to `unknown`.
+  /// Looks for the keys in leaves whose places are remembered. Keys that these leaves do not cover are added to
+  /// `unknown`.
   AbortReason look_at_leaves(std::span<Access* const> accesses, Batch<Access*>& unknown);
   /// Asks the owners for the records and values.
   AbortReason ask(std::span<Access* const> accesses);
-  /// Makes the step READ a piece of its table's main header, too, to fill the location cache. False if the whole header was READ already.
+  /// Makes the step READ a piece of its table's main header, too, to fill the location cache. False if the whole header
+  /// was READ already.
   bool bring_piece(const KnownTable& table, KeyRead& read);
   AbortReason take(Access& access, const KeyRead& read);
 

@@ -31,8 +31,8 @@ AbortReason RemoteTransaction::write(const txn::RemoteKey& key, std::string_view
   outcome = rule.looks() ? rule.outcome(access->there()) : granary::Outcome::kOk;
   if (outcome != granary::Outcome::kOk) return reason;
   if (rule.removes && access->written) {
-    // The removal takes back a write of the transaction itself. If the key has no value without that write, nothing is left to write, and
-    // the log must not have a removal.
+    // The removal takes back a write of the transaction itself. If the key has no value without that write, nothing is
+    // left to write, and the log must not have a removal.
     if (access->seen == Access::Seen::kNothing) reason = reading_.look({&access, 1});
     if (reason != AbortReason::kNone) return reason;
     access->read = true;
@@ -65,8 +65,8 @@ bool RemoteTransaction::end(bool over) {
   return untidy();
 }
 
-/// A fiber whose transactions touch this node only never waits, so it would keep the other fibers from going on. It lets them go on here:
-/// their completions are polled for, and their transactions do not stay open for long (I30).
+/// A fiber whose transactions touch this node only never waits, so it would keep the other fibers from going on. It
+/// lets them go on here: their completions are polled for, and their transactions do not stay open for long (I30).
 void RemoteTransaction::tidy() {
   Reach& reach = footprint_.reach();
   if (reach.scheduler.current() != nullptr && ++reach.ended_in_turn >= kTransactionsATurn) {

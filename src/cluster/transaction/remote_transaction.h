@@ -1,23 +1,28 @@
 #pragma once
-// The part of a transaction that happens at other nodes: the implementation of txn::RemoteAccess. Each context of a RemoteWorker has one.
+// The part of a transaction that happens at other nodes: the implementation of txn::RemoteAccess. Each context of a
+// RemoteWorker has one.
 //
-// This is the protocol `occ`; DrTM+R and FaRM have the same shape. Reads are one-sided and optimistic, and writes are buffered. The commit
-// x-locks the records to write, agrees on an epoch, validates, and writes back when the log has the transaction. Operations on several
-// nodes, or on several records of one node, go out together: each step costs one round trip, however many they are.
+// This is the protocol `occ`; DrTM+R and FaRM have the same shape. Reads are one-sided and optimistic, and writes are
+// buffered. The commit x-locks the records to write, agrees on an epoch, validates, and writes back when the log has
+// the transaction. Operations on several nodes, or on several records of one node, go out together: each step costs one
+// round trip, however many they are.
 //
 //   execute     one READ for each record whose place is known; keys that are asked for together are READ together
-//   lock        a CAS and a READ of each header, and a READ of the node's E behind them (I7), in one chain for each node
-//   validate    a READ of each header that was only read, and of the versions of leaves and buckets where keys were missed
+//   lock        a CAS and a READ of each header, and a READ of the node's E behind them (I7), in one chain for each
+//               node
+//   validate    a READ of each header that was only read, and of the versions of leaves and buckets where keys were
+//               missed
 //   write back  two WRITEs for each record (I5), for which a transaction in a fiber does not wait
 //
-// A transaction that writes nothing at other nodes locks nothing there. It READs E in front of the headers, in the same round. Hash tables
-// are searched one-sided. Leaves of ordered tables and indexes are READ if their places are remembered. The owner is asked about all other
-// keys, and makes the records of new keys (src/cluster/messages).
+// A transaction that writes nothing at other nodes locks nothing there. It READs E in front of the headers, in the same
+// round. Hash tables are searched one-sided. Leaves of ordered tables and indexes are READ if their places are
+// remembered. The owner is asked about all other keys, and makes the records of new keys (src/cluster/messages).
 //
 // What the transaction declares is held from then on, and not validated (declared_keys.h).
 //
-// The parts reading.h, locks.h, locked_reads.h, declared_keys.h, commit_elsewhere.h and scan.h work on one Footprint (footprint.h). Snapshots
-// (snapshot.h) have none. When its memory is warm, a transaction allocates nothing, and neither do the owners that it asks.
+// The parts reading.h, locks.h, locked_reads.h, declared_keys.h, commit_elsewhere.h and scan.h work on one Footprint
+// (footprint.h). Snapshots (snapshot.h) have none. When its memory is warm, a transaction allocates nothing, and
+// neither do the owners that it asks.
 
 #include "src/cluster/transaction/commit_elsewhere.h"
 #include "src/cluster/transaction/declared_keys.h"

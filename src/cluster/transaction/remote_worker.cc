@@ -6,8 +6,8 @@ namespace granary::cluster {
 
 namespace {
 
-/// Returns which state words that are no x-locks an x-lock may take the place of: leases that have expired. Under a protocol that computes
-/// times they are rts, which keep nobody away.
+/// Returns which state words that are no x-locks an x-lock may take the place of: leases that have expired. Under a
+/// protocol that computes times they are rts, which keep nobody away.
 LeaseExpired expiry(txn::WorkerCore& core, const base::SoftTime* time) {
   if (core.shared().settings.timed) return [](std::uint64_t) { return true; };
   return time == nullptr ? LeaseExpired() : expired_by(*time);

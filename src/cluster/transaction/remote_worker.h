@@ -1,6 +1,7 @@
 #pragma once
-// Makes an engine's worker one that reaches other nodes: it gets an endpoint, connections, a messenger, and a RemoteTransaction for each
-// of its contexts. src/node makes one for each worker of a cluster's node; simulations make them, too.
+// Makes an engine's worker one that reaches other nodes: it gets an endpoint, connections, a messenger, and a
+// RemoteTransaction for each of its contexts. src/node makes one for each worker of a cluster's node; simulations make
+// them, too.
 
 #include <cstdint>
 #include <functional>
@@ -20,8 +21,8 @@ struct NodeParts {
   BufferPool& buffers;
   base::Waiter& waiter;                  ///< how a thread waits that has looked many times: it gives the processor away
   const base::SoftTime* time = nullptr;  ///< the cluster's time; nullptr: no leases are taken
-  /// How long its taker can rely on a lease. Much longer than a transaction, since a transaction that outlasts its lease aborts. Much
-  /// shorter than what users wait for, since writers wait for the end of leases.
+  /// How long its taker can rely on a lease. Much longer than a transaction, since a transaction that outlasts its
+  /// lease aborts. Much shorter than what users wait for, since writers wait for the end of leases.
   std::uint64_t lease_us = 400;
   bool reads_lease = true;  ///< false: what is declared to be read is x-locked, too
   std::function<std::uint64_t()> now_us;
@@ -29,27 +30,29 @@ struct NodeParts {
   std::uint64_t connect_timeout_us = 500'000;  ///< how long to wait for a connection
   /// Whether a node is a living member. Other nodes are not waited for. Thread-safe. Empty: all are.
   std::function<bool(rdma::NodeId)> lives = {};
-  /// Whether a node that cannot be used is being recovered, or has begun to come back and does not serve all others yet. A transaction that
-  /// needs the node, or a record that it held when it died, then ends with kNodeRecovering. Thread-safe. Empty: no node comes back while
-  /// others serve.
+  /// Whether a node that cannot be used is being recovered, or has begun to come back and does not serve all others
+  /// yet. A transaction that needs the node, or a record that it held when it died, then ends with kNodeRecovering.
+  /// Thread-safe. Empty: no node comes back while others serve.
   std::function<bool(rdma::NodeId)> comes_back = {};
 };
 
-/// Used by one thread, that of its scheduler, whose polling calls poll(). It ends after the worker's transactions, and before the worker's
-/// core is given back.
+/// Used by one thread, that of its scheduler, whose polling calls poll(). It ends after the worker's transactions, and
+/// before the worker's core is given back.
 class RemoteWorker {
  public:
-  /// `core` has not begun a transaction yet. `number` is the worker's number at its node, less than NodeParts::layout.workers.
+  /// `core` has not begun a transaction yet. `number` is the worker's number at its node, less than
+  /// NodeParts::layout.workers.
   RemoteWorker(NodeParts& node, txn::WorkerCore& core, std::uint32_t number, rdma::fiber::Scheduler& scheduler,
                std::unique_ptr<rdma::Endpoint> endpoint);
   ~RemoteWorker();
   RemoteWorker(const RemoteWorker&) = delete;
   RemoteWorker& operator=(const RemoteWorker&) = delete;
 
-  /// Ends the worker's transactions, and gives back the records that they have left locked at other nodes. For that it waits for nodes that
-  /// live, up to NodeParts::timeout_us. After it only poll() may be called.
+  /// Ends the worker's transactions, and gives back the records that they have left locked at other nodes. For that it
+  /// waits for nodes that live, up to NodeParts::timeout_us. After it only poll() may be called.
   void finish();
-  /// Whether records are left locked at nodes that live. Their x-locks have this worker's number, so no other worker may get that number.
+  /// Whether records are left locked at nodes that live. Their x-locks have this worker's number, so no other worker
+  /// may get that number.
   bool has_left_locks() const { return !reach_.undelivered.empty(); }
   /// Polls the fabric, ends transactions whose writes have arrived, and moves messages on. Called by the scheduler.
   void poll();
@@ -62,9 +65,9 @@ class RemoteWorker {
   const ReachCounters& counters() const { return reach_.counters; }
 
  private:
-  /// How the worker waits, in the engine and for other nodes. Each pause lets other fibers run and polls the fabric; after many pauses the
-  /// thread gives the processor away, too. A rest lets the thread sleep, unless it has other fibers: what they wait for comes within
-  /// microseconds.
+  /// How the worker waits, in the engine and for other nodes. Each pause lets other fibers run and polls the fabric;
+  /// after many pauses the thread gives the processor away, too. A rest lets the thread sleep, unless it has other
+  /// fibers: what they wait for comes within microseconds.
   class Waiter final : public base::Waiter {
    public:
     Waiter(rdma::fiber::Scheduler& scheduler, base::Waiter& thread) : scheduler_(scheduler), thread_(thread) {}

@@ -1,6 +1,6 @@
-// Scans another node's ordered table or secondary index piece by piece. A piece is READ one-sided where the leaves are remembered
-// (leaf_scan.h), and otherwise the owner is asked for it. All leaves of a piece go into the node set, and all of its records are noted as
-// read. The transaction's own writes are merged into the pieces.
+// Scans another node's ordered table or secondary index piece by piece. A piece is READ one-sided where the leaves are
+// remembered (leaf_scan.h), and otherwise the owner is asked for it. All leaves of a piece go into the node set, and
+// all of its records are noted as read. The transaction's own writes are merged into the pieces.
 
 #include "src/cluster/transaction/scan.h"
 
@@ -70,8 +70,9 @@ class Scanning {
   }
 
  private:
-  /// Adds the words of the transaction's x-locks on the table to the question, so that the owner does not take them for somebody else's. Some
-  /// 30 000 of them do not fit into a message (kMessageTooLarge). Each question has all of them, since a visitor may declare more.
+  /// Adds the words of the transaction's x-locks on the table to the question, so that the owner does not take them for
+  /// somebody else's. Some 30 000 of them do not fit into a message (kMessageTooLarge). Each question has all of them,
+  /// since a visitor may declare more.
   void add_held(std::vector<std::uint64_t>& words) const {
     for (const Access& access : footprint_.accesses) {
       const bool of_table = access.key.table == &table_ || access.key.table == &scanned_;
@@ -79,7 +80,8 @@ class Scanning {
     }
     std::sort(words.begin(), words.end());
   }
-  /// Asks the owner for a piece, and notes all of it before the visitor is called: the visitor may scan, too, which overwrites the answer.
+  /// Asks the owner for a piece, and notes all of it before the visitor is called: the visitor may scan, too, which
+  /// overwrites the answer.
   AbortReason ask(messages::Range& rest, std::optional<Batch<Access*>>& entries, bool& more) {
     messages::Questions<messages::Scan>& questions = footprint_.trips.questions<messages::Scan>();
     Ask<messages::Scan>& ask = questions.add(home_, {.table = scanned_.id(), .range = rest});
@@ -134,8 +136,8 @@ class Scanning {
     return true;
   }
 
-  /// Visits one access. False to stop: the limit is reached, the transaction must end, or the visitor has ended it. In the last case nothing
-  /// of this object may be used any more but reason_.
+  /// Visits one access. False to stop: the limit is reached, the transaction must end, or the visitor has ended it. In
+  /// the last case nothing of this object may be used any more but reason_.
   bool hand_on(const Access& access) {
     if (!access.there()) return true;
     std::string_view key = access.key.key;

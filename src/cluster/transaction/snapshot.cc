@@ -1,5 +1,6 @@
-// A snapshot reads at other nodes by message, since one-sided READs cannot follow version chains. If somebody holds a record, the owner waits
-// for a moment only, as it has other questions to answer. The node that asks waits, and asks again.
+// A snapshot reads at other nodes by message, since one-sided READs cannot follow version chains. If somebody holds a
+// record, the owner waits for a moment only, as it has other questions to answer. The node that asks waits, and asks
+// again.
 
 #include "src/cluster/transaction/snapshot.h"
 
@@ -36,7 +37,8 @@ granary::Outcome outcome_of(const messages::Question& question) {
 
 }  // namespace
 
-/// Asks the questions, and asks those again where the owner has met a record that somebody holds, kMostAsks times at most.
+/// Asks the questions, and asks those again where the owner has met a record that somebody holds, kMostAsks times at
+/// most.
 void SnapshotsElsewhere::ask_patiently(std::span<messages::Question* const> questions) {
   open_.assign(questions.begin(), questions.end());
   for (std::uint32_t turn = 0; turn < kMostAsks && !open_.empty(); ++turn) {
@@ -47,8 +49,8 @@ void SnapshotsElsewhere::ask_patiently(std::span<messages::Question* const> ques
   }
 }
 
-/// An answer counts only if this node is a member after it has come, and so was a member while the owner answered: owners keep old versions
-/// only for the snapshots of members (I11).
+/// An answer counts only if this node is a member after it has come, and so was a member while the owner answered:
+/// owners keep old versions only for the snapshots of members (I11).
 granary::Outcome SnapshotsElsewhere::told(const messages::Question& question) const {
   const granary::Outcome outcome = outcome_of(question);
   return outcome == granary::Outcome::kOk && cc::shut_out(reach_.worker.shared) ? granary::Outcome::kUnreachable

@@ -1,6 +1,7 @@
 #pragma once
-// Runs a transaction's one-sided steps and its questions to other nodes, and counts them. It also has the memory that these need until the
-// transaction ends. Before anything goes out, it ends the worker's HTM region (cc::drtm::leave_region).
+// Runs a transaction's one-sided steps and its questions to other nodes, and counts them. It also has the memory that
+// these need until the transaction ends. Before anything goes out, it ends the worker's HTM region
+// (cc::drtm::leave_region).
 
 #include <span>
 #include <tuple>
@@ -34,7 +35,8 @@ class Trips {
     Step* const one = &step;
     run(phase, std::span(&one, 1));
   }
-  /// Posts the steps and waits for nothing (rdma::fiber::Rounds::start). That does not count as a round trip, as nobody waits for it.
+  /// Posts the steps and waits for nothing (rdma::fiber::Rounds::start). That does not count as a round trip, as nobody
+  /// waits for it.
   void start(std::span<AccessStep* const> steps, rdma::fiber::Chains& chains);
   void ask(std::span<messages::Question* const> questions);
   /// Makes room for questions of one kind. Their answers are valid until it is called again for this kind.

@@ -42,8 +42,8 @@ void Undelivered::try_all(Reach& reach) {
   }
 }
 
-/// Tries to give back one lock. Returns whether nothing more is to do: it was given back, or its node is dead and will be recovered, or the
-/// life of its node is over and the lock is gone with that life's memory.
+/// Tries to give back one lock. Returns whether nothing more is to do: it was given back, or its node is dead and will
+/// be recovered, or the life of its node is over and the lock is gone with that life's memory.
 bool Undelivered::has_ended(Reach& reach, Release& release, std::vector<rdma::NodeId>& silent) {
   const rdma::NodeId node = release.node();
   if (!reach.is_member(node) || reach.is_over(node, release.generation())) return true;

@@ -1,10 +1,11 @@
 #pragma once
-// The records that transactions of a worker have left locked at other nodes that live, because one connection after the other broke. The worker
-// gives them back later, with the new version if the transaction was decided (I5, I10).
+// The records that transactions of a worker have left locked at other nodes that live, because one connection after the
+// other broke. The worker gives them back later, with the new version if the transaction was decided (I5, I10).
 //
-// Only the endpoint that took a lock may give it back, so only this worker may. It tries between its transactions and snapshots
-// (RemoteTransaction::tidy), or when the application calls Worker::collect_garbage(). The pauses between two tries are long beside the time
-// that a try takes. If the node that holds the records' memory dies, or this node does, recovery settles what is left.
+// Only the endpoint that took a lock may give it back, so only this worker may. It tries between its transactions and
+// snapshots (RemoteTransaction::tidy), or when the application calls Worker::collect_garbage(). The pauses between two
+// tries are long beside the time that a try takes. If the node that holds the records' memory dies, or this node does,
+// recovery settles what is left.
 
 #include <cstdint>
 #include <deque>
@@ -22,15 +23,15 @@ struct Reach;
 /// The undelivered locks of one worker, whose fibers share them.
 class Undelivered {
  public:
-  /// Takes over the locks of a transaction that has ended: the steps to resume, the registered memory in which they work, and the lock-ahead
-  /// record in which the locks stay named until they are given back.
+  /// Takes over the locks of a transaction that has ended: the steps to resume, the registered memory in which they
+  /// work, and the lock-ahead record in which the locks stay named until they are given back.
   void keep(std::deque<Release> releases, Buffers room, log::LockRecord record);
   bool empty() const { return all_.empty(); }
-  /// Whether the worker may not take more locks at other nodes until some were given back. These locks keep registered memory, of which the
-  /// node's other workers need their share.
+  /// Whether the worker may not take more locks at other nodes until some were given back. These locks keep registered
+  /// memory, of which the node's other workers need their share.
   bool full() const { return bytes_ >= kMostBytes; }
-  /// Tries to give back all locks, if it is time to and no other fiber does. It does not while this node may not commit (I11). It waits for
-  /// connections, so the worker must be in no epoch.
+  /// Tries to give back all locks, if it is time to and no other fiber does. It does not while this node may not commit
+  /// (I11). It waits for connections, so the worker must be in no epoch.
   void try_again(Reach& reach);
   /// Tries until nothing is left, for `patience_us` at most.
   void finish(Reach& reach, std::uint64_t patience_us);

@@ -1,6 +1,6 @@
 #pragma once
-// Translates the outcomes of steps and questions at other nodes into the reason why the transaction has to end; kNone if it can go on. All
-// parts of a transaction at other nodes use it.
+// Translates the outcomes of steps and questions at other nodes into the reason why the transaction has to end; kNone
+// if it can go on. All parts of a transaction at other nodes use it.
 
 #include <granary/outcome.h>
 
@@ -11,11 +11,13 @@
 namespace granary::cluster {
 
 AbortReason why(const AccessStep& step, const Reach& reach);
-/// Does the same for a step that has found this state word at the record. If that is the x-lock of a dead node, the reason says so.
+/// Does the same for a step that has found this state word at the record. If that is the x-lock of a dead node, the
+/// reason says so.
 AbortReason why(const AccessStep& step, record::StateWord state, const Reach& reach);
 AbortReason why(const messages::Question& question, const Reach& reach);
 
-/// Returns why a transaction has to end that knew a former life of the node. If nodes come back, the next try may find the present life.
+/// Returns why a transaction has to end that knew a former life of the node. If nodes come back, the next try may find
+/// the present life.
 AbortReason why_former(rdma::NodeId node, const Reach& reach);
 /// Returns why a transaction has to end if a step has failed, as its connection broke or its address was refused.
 AbortReason why_failed(const rdma::fiber::Step& step, const Reach& reach);

@@ -24,11 +24,11 @@ const std::string* conflict(const DeclaredAccesses& a, const DeclaredAccesses& b
   return nullptr;
 }
 
-/// The graph of the pieces of one call of a chain, and of one other call of every chain. The call is part of a cycle with S-
-/// and C-edges exactly if there is a path between two of its pieces that uses none of its S-edges.
+/// The graph of the pieces of one call of a chain, and of one other call of every chain. The call is part of a cycle
+/// with S- and C-edges exactly if there is a path between two of its pieces that uses none of its S-edges.
 ///
-/// One other call of each chain is enough. A path that goes through two calls of one chain can leave the first call by the
-/// piece by which it leaves the second, since S-edges join all pieces of a call.
+/// One other call of each chain is enough. A path that goes through two calls of one chain can leave the first call by
+/// the piece by which it leaves the second, since S-edges join all pieces of a call.
 class Graph {
  public:
   Graph(std::span<const Chain> chains, std::size_t call) : chains_(chains), call_(call) {
