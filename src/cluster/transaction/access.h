@@ -16,59 +16,85 @@
 
 namespace granary::cluster {
 
-struct Access {
-  enum class Seen : std::uint8_t {
+/// What the transaction has seen of a key at its home, by READs or by the owner's answers.
+struct SeenKey {
+  enum class What : std::uint8_t {
     kNothing,   ///< the transaction has not looked for the key yet
-    kRecord,    ///< the key has a record, which may be absent
+    kRecord,    ///< the key has a record, which may be absent; the other members say what is known of it
     kNoRecord,  ///< the key has no record; the node set has the place where that was seen
   };
 
+  What what = What::kNothing;
+  bool has_value = false;                   ///< `value` is known, or the record is absent
+  record::TidWord tid = 0;                  ///< the TID word
+  record::StateWord state = record::kFree;  ///< the state word that was READ with it; kFree if that is not known
+  std::string_view value = {};              ///< the value, if it is known and the record is not absent
+};
+
+/// How declare() asked the record to be held. It is held from then on, if the key has a record.
+struct DeclaredHold {
+  enum class Kind : std::uint8_t { kNone, kLease, kLock };
+
+  Kind kind = Kind::kNone;
+  bool only_read = false;          ///< a declare() said that the key will only be read
+  std::uint64_t lease_end_us = 0;  ///< when the lease on the record ends; 0: there is none
+};
+
+/// The write that is buffered until the commit.
+struct BufferedWrite {
+  bool is_set = false;
+  bool removes = false;
+  std::string_view value = {};  ///< empty if it removes the key
+};
+
+/// The x-lock that the transaction has on the record, since its commit or before, and the version under the lock.
+struct HeldXLock {
+  record::StateWord word = record::kFree;      ///< the word of the x-lock; kFree: the transaction does not hold it
+  record::StateWord replaced = record::kFree;  ///< the state word whose place the x-lock has taken
+  record::TidWord tid = 0;                     ///< the TID of the version; 0: no lock was taken
+  record::TidWord rts = 0;                     ///< under TicToc: until when anybody may rely on the version
+  std::optional<HeldVersion> version = std::nullopt;  ///< the version, if all of it is known
+  epoch::Epoch kept_in = 0;      ///< the snapshot period for which the version has been kept (I12); 0: none
+  void* release_room = nullptr;  ///< registered memory for giving the lock back; set before the lock is taken
+};
+
+/// One key of another node. A transaction opens the entry, may declare the key, sees what is at the key's home, buffers
+/// a write, and x-locks the record, mostly in this order.
+struct Access {
+  // Footprint::open() sets these members when it makes the entry.
   txn::RemoteKey key;  ///< its bytes live as long as the transaction
   const KnownTable* table = nullptr;
   std::uint64_t hash = 0;  ///< AccessTable::hash(key)
   bool sealed = false;     ///< the table was sealed before anything of the key was seen, so it never changes (I31)
 
-  Seen seen = Seen::kNothing;
-  bool read = false;         ///< the transaction relies on what was seen
-  RemoteRecord record = {};  ///< kRecord: where the record is
-  record::TidWord tid = 0;   ///< kRecord: the TID word that was seen
-  /// kRecord: the state word that was READ with it; kFree if that is not known.
-  record::StateWord state = record::kFree;
-  bool has_value = false;       ///< kRecord: `value` is known, or the record is absent
-  std::string_view value = {};  ///< kRecord, not absent: the value that was seen
+  bool read = false;  ///< the transaction relies on what was seen, or will be seen
+  SeenKey seen = {};
+  /// Where the record is. It is known if a record was seen. Before that it may be the place that the location cache
+  /// remembers for the key, where an x-lock is tried at once (LockedReads).
+  RemoteRecord record = {};
+  DeclaredHold declared = {};
+  BufferedWrite write = {};
+  HeldXLock lock = {};
 
-  /// How declare() asked the record to be held. It is held from then on, if the key has a record.
-  enum class Hold : std::uint8_t { kNone, kLease, kLock };
-  Hold hold = Hold::kNone;
-  bool declared_read = false;      ///< a declare() said that the key will only be read
-  std::uint64_t lease_end_us = 0;  ///< when the lease ends; 0: there is none
-
-  bool written = false;
-  bool remove = false;
-  std::string_view new_value = {};
-
-  // Of a record that the transaction has x-locked, for its commit or before.
-  record::StateWord lock = record::kFree;      ///< the word of the x-lock; kFree: the transaction does not hold it
-  record::StateWord replaced = record::kFree;  ///< the state word whose place the x-lock has taken
-  record::TidWord locked_tid = 0;              ///< the TID of the version under the lock
-  record::TidWord locked_rts = 0;              ///< under TicToc: until when anybody may rely on that version
-  std::optional<HeldVersion> locked_version = std::nullopt;  ///< that version, if all of it is known
-  epoch::Epoch kept_in = 0;      ///< the snapshot period for which that version has been kept (I12); 0: none
-  void* release_room = nullptr;  ///< registered memory, for giving the lock back
-
+  bool unseen() const { return seen.what == SeenKey::What::kNothing; }
+  bool has_record() const { return seen.what == SeenKey::What::kRecord; }
+  bool has_no_record() const { return seen.what == SeenKey::What::kNoRecord; }
   /// Whether the key had a value when it was READ.
-  bool found() const { return seen == Seen::kRecord && !record::is_absent(tid); }
+  bool found() const { return has_record() && !record::is_absent(seen.tid); }
+  bool written() const { return write.is_set; }
   /// Whether the transaction sees a value, and which one: its own write, if there is one, and otherwise what it has
   /// READ.
-  bool there() const { return written ? !remove : found(); }
-  std::string_view visible() const { return written ? new_value : value; }
+  bool there() const { return written() ? !write.removes : found(); }
+  std::string_view visible() const { return written() ? write.value : seen.value; }
   /// Returns the time until which the version that was seen is known to be valid under TicToc: its wts, or the rts in
   /// the state word that was READ with it.
-  record::TidWord rts() const { return std::max(record::tid_of(tid), record::is_x_locked(state) ? 0 : state); }
-  bool held() const { return lock != record::kFree; }
-  bool leased() const { return lease_end_us != 0; }
+  record::TidWord rts() const {
+    return std::max(record::tid_of(seen.tid), record::is_x_locked(seen.state) ? 0 : seen.state);
+  }
+  bool held() const { return lock.word != record::kFree; }
+  bool leased() const { return declared.lease_end_us != 0; }
   /// Whether the commit has to check that the record is still as it was seen.
-  bool optimistic() const { return read && seen == Seen::kRecord && !sealed && !held() && !leased(); }
+  bool optimistic() const { return read && has_record() && !sealed && !held() && !leased(); }
 };
 
 /// The accesses of a transaction, in the order of their first use, found by key. Their addresses stay until clear(),

@@ -14,7 +14,7 @@ namespace {
 
 /// Whether the record is x-locked and will get its first version.
 bool is_first_write(const Access& access) {
-  return access.written && access.held() && record::tid_of(access.locked_tid) == 0;
+  return access.written() && access.held() && record::tid_of(access.lock.tid) == 0;
 }
 
 }  // namespace
@@ -22,12 +22,12 @@ bool is_first_write(const Access& access) {
 std::span<const cc::RemoteWrite> CommitElsewhere::writes() {
   if (writes_.empty()) {
     for (const Access& access : footprint_.accesses) {
-      if (!access.written) continue;
+      if (!access.written()) continue;
       writes_.push_back({.node = access.key.home,
                          .table = access.key.table->id(),
                          .key = access.key.key,
-                         .value = access.new_value,
-                         .remove = access.remove});
+                         .value = access.write.value,
+                         .remove = access.write.removes});
     }
   }
   return writes_;
@@ -44,8 +44,8 @@ bool CommitElsewhere::make_ready(epoch::Epoch here) {
   // Loose is a record that is written without a lock, or that was declared and is not held because its lease was about
   // to end: the commit would have to lock or validate it.
   const auto is_loose = [](const Access& access) {
-    const bool to_hold = access.hold != Access::Hold::kNone && access.seen == Access::Seen::kRecord;
-    return !access.held() && (access.written || (to_hold && !access.leased()));
+    const bool to_hold = access.declared.kind != DeclaredHold::Kind::kNone && access.has_record();
+    return !access.held() && (access.written() || (to_hold && !access.leased()));
   };
   if (!checks_.none() || std::any_of(accesses.begin(), accesses.end(), is_loose)) return false;
   epoch::Epoch agreed = 0;
@@ -82,11 +82,10 @@ AbortReason CommitElsewhere::learn_misses() {
 
 /// Finds the records of blind writes, and has the owners make those of new keys.
 AbortReason CommitElsewhere::place_writes() {
-  const AbortReason reason = reading_.look(
-      footprint_.all([](const Access& access) { return access.written && access.seen == Access::Seen::kNothing; }));
+  const AbortReason reason =
+      reading_.look(footprint_.all([](const Access& access) { return access.written() && access.unseen(); }));
   if (reason != AbortReason::kNone) return reason;
-  return make_places(
-      footprint_.all([](const Access& access) { return access.written && access.seen == Access::Seen::kNoRecord; }));
+  return make_places(footprint_.all([](const Access& access) { return access.written() && access.has_no_record(); }));
 }
 
 /// Has the owners make a placeholder for each key, unless the key has a record by now. If the transaction relies on a
@@ -116,18 +115,18 @@ AbortReason CommitElsewhere::make_places(std::span<Access* const> accesses) {
 /// and of the times of missed keys if a record that is locked may get its first version. Then `*misses_known` becomes
 /// true.
 AbortReason CommitElsewhere::lock_all(bool* misses_known) {
-  const Batch<Access*> wanted = footprint_.all([](const Access& access) { return access.written && !access.held(); });
+  const Batch<Access*> wanted = footprint_.all([](const Access& access) { return access.written() && !access.held(); });
   Batch<XLock> locks = footprint_.trips.batch<XLock>(wanted.size());
   Batch<AccessStep*> steps = footprint_.trips.batch<AccessStep*>(wanted.size());
   for (Access* const access : wanted) {
-    XLock* const lock = locks_.add(locks, *access, access->new_value.size());
+    XLock* const lock = locks_.add(locks, *access, access->write.value.size());
     if (lock == nullptr) return AbortReason::kOutOfMemory;
     steps.push_back(lock);
   }
   if (steps.empty() && footprint_.participants.epochs_known())
     return AbortReason::kNone;  // all are held since they were declared, and E was READ behind their locks
   *misses_known = footprint_.reach().timed && std::any_of(wanted.begin(), wanted.end(), [](const Access* access) {
-                    return record::tid_of(access->tid) == 0;
+                    return record::tid_of(access->seen.tid) == 0;
                   });
   return locks_.take(locks, wanted, steps, *misses_known ? Participants::With::kMisses : Participants::With::kEpoch);
 }
@@ -188,7 +187,7 @@ AbortReason CommitElsewhere::check_and_keep(record::TidWord stamp, std::optional
 void CommitElsewhere::keep_until(record::TidWord stamp) {
   if (injected("tictoc-forgets-held-reads")) return;
   for (Access& access : footprint_.accesses) {
-    if (access.held() && access.read && !access.written) access.replaced = std::max(access.replaced, stamp);
+    if (access.held() && access.read && !access.written()) access.lock.replaced = std::max(access.lock.replaced, stamp);
   }
 }
 
@@ -196,7 +195,7 @@ base::LeaseEnd CommitElsewhere::held_until() const {
   if (!footprint_.participants.epochs_known() || !checks_.none()) return {};
   std::uint64_t end_us = ~std::uint64_t{0};
   for (const Access& access : footprint_.accesses) {
-    if (access.leased()) end_us = std::min(end_us, access.lease_end_us);
+    if (access.leased()) end_us = std::min(end_us, access.declared.lease_end_us);
   }
   return {.end_us = end_us, .jumps = declared_.lease_jumps()};
 }
@@ -205,10 +204,10 @@ record::TidWord CommitElsewhere::least_time() const {
   constexpr record::TidWord kOne = record::make_tid(0, 1);
   record::TidWord least = record::make_tid(footprint_.sealed_from, 0);
   for (const Access& access : footprint_.accesses) {
-    if (access.read) least = std::max(least, record::tid_of(access.tid));
-    if (!access.held() || !access.written) continue;
-    if (!injected("tictoc-ignores-remote-rts")) least = std::max(least, access.locked_rts + kOne);
-    least = std::max(least, record::tid_of(access.locked_tid) + kOne);
+    if (access.read) least = std::max(least, record::tid_of(access.seen.tid));
+    if (!access.held() || !access.written()) continue;
+    if (!injected("tictoc-ignores-remote-rts")) least = std::max(least, access.lock.rts + kOne);
+    least = std::max(least, record::tid_of(access.lock.tid) + kOne);
     // Before the locks are taken these times are not known, and not needed yet.
     if (is_first_write(access) && !injected("tictoc-ignores-remote-misses")) {
       const auto missed = footprint_.participants.missed(access.key.home, access.key.table->id());
@@ -221,8 +220,8 @@ record::TidWord CommitElsewhere::least_time() const {
 record::TidWord CommitElsewhere::greatest_tid() const {
   record::TidWord greatest = 0;
   for (const Access& access : footprint_.accesses) {
-    if (access.read) greatest = std::max(greatest, record::tid_of(access.tid));
-    greatest = std::max(greatest, record::tid_of(access.locked_tid));
+    if (access.read) greatest = std::max(greatest, record::tid_of(access.seen.tid));
+    greatest = std::max(greatest, record::tid_of(access.lock.tid));
   }
   return greatest;
 }
@@ -233,7 +232,7 @@ record::TidWord CommitElsewhere::greatest_tid() const {
 AbortReason CommitElsewhere::prepare(epoch::Epoch epoch) { return old_versions_.keep(epoch, overwritten()); }
 
 Batch<Access*> CommitElsewhere::overwritten() {
-  return footprint_.all([](const Access& access) { return access.held() && access.written; });
+  return footprint_.all([](const Access& access) { return access.held() && access.written(); });
 }
 
 // --- write back ---

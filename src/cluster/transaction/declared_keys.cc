@@ -10,20 +10,20 @@ namespace {
 /// Called when the record is held and its TID is known. What was READ before is still there if the TID is the same
 /// (I1). If not, the value has to be READ again.
 void take_held(Access& access, record::TidWord tid) {
-  if (access.tid == tid) return;
-  access.tid = tid;
-  access.has_value = !access.found();
+  if (access.seen.tid == tid) return;
+  access.seen.tid = tid;
+  access.seen.has_value = !access.found();
 }
 
 /// Whether all of the keys may turn out to be under leases that can be shared, so that their READs alone take hold of
 /// them. Then E is READ behind these READs.
 bool may_all_be_shared(std::span<Access* const> unseen) {
   return !unseen.empty() && std::all_of(unseen.begin(), unseen.end(), [](const Access* access) {
-    return (access->hold == Access::Hold::kLease || access->sealed) && access->table->hashed();
+    return (access->declared.kind == DeclaredHold::Kind::kLease || access->sealed) && access->table->hashed();
   });
 }
 
-bool is_to_lock(const Access* access) { return access->hold == Access::Hold::kLock; }
+bool is_to_lock(const Access* access) { return access->declared.kind == DeclaredHold::Kind::kLock; }
 
 }  // namespace
 
@@ -60,24 +60,24 @@ AbortReason DeclaredKeys::note(const txn::DeclaredKey& key, Batch<Access*>& decl
   const AbortReason reason = footprint_.open(key.key, access);
   if (reason != AbortReason::kNone) return reason;
   if (access->sealed) {  // it is READ with the others and needs no hold, as it never changes
-    if (access->seen == Access::Seen::kNothing) unseen.push_back(access);
+    if (access->unseen()) unseen.push_back(access);
     return AbortReason::kNone;
   }
-  const bool first = access->hold == Access::Hold::kNone;
+  const bool first = access->declared.kind == DeclaredHold::Kind::kNone;
   const bool will_write = key.write && !key.key.table->is_immutable();
-  access->declared_read |= !will_write;
+  access->declared.only_read |= !will_write;
   if (will_write || !may_lease(key.key)) {
-    access->hold = Access::Hold::kLock;
+    access->declared.kind = DeclaredHold::Kind::kLock;
   } else if (first) {
-    access->hold = Access::Hold::kLease;
+    access->declared.kind = DeclaredHold::Kind::kLease;
   }
   if (!first) return AbortReason::kNone;
   declared.push_back(access);
-  if (access->seen == Access::Seen::kNothing) {
+  if (access->unseen()) {
     unseen.push_back(access);
-  } else if (access->hold == Access::Hold::kLease) {
-    access->state =
-        record::kFree;  // it was READ before lease_jumps_ was noted, so a lease that it showed is not shared
+  } else if (access->declared.kind == DeclaredHold::Kind::kLease) {
+    // The state word was READ before lease_jumps_ was noted, so a lease that it showed is not shared.
+    access->seen.state = record::kFree;
   }
   return AbortReason::kNone;
 }
@@ -99,16 +99,16 @@ bool DeclaredKeys::know_places(std::span<Access* const> unseen) const {
 /// the READ showed a lease that can be shared, the record is under that lease already. If it showed one that can be
 /// neither shared nor followed by another, the record is read without a lease.
 bool DeclaredKeys::has_to_hold(Access& access) const {
-  if (access.seen != Access::Seen::kRecord) return false;
-  if (access.hold != Access::Hold::kLease) return true;
+  if (!access.has_record()) return false;
+  if (access.declared.kind != DeclaredHold::Kind::kLease) return true;
   const base::TimeReading now = footprint_.reach().time->read();
   const LeaseTerm term = lease_term(now);
-  if (term.shares(access.state, now)) lease_until(access, record::lease_end_us(access.state));
-  return !access.leased() && !term.in_vain(access.state, now);
+  if (term.shares(access.seen.state, now)) lease_until(access, record::lease_end_us(access.seen.state));
+  return !access.leased() && !term.in_vain(access.seen.state, now);
 }
 
 void DeclaredKeys::lease_until(Access& access, std::uint64_t end_us) const {
-  access.lease_end_us = end_us;
+  access.declared.lease_end_us = end_us;
   cc::bump(footprint_.reach().counters.leases, std::uint64_t{1});
 }
 
@@ -132,14 +132,14 @@ AbortReason DeclaredKeys::hold(std::span<Access* const> accesses) {
     } else {
       void* const room = trips.buffer(Lease::buffer_bytes(access->key.key.size()));
       if (room == nullptr) return AbortReason::kOutOfMemory;
-      all.push_back(&leases.emplace_back(access->record, term, room, *time, access->state));
+      all.push_back(&leases.emplace_back(access->record, term, room, *time, access->seen.state));
       leased.push_back(access);
     }
   }
   AbortReason reason = locks_.take(locks, locked, all);
   if (reason == AbortReason::kNone) reason = take_leased(leases, leased);
   if (reason != AbortReason::kNone) return reason;
-  for (Access* const access : locked) take_held(*access, access->locked_tid);
+  for (Access* const access : locked) take_held(*access, access->lock.tid);
   return reading_.fetch(accesses);
 }
 
@@ -161,7 +161,7 @@ AbortReason DeclaredKeys::take_leased(const Batch<Lease>& leases, std::span<Acce
     if (lease.outcome() == Outcome::kBusy && record::is_lease(lease.holder())) continue;
     const AbortReason reason = why(lease, lease.holder(), footprint_.reach());
     if (reason != AbortReason::kNone) return reason;
-    if (access.read && access.tid != lease.tid()) return AbortReason::kReadChanged;
+    if (access.read && access.seen.tid != lease.tid()) return AbortReason::kReadChanged;
     lease_until(access, lease.end_us());
     take_held(access, lease.tid());
   }
@@ -174,7 +174,7 @@ AbortReason DeclaredKeys::confirm_leases() const {
   const base::TimeReading now = time->read();
   const AccessTable& accesses = footprint_.accesses;
   const bool valid = std::all_of(accesses.begin(), accesses.end(), [this, &now](const Access& access) {
-    return !access.leased() || now.valid({.end_us = access.lease_end_us, .jumps = *lease_jumps_});
+    return !access.leased() || now.valid({.end_us = access.declared.lease_end_us, .jumps = *lease_jumps_});
   });
   return valid ? AbortReason::kNone : AbortReason::kLeaseExpired;
 }
@@ -184,11 +184,11 @@ AbortReason DeclaredKeys::confirm_leases() const {
 /// would fail, too. So the next attempts x-lock such keys from the start (ReadThenWritten).
 AbortReason DeclaredKeys::check_own_leases() {
   for (const Access& access : footprint_.accesses) {
-    if (access.written && access.leased()) footprint_.lease_wait.note(access.lease_end_us);
+    if (access.written() && access.leased()) footprint_.lease_wait.note(access.declared.lease_end_us);
   }
   if (!footprint_.lease_wait.due()) return AbortReason::kNone;
   for (const Access& access : footprint_.accesses) {
-    if (access.written && access.declared_read) footprint_.reach().read_then_written.add(access.hash);
+    if (access.written() && access.declared.only_read) footprint_.reach().read_then_written.add(access.hash);
   }
   return AbortReason::kRemotelyLocked;
 }
@@ -198,7 +198,7 @@ void DeclaredKeys::end(bool over) {
   ReadThenWritten& learnt = footprint_.reach().read_then_written;
   if (!over || learnt.empty()) return;
   for (const Access& access : footprint_.accesses) {
-    if (access.declared_read) learnt.remove(access.hash);
+    if (access.declared.only_read) learnt.remove(access.hash);
   }
 }
 

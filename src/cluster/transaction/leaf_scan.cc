@@ -135,7 +135,7 @@ AbortReason LeafScan::take_records(const Piece& piece, Batch<Access*>& entries) 
     entries.push_back(access);
     if (access->read) continue;
     access->read = true;
-    if (access->seen == Access::Seen::kNothing || access->seen == Access::Seen::kNoRecord) take(*access, entry.value);
+    if (!access->has_record()) take(*access, entry.value);
     to_read.push_back(access);
   }
   return reading_.fetch(to_read);
@@ -147,11 +147,11 @@ AbortReason LeafScan::take_bases(const Batch<Access*>& entries) {
   for (const Access* const entry : entries) {
     if (!entry->found()) continue;
     Access* base = nullptr;
-    const AbortReason reason = footprint_.open({&scanned_.table, scanned_.home, entry->value}, base);
+    const AbortReason reason = footprint_.open({&scanned_.table, scanned_.home, entry->seen.value}, base);
     if (reason != AbortReason::kNone) return reason;
-    if (base->written || base->read) continue;
+    if (base->written() || base->read) continue;
     base->read = true;
-    if (base->seen == Access::Seen::kNothing) unseen.push_back(base);
+    if (base->unseen()) unseen.push_back(base);
   }
   return reading_.look(unseen);
 }

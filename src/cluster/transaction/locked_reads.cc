@@ -5,14 +5,14 @@ namespace {
 
 /// Notes what an x-lock has READ together with the lock.
 void take_fetched(Access& access, const XLock& lock) {
-  access.seen = Access::Seen::kRecord;
+  access.seen.what = SeenKey::What::kRecord;
   access.record.incarnation = lock.incarnation();
   access.record.incarnation_mask = record::kIncarnationMax;
-  access.tid = lock.tid();
+  access.seen.tid = lock.tid();
   const std::optional<std::string_view> value = access.found() ? lock.value() : std::string_view();
-  access.has_value = value.has_value();
-  access.value = value.value_or(std::string_view());
-  if (value) access.locked_version = {.tid = lock.tid(), .previous = lock.previous(), .value = *value};
+  access.seen.has_value = value.has_value();
+  access.seen.value = value.value_or(std::string_view());
+  if (value) access.lock.version = {.tid = lock.tid(), .previous = lock.previous(), .value = *value};
 }
 
 }  // namespace
@@ -31,9 +31,9 @@ AbortReason LockedReads::get(std::span<txn::RemoteGet> gets) {
   }
   for (std::size_t i = 0; i < gets.size(); ++i) {
     Access* const access = wanted[i];
-    if (access->written || access->read) continue;
+    if (access->written() || access->read) continue;
     access->read = true;
-    if (access->seen != Access::Seen::kNothing) continue;
+    if (!access->unseen()) continue;
     const bool will_write = gets[i].will_write && !gets[i].key.table->is_immutable();
     (will_write && may_lock && knows_place(*access) ? to_lock : unseen).push_back(access);
   }
@@ -59,7 +59,7 @@ AbortReason LockedReads::look(std::span<Access* const> unseen, std::span<Access*
   Batch<Access*> left = footprint_.trips.batch<Access*>(unseen.size() + to_lock.size());
   for (const std::span<Access* const> some : {unseen, to_lock}) {
     for (Access* const access : some) {
-      if (access->seen == Access::Seen::kNothing) left.push_back(access);
+      if (access->unseen()) left.push_back(access);
     }
   }
   return left.empty() ? AbortReason::kNone : reading_.look(left);

@@ -30,10 +30,10 @@ XLock* Locks::add(Batch<XLock>& locks, Access& access, std::size_t value_bytes, 
   const std::size_t key_bytes = access.key.key.size();
   void* const room = footprint_.trips.buffer(fetch == XLock::Fetch::kRecord ? XLock::buffer_bytes(access.record)
                                                                             : XLock::buffer_bytes(key_bytes));
-  access.release_room = footprint_.trips.buffer(Release::buffer_bytes(key_bytes, value_bytes));
-  if (room == nullptr || access.release_room == nullptr) return nullptr;
+  access.lock.release_room = footprint_.trips.buffer(Release::buffer_bytes(key_bytes, value_bytes));
+  if (room == nullptr || access.lock.release_room == nullptr) return nullptr;
   Reach& reach = footprint_.reach();
-  return &locks.emplace_back(access.record, reach.holders.next(), room, reach.lease_expired, access.state, fetch);
+  return &locks.emplace_back(access.record, reach.holders.next(), room, reach.lease_expired, access.seen.state, fetch);
 }
 
 AbortReason Locks::take(Batch<XLock>& locks, std::span<Access* const> accesses, std::span<AccessStep* const> holds,
@@ -86,29 +86,28 @@ AbortReason Locks::settle(XLock& lock, Access& access) {
   if (broken) {
     go_on(Phase::kLock, lock);
     if (lock.outcome() == Outcome::kBroken)
-      undelivered_.emplace_back(access.record, lock.mine(), lock.replaced(), access.release_room);
+      undelivered_.emplace_back(access.record, lock.mine(), lock.replaced(), access.lock.release_room);
   }
   if (lock.outcome() == Outcome::kDone) {
-    access.lock = lock.mine();
-    access.replaced = lock.replaced();
-    access.locked_tid = lock.tid();
-    const bool as_seen =
-        access.seen == Access::Seen::kRecord && record::tid_of(access.tid) == record::tid_of(lock.tid());
-    if (as_seen && access.has_value)
-      access.locked_version = {.tid = lock.tid(), .previous = lock.previous(), .value = access.value};
-    if (footprint_.reach().timed) access.locked_rts = lock.rts();
+    access.lock.word = lock.mine();
+    access.lock.replaced = lock.replaced();
+    access.lock.tid = lock.tid();
+    const bool as_seen = access.has_record() && record::tid_of(access.seen.tid) == record::tid_of(lock.tid());
+    if (as_seen && access.seen.has_value)
+      access.lock.version = {.tid = lock.tid(), .previous = lock.previous(), .value = access.seen.value};
+    if (footprint_.reach().timed) access.lock.rts = lock.rts();
   }
   if (lock.outcome() == Outcome::kBusy && record::is_lease(lock.holder()) && !footprint_.reach().timed)
     footprint_.lease_wait.note(record::lease_end_us(lock.holder()));
   if (broken) return why_failed(lock, footprint_.reach());
-  if (lock.outcome() == Outcome::kMoved && access.seen == Access::Seen::kNothing) {
+  if (lock.outcome() == Outcome::kMoved && access.unseen()) {
     forget_place(access, footprint_.reach());
     return AbortReason::kNone;
   }
   const AbortReason reason = why(lock, lock.holder(), footprint_.reach());
   if (reason == AbortReason::kRecordBusy) return AbortReason::kRemotelyLocked;
-  const bool relies = access.read && access.seen != Access::Seen::kNothing;
-  const bool changed = reason == AbortReason::kNone && relies && access.locked_tid != access.tid;
+  const bool relies = access.read && !access.unseen();
+  const bool changed = reason == AbortReason::kNone && relies && access.lock.tid != access.seen.tid;
   return changed ? AbortReason::kReadChanged : reason;
 }
 
@@ -129,11 +128,13 @@ Batch<AccessStep*> Locks::add_releases(record::TidWord tid, Batch<Release>& rele
   Batch<AccessStep*> steps = footprint_.trips.batch<AccessStep*>(footprint_.accesses.size());
   for (Access& access : footprint_.accesses) {
     if (!access.held()) continue;
-    Release& release = releases.emplace_back(access.record, access.lock, access.replaced, access.release_room);
-    if (tid != 0 && access.written) {
-      release.set_version(record::version_word(tid, access.remove), access.record.incarnation, access.new_value);
+    Release& release =
+        releases.emplace_back(access.record, access.lock.word, access.lock.replaced, access.lock.release_room);
+    if (tid != 0 && access.written()) {
+      release.set_version(record::version_word(tid, access.write.removes), access.record.incarnation,
+                          access.write.value);
     }
-    access.lock = record::kFree;
+    access.lock.word = record::kFree;
     steps.push_back(&release);
   }
   return steps;

@@ -14,7 +14,7 @@ AbortReason OldVersions::make(epoch::Epoch epoch, std::span<Access* const> overw
   const cc::WorkerState& worker = footprint_.reach().worker;
   copies.period = worker.shared.epochs.snap(epoch);
   for (Access* const access : overwritten) {
-    if (access->kept_in == copies.period || !cc::snapshots_may_need(worker, access->locked_tid, copies.period))
+    if (access->lock.kept_in == copies.period || !cc::snapshots_may_need(worker, access->lock.tid, copies.period))
       continue;
     copies.accesses.push_back(access);
   }
@@ -24,7 +24,7 @@ AbortReason OldVersions::make(epoch::Epoch epoch, std::span<Access* const> overw
   if (reason != AbortReason::kNone) return reason;
   for (std::size_t i = 0; i < copies.accesses.size(); ++i) {
     const Access& access = *copies.accesses[i];
-    const HeldVersion& version = *access.locked_version;
+    const HeldVersion& version = *access.lock.version;
     void* const room = footprint_.trips.buffer(VersionCopy::buffer_bytes(version.value.size()));
     if (room == nullptr) return AbortReason::kOutOfMemory;
     const std::uint64_t block = copies.blocks[i];
@@ -80,10 +80,10 @@ AbortReason OldVersions::read_again(std::span<Access* const> accesses) {
   Batch<AccessStep*> steps = footprint_.trips.batch<AccessStep*>(accesses.size());
   Batch<Access*> unknown = footprint_.trips.batch<Access*>(accesses.size());
   for (Access* const access : accesses) {
-    if (access->locked_version) continue;
+    if (access->lock.version) continue;
     void* const room = footprint_.trips.buffer(access->record.bytes());
     if (room == nullptr) return AbortReason::kOutOfMemory;
-    steps.push_back(&reads.emplace_back(access->record, room, access->lock));
+    steps.push_back(&reads.emplace_back(access->record, room, access->lock.word));
     unknown.push_back(access);
   }
   footprint_.trips.run(Phase::kValidate, std::span<AccessStep* const>(steps));
@@ -92,8 +92,8 @@ AbortReason OldVersions::read_again(std::span<Access* const> accesses) {
     const AbortReason reason = why(read, read.state(), footprint_.reach());
     if (reason != AbortReason::kNone) return reason;
     const record::TidWord tid = record::unlocked(read.tid());
-    if (tid != unknown[i]->locked_tid) return AbortReason::kRecordReplaced;
-    unknown[i]->locked_version = {
+    if (tid != unknown[i]->lock.tid) return AbortReason::kRecordReplaced;
+    unknown[i]->lock.version = {
         .tid = tid, .previous = read.previous(), .value = record::is_absent(tid) ? std::string_view() : read.value()};
   }
   return AbortReason::kNone;
@@ -104,7 +104,7 @@ AbortReason OldVersions::take(const Copies& copies) const {
     const AbortReason reason = why(write, footprint_.reach());
     if (reason != AbortReason::kNone) return reason;
   }
-  for (Access* const access : copies.accesses) access->kept_in = copies.period;
+  for (Access* const access : copies.accesses) access->lock.kept_in = copies.period;
   return AbortReason::kNone;
 }
 

@@ -97,12 +97,12 @@ AbortReason ReadChecks::add_records(Batch<HeaderRead>& headers, Batch<Extend>& e
     void* const room = footprint_.trips.buffer(Extend::kBufferBytes);
     if (room == nullptr) return AbortReason::kOutOfMemory;
     if (check == Check::kHeader) {
-      steps.push_back(&headers.emplace_back(access.record, access.tid, access.record.incarnation, room));
+      steps.push_back(&headers.emplace_back(access.record, access.seen.tid, access.record.incarnation, room));
     } else {
-      const record::TidWord rts = cc::tictoc::raised(record::tid_of(access.tid), stamp, record::epoch_of(stamp));
-      const record::StateWord seen = record::is_x_locked(access.state) ? record::kFree : access.state;
-      steps.push_back(
-          &extensions.emplace_back(access.record, access.tid, Extend::Wanted{.least = stamp, .rts = rts}, seen, room));
+      const record::TidWord rts = cc::tictoc::raised(record::tid_of(access.seen.tid), stamp, record::epoch_of(stamp));
+      const record::StateWord seen = record::is_x_locked(access.seen.state) ? record::kFree : access.seen.state;
+      steps.push_back(&extensions.emplace_back(access.record, access.seen.tid,
+                                               Extend::Wanted{.least = stamp, .rts = rts}, seen, room));
     }
   }
   return AbortReason::kNone;

@@ -17,9 +17,9 @@ bool is_short(std::string_view key) { return key.size() <= kvstore::ordered::kSl
 }  // namespace
 
 AbortReason Reading::read(Access& access) {
-  if (access.written || access.read) return AbortReason::kNone;
+  if (access.written() || access.read) return AbortReason::kNone;
   access.read = true;
-  if (access.seen != Access::Seen::kNothing) return AbortReason::kNone;
+  if (!access.unseen()) return AbortReason::kNone;
   Access* const one = &access;
   return look({&one, 1});
 }
@@ -51,7 +51,7 @@ AbortReason Reading::look_at_leaves(std::span<Access* const> accesses, Batch<Acc
     } else if (const kvstore::ordered::Value value = leaf->copy().find(at).value; value != 0) {
       cluster::take(access, value);
     } else {
-      access.seen = Access::Seen::kNoRecord;
+      access.seen.what = SeenKey::What::kNoRecord;
       if (!access.sealed) reason = leaves.note(*access.key.table, *leaf);
     }
   }
@@ -109,7 +109,7 @@ AbortReason Reading::take(Access& access, const KeyRead& read) {
   const AbortReason reason = why(read, read.state(), footprint_.reach());
   if (reason != AbortReason::kNone) return reason;
   if (read.read() == nullptr) {
-    access.seen = Access::Seen::kNoRecord;
+    access.seen.what = SeenKey::What::kNoRecord;
     if (access.sealed) return AbortReason::kNone;
     const kvstore::remote::Lookup& missed = read.missed();
     return footprint_.note(
@@ -117,12 +117,12 @@ AbortReason Reading::take(Access& access, const KeyRead& read) {
         {.kind = messages::NodeKind::kBucket, .offset = missed.bucket().offset, .version = missed.version()});
   }
   if (read.lookup_reads() != 0 && HeaderSweep::finds(access.key.key)) access.table->sweep->found_unknown();
-  access.seen = Access::Seen::kRecord;
+  access.seen.what = SeenKey::What::kRecord;
   access.record = read.record();
-  access.tid = read.read()->tid();
-  access.state = read.read()->state();
-  access.has_value = true;
-  if (access.found()) access.value = read.read()->value();
+  access.seen.tid = read.read()->tid();
+  access.seen.state = read.read()->state();
+  access.seen.has_value = true;
+  if (access.found()) access.seen.value = read.read()->value();
   return AbortReason::kNone;
 }
 
@@ -139,7 +139,7 @@ AbortReason Reading::ask(std::span<Access* const> accesses) {
     const messages::PlaceAnswer& answer = questions[i].answer();
     learn(*access.table, answer.leaves);
     if (answer.record.offset == 0) {
-      access.seen = Access::Seen::kNoRecord;
+      access.seen.what = SeenKey::What::kNoRecord;
       if (!access.sealed) reason = footprint_.note(*access.key.table, access.key.home, answer.missed);
     } else {
       take(access, answer.record);
@@ -150,13 +150,13 @@ AbortReason Reading::ask(std::span<Access* const> accesses) {
 }
 
 void Reading::take(Access& access, const messages::SeenRecord& seen) {
-  access.seen = Access::Seen::kRecord;
+  access.seen.what = SeenKey::What::kRecord;
   access.record = RemoteRecord::at_entry(footprint_.participants.at(access.key.home, seen.offset), access.key.key,
                                          seen.incarnation, access.table->remote.max_value_bytes);
   access.record.incarnation_mask = record::kIncarnationMax;
-  access.tid = seen.tid;
-  access.has_value = seen.has_value || record::is_absent(seen.tid);
-  if (seen.has_value) access.value = footprint_.trips.arena().copy(seen.value);
+  access.seen.tid = seen.tid;
+  access.seen.has_value = seen.has_value || record::is_absent(seen.tid);
+  if (seen.has_value) access.seen.value = footprint_.trips.arena().copy(seen.value);
 }
 
 AbortReason Reading::fetch(std::span<Access* const> accesses) {
@@ -164,10 +164,10 @@ AbortReason Reading::fetch(std::span<Access* const> accesses) {
   Batch<AccessStep*> steps = footprint_.trips.batch<AccessStep*>(accesses.size());
   Batch<Access*> wanted = footprint_.trips.batch<Access*>(accesses.size());
   for (Access* const access : accesses) {
-    if (access->seen != Access::Seen::kRecord || access->has_value) continue;
+    if (!access->has_record() || access->seen.has_value) continue;
     void* const room = footprint_.trips.buffer(access->record.bytes());
     if (room == nullptr) return AbortReason::kOutOfMemory;
-    steps.push_back(&reads.emplace_back(access->record, room, access->lock));
+    steps.push_back(&reads.emplace_back(access->record, room, access->lock.word));
     wanted.push_back(access);
   }
   footprint_.trips.run(Phase::kExecute, std::span<AccessStep* const>(steps));
@@ -175,12 +175,12 @@ AbortReason Reading::fetch(std::span<Access* const> accesses) {
     const CheckedRead& read = reads[i];
     const AbortReason reason = why(read, read.state(), footprint_.reach());
     if (reason != AbortReason::kNone) return reason;
-    wanted[i]->has_value = true;
+    wanted[i]->seen.has_value = true;
     wanted[i]->record.incarnation = read.incarnation();
     wanted[i]->record.incarnation_mask = record::kIncarnationMax;
-    wanted[i]->tid = read.tid();
-    wanted[i]->state = read.state();
-    if (wanted[i]->found()) wanted[i]->value = read.value();
+    wanted[i]->seen.tid = read.tid();
+    wanted[i]->seen.state = read.state();
+    if (wanted[i]->found()) wanted[i]->seen.value = read.value();
   }
   return AbortReason::kNone;
 }

@@ -30,18 +30,18 @@ AbortReason RemoteTransaction::write(const txn::RemoteKey& key, std::string_view
   if (reason != AbortReason::kNone) return reason;
   outcome = rule.looks() ? rule.outcome(access->there()) : granary::Outcome::kOk;
   if (outcome != granary::Outcome::kOk) return reason;
-  if (rule.removes && access->written) {
+  if (rule.removes && access->written()) {
     // The removal takes back a write of the transaction itself. If the key has no value without that write, nothing is
     // left to write, and the log must not have a removal.
-    if (access->seen == Access::Seen::kNothing) reason = reading_.look({&access, 1});
+    if (access->unseen()) reason = reading_.look({&access, 1});
     if (reason != AbortReason::kNone) return reason;
     access->read = true;
-    access->written = access->found();
+    access->write.is_set = access->found();
   } else {
-    access->written = true;
+    access->write.is_set = true;
   }
-  access->remove = rule.removes;
-  access->new_value = rule.removes ? std::string_view() : footprint_.trips.arena().copy(value);
+  access->write.removes = rule.removes;
+  access->write.value = rule.removes ? std::string_view() : footprint_.trips.arena().copy(value);
   return AbortReason::kNone;
 }
 

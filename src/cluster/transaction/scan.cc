@@ -45,7 +45,7 @@ class Scanning {
         result_(result),
         own_(footprint.all([this](const Access& access) {
           const bool here = access.key.table == &scanned_ && access.key.home == home_;
-          return access.written && here && inside(access.key.key, range_);
+          return access.written() && here && inside(access.key.key, range_);
         })) {
     std::sort(own_.begin(), own_.end(),
               [&](const Access* a, const Access* b) { return before(a->key.key, b->key.key, range_.order); });
@@ -76,7 +76,7 @@ class Scanning {
   void add_held(std::vector<std::uint64_t>& words) const {
     for (const Access& access : footprint_.accesses) {
       const bool of_table = access.key.table == &table_ || access.key.table == &scanned_;
-      if (access.held() && of_table && access.key.home == home_) words.push_back(access.lock);
+      if (access.held() && of_table && access.key.home == home_) words.push_back(access.lock.word);
     }
     std::sort(words.begin(), words.end());
   }
@@ -105,8 +105,7 @@ class Scanning {
       const AbortReason reason = footprint_.open({&table, home_, key}, access);
       if (reason != AbortReason::kNone || access->read) return reason;
       access->read = true;
-      if (access->seen == Access::Seen::kNothing || access->seen == Access::Seen::kNoRecord)
-        reading_.take(*access, seen);
+      if (!access->has_record()) reading_.take(*access, seen);
       without_value.push_back(access);
       return reason;
     };
@@ -116,7 +115,7 @@ class Scanning {
       if (reason == AbortReason::kNone) entries.push_back(access);
       Access* base = nullptr;
       const bool leads = indexed_ && access != nullptr && entry.base.offset != 0 && access->found();
-      if (reason == AbortReason::kNone && leads) reason = open(table_, access->value, entry.base, base);
+      if (reason == AbortReason::kNone && leads) reason = open(table_, access->seen.value, entry.base, base);
       if (reason != AbortReason::kNone) return reason;
     }
     for (const messages::SeenNode& node : piece.nodes) {
