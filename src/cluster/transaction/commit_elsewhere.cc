@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "src/base/test_hooks.h"
+#include "src/cluster/transaction/abort_reasons.h"
 #include "src/cluster/transaction/remote_place.h"
-#include "src/cluster/transaction/why.h"
 
 namespace granary::cluster {
 
@@ -83,7 +83,7 @@ AbortReason CommitElsewhere::learn_misses() {
 /// Finds the records of blind writes, and has the owners make those of new keys.
 AbortReason CommitElsewhere::place_writes() {
   const AbortReason reason =
-      reading_.look(footprint_.all([](const Access& access) { return access.written() && access.unseen(); }));
+      reading_.find(footprint_.all([](const Access& access) { return access.written() && access.unseen(); }));
   if (reason != AbortReason::kNone) return reason;
   return make_places(footprint_.all([](const Access& access) { return access.written() && access.has_no_record(); }));
 }
@@ -99,10 +99,10 @@ AbortReason CommitElsewhere::make_places(std::span<Access* const> accesses) {
   footprint_.trips.ask(questions.all());
   for (std::size_t i = 0; i < questions.size(); ++i) {
     Access& access = *accesses[i];
-    const AbortReason reason = why(questions[i], footprint_.reach());
+    const AbortReason reason = abort_reason_of(questions[i], footprint_.reach());
     if (reason != AbortReason::kNone) return reason;
     const messages::PlaceAnswer& answer = questions[i].answer();
-    reading_.take(access, answer.record);
+    reading_.adopt_answer(access, answer.record);
     if (!answer.made && access.found() && access.read) return AbortReason::kNodeChanged;
     for (const messages::ChangedNode& change : answer.changes) {
       if (!footprint_.nodes.note_change(change_of(access.key.home, change))) return AbortReason::kNodeChanged;
@@ -119,7 +119,7 @@ AbortReason CommitElsewhere::lock_all(bool* misses_known) {
   Batch<XLock> locks = footprint_.trips.batch<XLock>(wanted.size());
   Batch<AccessStep*> steps = footprint_.trips.batch<AccessStep*>(wanted.size());
   for (Access* const access : wanted) {
-    XLock* const lock = locks_.add(locks, *access, access->write.value.size());
+    XLock* const lock = locks_.add_lock(locks, *access, access->write.value.size());
     if (lock == nullptr) return AbortReason::kOutOfMemory;
     steps.push_back(lock);
   }
@@ -128,7 +128,7 @@ AbortReason CommitElsewhere::lock_all(bool* misses_known) {
   *misses_known = footprint_.reach().timed && std::any_of(wanted.begin(), wanted.end(), [](const Access* access) {
                     return record::tid_of(access->seen.tid) == 0;
                   });
-  return locks_.take(locks, wanted, steps, *misses_known ? Participants::With::kMisses : Participants::With::kEpoch);
+  return locks_.acquire(locks, wanted, steps, *misses_known ? Participants::With::kMisses : Participants::With::kEpoch);
 }
 
 // --- agree and validate ---
@@ -176,9 +176,9 @@ AbortReason CommitElsewhere::validate(record::TidWord stamp) {
 AbortReason CommitElsewhere::check_and_keep(record::TidWord stamp, std::optional<epoch::Epoch> agreed) {
   const Batch<Access*> overwritten = agreed ? this->overwritten() : footprint_.trips.batch<Access*>(0);
   OldVersions::Copies copies(footprint_.trips, overwritten.size());
-  AbortReason reason = old_versions_.make(agreed.value_or(0), overwritten, copies);
+  AbortReason reason = old_versions_.make_copies(agreed.value_or(0), overwritten, copies);
   if (reason == AbortReason::kNone) reason = checks_.run(ReadChecks::Epochs::kKnown, stamp, copies.steps);
-  return reason == AbortReason::kNone ? old_versions_.take(copies) : reason;
+  return reason == AbortReason::kNone ? old_versions_.confirm_copies(copies) : reason;
 }
 
 /// TicToc's validation of records that are x-locked and only read. Such a record has not changed until now, but must

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "src/cluster/transaction/why.h"
+#include "src/cluster/transaction/abort_reasons.h"
 
 namespace granary::cluster {
 namespace {
 
 /// Called when the record is held and its TID is known. What was READ before is still there if the TID is the same
 /// (I1). If not, the value has to be READ again.
-void take_held(Access& access, record::TidWord tid) {
+void adopt_held_tid(Access& access, record::TidWord tid) {
   if (access.seen.tid == tid) return;
   access.seen.tid = tid;
   access.seen.has_value = !access.found();
@@ -34,20 +34,20 @@ AbortReason DeclaredKeys::declare(std::span<const txn::DeclaredKey> keys) {
   if (reach.time != nullptr && !lease_jumps_) lease_jumps_ = reach.time->read().jumps;
   AbortReason reason = AbortReason::kNone;
   for (const txn::DeclaredKey& key : keys) {
-    reason = note(key, declared, unseen);
+    reason = note_declared(key, declared, unseen);
     if (reason != AbortReason::kNone) return reason;
   }
   if (std::any_of(declared.begin(), declared.end(), is_to_lock)) reason = locked_reads_.await_log_room();
   if (reason != AbortReason::kNone) return reason;
-  if (know_places(unseen)) {
-    reason = locked_reads_.take(unseen);
+  if (adopt_known_places(unseen)) {
+    reason = locked_reads_.lock_and_read(unseen);
     if (reason != AbortReason::kNone) return reason;
     declared.erase_if([](const Access* access) { return access->held(); });
     unseen.erase_if([](const Access* access) { return access->held(); });
     if (declared.empty()) return AbortReason::kNone;
   }
   const bool epochs_behind = may_all_be_shared(unseen);
-  reason = epochs_behind ? reading_.look_up(unseen, Reading::Behind::kEpochs) : reading_.look(unseen);
+  reason = epochs_behind ? reading_.look_up(unseen, Reading::Behind::kEpochs) : reading_.find(unseen);
   if (reason != AbortReason::kNone) return reason;
   declared.erase_if([this](Access* access) { return !has_to_hold(*access); });
   return epochs_behind && declared.empty() ? AbortReason::kNone : hold(declared);
@@ -55,7 +55,7 @@ AbortReason DeclaredKeys::declare(std::span<const txn::DeclaredKey> keys) {
 
 /// Decides how the key's record will be held. A key that was declared before may change from a lease to a lock, and
 /// never back. Adds it to `declared` if it is declared for the first time, and to `unseen` if it has to be READ.
-AbortReason DeclaredKeys::note(const txn::DeclaredKey& key, Batch<Access*>& declared, Batch<Access*>& unseen) {
+AbortReason DeclaredKeys::note_declared(const txn::DeclaredKey& key, Batch<Access*>& declared, Batch<Access*>& unseen) {
   Access* access = nullptr;
   const AbortReason reason = footprint_.open(key.key, access);
   if (reason != AbortReason::kNone) return reason;
@@ -89,9 +89,9 @@ bool DeclaredKeys::may_lease(const txn::RemoteKey& key) const {
 }
 
 /// Whether all of the keys will be written and their places are known: then they can be locked without a READ before.
-bool DeclaredKeys::know_places(std::span<Access* const> unseen) const {
+bool DeclaredKeys::adopt_known_places(std::span<Access* const> unseen) const {
   return !unseen.empty() && std::all_of(unseen.begin(), unseen.end(), [this](Access* access) {
-    return is_to_lock(access) && locked_reads_.knows_place(*access);
+    return is_to_lock(access) && locked_reads_.adopt_known_place(*access);
   });
 }
 
@@ -125,7 +125,7 @@ AbortReason DeclaredKeys::hold(std::span<Access* const> accesses) {
   for (Access* const access : accesses) {
     if (is_to_lock(access)) {
       if (const AbortReason refused = locks_.refused(); refused != AbortReason::kNone) return refused;
-      XLock* const lock = locks_.add(locks, *access, access->record.max_value_bytes);
+      XLock* const lock = locks_.add_lock(locks, *access, access->record.max_value_bytes);
       if (lock == nullptr) return AbortReason::kOutOfMemory;
       all.push_back(lock);
       locked.push_back(access);
@@ -136,11 +136,11 @@ AbortReason DeclaredKeys::hold(std::span<Access* const> accesses) {
       leased.push_back(access);
     }
   }
-  AbortReason reason = locks_.take(locks, locked, all);
-  if (reason == AbortReason::kNone) reason = take_leased(leases, leased);
+  AbortReason reason = locks_.acquire(locks, locked, all);
+  if (reason == AbortReason::kNone) reason = adopt_leases(leases, leased);
   if (reason != AbortReason::kNone) return reason;
-  for (Access* const access : locked) take_held(*access, access->lock.tid);
-  return reading_.fetch(accesses);
+  for (Access* const access : locked) adopt_held_tid(*access, access->lock.tid);
+  return reading_.fetch_values(accesses);
 }
 
 /// Returns the term of leases that are taken now. An existing lease is shared if it ends late enough for this
@@ -154,16 +154,16 @@ LeaseTerm DeclaredKeys::lease_term(const base::TimeReading& now) const {
 
 /// Notes the leases that were taken or shared. A record whose lease is about to end stays without one: it is validated
 /// at the commit, as if it had not been declared.
-AbortReason DeclaredKeys::take_leased(const Batch<Lease>& leases, std::span<Access* const> accesses) const {
+AbortReason DeclaredKeys::adopt_leases(const Batch<Lease>& leases, std::span<Access* const> accesses) const {
   for (std::size_t i = 0; i < leases.size(); ++i) {
     const Lease& lease = leases[i];
     Access& access = *accesses[i];
     if (lease.outcome() == Outcome::kBusy && record::is_lease(lease.holder())) continue;
-    const AbortReason reason = why(lease, lease.holder(), footprint_.reach());
+    const AbortReason reason = abort_reason_of(lease, lease.holder(), footprint_.reach());
     if (reason != AbortReason::kNone) return reason;
     if (access.read && access.seen.tid != lease.tid()) return AbortReason::kReadChanged;
     lease_until(access, lease.end_us());
-    take_held(access, lease.tid());
+    adopt_held_tid(access, lease.tid());
   }
   return AbortReason::kNone;
 }

@@ -7,8 +7,8 @@
 // that moment everything is held. Keys that were not declared are validated as under occ.
 //
 //   start       READs of the records. Then a CAS and a READ of the header for each of them, except those under a lease
-//               that can be shared, and behind these a READ of E (I7), one chain for each node. If all declared keys will
-//               be written and their places are known, a CAS and a READ of each record at once.
+//               that can be shared, and behind these a READ of E (I7), one chain for each node. If all declared keys
+//               will be written and their places are known, a CAS and a READ of each record at once.
 //   commit      no round trip for what is held, if E has not moved since
 //   write back  as under occ; records that were locked and not written are freed
 //
@@ -45,13 +45,13 @@ class DeclaredKeys {
   void end(bool over);
 
  private:
-  AbortReason note(const txn::DeclaredKey& key, Batch<Access*>& declared, Batch<Access*>& unseen);
+  AbortReason note_declared(const txn::DeclaredKey& key, Batch<Access*>& declared, Batch<Access*>& unseen);
   bool may_lease(const txn::RemoteKey& key) const;
-  bool know_places(std::span<Access* const> unseen) const;
+  bool adopt_known_places(std::span<Access* const> unseen) const;
   AbortReason hold(std::span<Access* const> accesses);
   bool has_to_hold(Access& access) const;
   LeaseTerm lease_term(const base::TimeReading& now) const;
-  AbortReason take_leased(const Batch<Lease>& leases, std::span<Access* const> accesses) const;
+  AbortReason adopt_leases(const Batch<Lease>& leases, std::span<Access* const> accesses) const;
   void lease_until(Access& access, std::uint64_t end_us) const;
 
   Footprint& footprint_;

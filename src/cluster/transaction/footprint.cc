@@ -2,7 +2,7 @@
 
 #include "src/base/test_hooks.h"
 #include "src/cc/held_records.h"
-#include "src/cluster/transaction/why.h"
+#include "src/cluster/transaction/abort_reasons.h"
 
 namespace granary::cluster {
 

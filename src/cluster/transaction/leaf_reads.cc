@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "src/cc/drtm/drtm.h"
-#include "src/cluster/transaction/why.h"
+#include "src/cluster/transaction/abort_reasons.h"
 
 namespace granary::cluster {
 
@@ -67,7 +67,7 @@ AbortReason LeafReads::note(const txn::TableCore& table, const LeafRead& leaf) {
       {.kind = messages::NodeKind::kLeaf, .offset = leaf.leaf().offset, .version = leaf.copy().version()});
 }
 
-void learn(const KnownTable& table, std::span<const messages::SeenLeaf> leaves) {
+void learn_leaves(const KnownTable& table, std::span<const messages::SeenLeaf> leaves) {
   if (table.leaves == nullptr) return;
   for (const messages::SeenLeaf& leaf : leaves) {
     table.leaves->learn({.range = {.low = {leaf.low_slice, leaf.low_code},
@@ -78,7 +78,7 @@ void learn(const KnownTable& table, std::span<const messages::SeenLeaf> leaves) 
 }
 
 /// `value` is another node's word and is not checked here: the fabric refuses an address that leads nowhere (I26).
-void take(Access& access, kvstore::ordered::Value value) {
+void adopt_entry(Access& access, kvstore::ordered::Value value) {
   const kvstore::remote::RemoteTable& table = access.table->remote;
   access.seen.what = SeenKey::What::kRecord;
   access.record = RemoteRecord::at_entry(table.at(value - table.owner_base), access.key.key, /*incarnation=*/0,

@@ -41,9 +41,9 @@ class LeafReads {
 };
 
 /// Remembers the leaves that an owner's answer has told of.
-void learn(const KnownTable& table, std::span<const messages::SeenLeaf> leaves);
+void learn_leaves(const KnownTable& table, std::span<const messages::SeenLeaf> leaves);
 
 /// Notes that the key's record is where the entry `value` of a leaf leads. The record has to be READ afterwards.
-void take(Access& access, kvstore::ordered::Value value);
+void adopt_entry(Access& access, kvstore::ordered::Value value);
 
 }  // namespace granary::cluster

@@ -135,10 +135,10 @@ AbortReason LeafScan::take_records(const Piece& piece, Batch<Access*>& entries) 
     entries.push_back(access);
     if (access->read) continue;
     access->read = true;
-    if (!access->has_record()) take(*access, entry.value);
+    if (!access->has_record()) adopt_entry(*access, entry.value);
     to_read.push_back(access);
   }
-  return reading_.fetch(to_read);
+  return reading_.fetch_values(to_read);
 }
 
 /// READs the records of the base table that the entries of an index lead to.
@@ -153,7 +153,7 @@ AbortReason LeafScan::take_bases(const Batch<Access*>& entries) {
     base->read = true;
     if (base->unseen()) unseen.push_back(base);
   }
-  return reading_.look(unseen);
+  return reading_.find(unseen);
 }
 
 /// Cuts the piece off the beginning of the range.

@@ -4,7 +4,7 @@ namespace granary::cluster {
 namespace {
 
 /// Notes what an x-lock has READ together with the lock.
-void take_fetched(Access& access, const XLock& lock) {
+void adopt_locked_read(Access& access, const XLock& lock) {
   access.seen.what = SeenKey::What::kRecord;
   access.record.incarnation = lock.incarnation();
   access.record.incarnation_mask = record::kIncarnationMax;
@@ -35,9 +35,9 @@ AbortReason LockedReads::get(std::span<txn::RemoteGet> gets) {
     access->read = true;
     if (!access->unseen()) continue;
     const bool will_write = gets[i].will_write && !gets[i].key.table->is_immutable();
-    (will_write && may_lock && knows_place(*access) ? to_lock : unseen).push_back(access);
+    (will_write && may_lock && adopt_known_place(*access) ? to_lock : unseen).push_back(access);
   }
-  const AbortReason reason = to_lock.empty() ? reading_.look(unseen) : look(unseen, to_lock);
+  const AbortReason reason = to_lock.empty() ? reading_.find(unseen) : lock_and_find(unseen, to_lock);
   if (reason != AbortReason::kNone) return reason;
   for (std::size_t i = 0; i < gets.size(); ++i) {
     gets[i].found = wanted[i]->there();
@@ -46,15 +46,13 @@ AbortReason LockedReads::get(std::span<txn::RemoteGet> gets) {
   return AbortReason::kNone;
 }
 
-/// Locks and reads the keys `to_lock`, and looks up the hashed keys among `unseen` in the same round. Then it looks up
-/// the keys of which nothing is known yet: those whose place was another key's, and those of ordered tables.
-AbortReason LockedReads::look(std::span<Access* const> unseen, std::span<Access* const> to_lock) {
+AbortReason LockedReads::lock_and_find(std::span<Access* const> unseen, std::span<Access* const> to_lock) {
   Batch<Access*> beside = footprint_.trips.batch<Access*>(unseen.size());
   for (Access* const access : unseen) {
     if (access->table->hashed()) beside.push_back(access);
   }
   AbortReason reason = await_log_room();
-  if (reason == AbortReason::kNone) reason = take(to_lock, beside);
+  if (reason == AbortReason::kNone) reason = lock_and_read(to_lock, beside);
   if (reason != AbortReason::kNone) return reason;
   Batch<Access*> left = footprint_.trips.batch<Access*>(unseen.size() + to_lock.size());
   for (const std::span<Access* const> some : {unseen, to_lock}) {
@@ -62,10 +60,10 @@ AbortReason LockedReads::look(std::span<Access* const> unseen, std::span<Access*
       if (access->unseen()) left.push_back(access);
     }
   }
-  return left.empty() ? AbortReason::kNone : reading_.look(left);
+  return left.empty() ? AbortReason::kNone : reading_.find(left);
 }
 
-bool LockedReads::knows_place(Access& access) const {
+bool LockedReads::adopt_known_place(Access& access) const {
   const KnownTable& table = *access.table;
   if (!table.hashed() || table.cache == nullptr) return false;
   const kvstore::hash::HashedKey key(access.key.key);
@@ -86,25 +84,25 @@ AbortReason LockedReads::await_log_room() const {
   return room ? AbortReason::kNone : AbortReason::kLogFailed;
 }
 
-AbortReason LockedReads::take(std::span<Access* const> accesses, std::span<Access* const> beside) {
+AbortReason LockedReads::lock_and_read(std::span<Access* const> accesses, std::span<Access* const> beside) {
   Trips& trips = footprint_.trips;
   Batch<XLock> locks = trips.batch<XLock>(accesses.size());
   Batch<KeyRead> reads = trips.batch<KeyRead>(beside.size());
   Batch<AccessStep*> steps = trips.batch<AccessStep*>(accesses.size() + beside.size());
   if (const AbortReason refused = locks_.refused(); refused != AbortReason::kNone) return refused;
   for (Access* const access : accesses) {
-    XLock* const lock = locks_.add(locks, *access, access->record.max_value_bytes, XLock::Fetch::kRecord);
+    XLock* const lock = locks_.add_lock(locks, *access, access->record.max_value_bytes, XLock::Fetch::kRecord);
     if (lock == nullptr) return AbortReason::kOutOfMemory;
     steps.push_back(lock);
   }
   AbortReason reason = reading_.add_look_ups(beside, reads, steps);
-  if (reason == AbortReason::kNone) reason = locks_.take(locks, accesses, steps);
-  if (reason == AbortReason::kNone) reason = reading_.take(beside, reads);
+  if (reason == AbortReason::kNone) reason = locks_.acquire(locks, accesses, steps);
+  if (reason == AbortReason::kNone) reason = reading_.adopt_look_ups(beside, reads);
   if (reason != AbortReason::kNone) return reason;
   for (std::size_t i = 0; i < locks.size(); ++i) {
-    if (accesses[i]->held()) take_fetched(*accesses[i], locks[i]);
+    if (accesses[i]->held()) adopt_locked_read(*accesses[i], locks[i]);
   }
-  return reading_.fetch(accesses);
+  return reading_.fetch_values(accesses);
 }
 
 }  // namespace granary::cluster

@@ -19,19 +19,21 @@ class LockedReads {
 
   /// Implements txn::RemoteAccess::get().
   AbortReason get(std::span<txn::RemoteGet> gets);
-  /// Whether the key's place is known, so that it can be locked without a READ before. Notes the place, which may be
-  /// another key's by now.
-  bool knows_place(Access& access) const;
+  /// Makes the place that the location cache remembers for the key the place of its record, which can then be locked
+  /// without a READ before. Another key may have that place by now. Returns false if no place is remembered.
+  bool adopt_known_place(Access& access) const;
   /// Waits until the log has room for a transaction of any likely size, since the size is not known yet. Called before
   /// anything is held.
   AbortReason await_log_room() const;
   /// X-locks the records of keys with known places, and reads them under their locks. If a place turns out to be
   /// another key's, that lock is let go, and the place is forgotten. `beside`: keys of hash tables that are looked up
   /// in the same round.
-  AbortReason take(std::span<Access* const> accesses, std::span<Access* const> beside = {});
+  AbortReason lock_and_read(std::span<Access* const> accesses, std::span<Access* const> beside = {});
 
  private:
-  AbortReason look(std::span<Access* const> unseen, std::span<Access* const> to_lock);
+  /// Locks and reads the keys `to_lock`, and looks up the hashed keys among `unseen` in the same round. Then it finds
+  /// the keys of which nothing is known yet: those whose place was another key's, and those of ordered tables.
+  AbortReason lock_and_find(std::span<Access* const> unseen, std::span<Access* const> to_lock);
 
   Footprint& footprint_;
   Reading& reading_;

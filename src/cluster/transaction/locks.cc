@@ -1,7 +1,7 @@
 #include "src/cluster/transaction/locks.h"
 
 #include "src/base/test_hooks.h"
-#include "src/cluster/transaction/why.h"
+#include "src/cluster/transaction/abort_reasons.h"
 
 namespace granary::cluster {
 
@@ -26,7 +26,7 @@ Locks::Locks(Footprint& footprint)
     : footprint_(footprint),
       record_(footprint.reach().worker.ring == nullptr ? nullptr : footprint.reach().worker.ring->lock_ahead()) {}
 
-XLock* Locks::add(Batch<XLock>& locks, Access& access, std::size_t value_bytes, XLock::Fetch fetch) {
+XLock* Locks::add_lock(Batch<XLock>& locks, Access& access, std::size_t value_bytes, XLock::Fetch fetch) {
   const std::size_t key_bytes = access.key.key.size();
   void* const room = footprint_.trips.buffer(fetch == XLock::Fetch::kRecord ? XLock::buffer_bytes(access.record)
                                                                             : XLock::buffer_bytes(key_bytes));
@@ -36,19 +36,19 @@ XLock* Locks::add(Batch<XLock>& locks, Access& access, std::size_t value_bytes, 
   return &locks.emplace_back(access.record, reach.holders.next(), room, reach.lease_expired, access.seen.state, fetch);
 }
 
-AbortReason Locks::take(Batch<XLock>& locks, std::span<Access* const> accesses, std::span<AccessStep* const> holds,
-                        Participants::With with) {
-  const AbortReason unnamed = name(locks, accesses);
+AbortReason Locks::acquire(Batch<XLock>& locks, std::span<Access* const> accesses, std::span<AccessStep* const> holds,
+                           Participants::With with) {
+  const AbortReason unnamed = name_locks(locks, accesses);
   if (unnamed != AbortReason::kNone) return unnamed;
   const AbortReason unreached = footprint_.participants.run_before_epochs(Phase::kLock, holds, with);
   if (unreached == AbortReason::kOutOfMemory) return unreached;  // nothing was posted
-  const AbortReason reason = settle(locks, accesses);
+  const AbortReason reason = settle_all(locks, accesses);
   return reason == AbortReason::kNone ? unreached : reason;
 }
 
 /// Names the locks in the lock-ahead record, before the first CAS is posted (I10). Names all of them or, if there is no
 /// room, none.
-AbortReason Locks::name(const Batch<XLock>& locks, std::span<Access* const> accesses) {
+AbortReason Locks::name_locks(const Batch<XLock>& locks, std::span<Access* const> accesses) {
   if (!record_.logs()) return AbortReason::kNone;
   std::uint64_t bytes = 0;
   for (const Access* const access : accesses) bytes += log::named_bytes(access->key.key.size());
@@ -67,11 +67,11 @@ AbortReason Locks::name(const Batch<XLock>& locks, std::span<Access* const> acce
 
 /// Finds out what became of each lock, since locks that were taken have to be given back. Returns the first reason to
 /// abort.
-AbortReason Locks::settle(Batch<XLock>& locks, std::span<Access* const> accesses) {
+AbortReason Locks::settle_all(Batch<XLock>& locks, std::span<Access* const> accesses) {
   if (injected("name-after-lock")) record_.publish();
   AbortReason first = AbortReason::kNone;
   for (std::size_t i = 0; i < locks.size(); ++i) {
-    const AbortReason reason = settle(locks[i], *accesses[i]);
+    const AbortReason reason = settle_one(locks[i], *accesses[i]);
     // A node that cannot be used counts more than any other reason, as what was READ over a broken connection means
     // nothing.
     if (first == AbortReason::kNone || is_unusable(reason)) first = reason;
@@ -81,10 +81,10 @@ AbortReason Locks::settle(Batch<XLock>& locks, std::span<Access* const> accesses
 
 /// Finds out what became of one lock, over a new connection if its connection broke, and notes it in the access.
 /// Returns kNone, or why the transaction must end.
-AbortReason Locks::settle(XLock& lock, Access& access) {
+AbortReason Locks::settle_one(XLock& lock, Access& access) {
   const bool broken = lock.outcome() == Outcome::kBroken;
   if (broken) {
-    go_on(Phase::kLock, lock);
+    resume_broken(Phase::kLock, lock);
     if (lock.outcome() == Outcome::kBroken)
       undelivered_.emplace_back(access.record, lock.mine(), lock.replaced(), access.lock.release_room);
   }
@@ -104,7 +104,7 @@ AbortReason Locks::settle(XLock& lock, Access& access) {
     forget_place(access, footprint_.reach());
     return AbortReason::kNone;
   }
-  const AbortReason reason = why(lock, lock.holder(), footprint_.reach());
+  const AbortReason reason = abort_reason_of(lock, lock.holder(), footprint_.reach());
   if (reason == AbortReason::kRecordBusy) return AbortReason::kRemotelyLocked;
   const bool relies = access.read && !access.unseen();
   const bool changed = reason == AbortReason::kNone && relies && access.lock.tid != access.seen.tid;
@@ -117,7 +117,7 @@ void Locks::give_back(Phase phase, record::TidWord tid) {
   Batch<Release> releases = footprint_.trips.batch<Release>(footprint_.accesses.size());
   footprint_.trips.run(phase, std::span<AccessStep* const>(add_releases(tid, releases)));
   for (Release& release : releases) {
-    go_on(phase, release);
+    resume_broken(phase, release);
     if (release.outcome() == Outcome::kBroken) undelivered_.push_back(release);
   }
   if (undelivered_.empty()) record_.complete();
@@ -151,13 +151,13 @@ void Locks::send_back(record::TidWord tid) {
 bool Locks::under_way() {
   if (!sent_) return false;
   if (sent_->chains.under_way()) return true;
-  arrived();
+  settle_sent();
   return false;
 }
 
 /// Settles the steps of send_back(). Where a connection has broken, the worker tries again between its transactions,
 /// since nothing may wait here.
-void Locks::arrived() {
+void Locks::settle_sent() {
   const bool done = sent_->chains.wait();
   for (Release& release : sent_->releases) {
     if (release.outcome() == Outcome::kOpen && done) (void)release.settle();
@@ -172,7 +172,7 @@ void Locks::arrived() {
 
 /// Resumes a lock or a release whose connection broke over new connections, kMostResumptions at most.
 template <typename Resumable>
-void Locks::go_on(Phase phase, Resumable& step) {
+void Locks::resume_broken(Phase phase, Resumable& step) {
   for (unsigned turn = 0; step.outcome() == Outcome::kBroken; ++turn) {
     if (turn == kMostResumptions || !footprint_.participants.reconnect(step.node())) {
       cc::bump(footprint_.reach().counters.unfinished, std::uint64_t{1});

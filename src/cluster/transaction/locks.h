@@ -29,11 +29,12 @@ class Locks {
   }
   /// Adds the lock of a record to `locks`, and takes registered memory to give it back with a new value of
   /// `value_bytes`. Returns nullptr if that memory is used up.
-  XLock* add(Batch<XLock>& locks, Access& access, std::size_t value_bytes, XLock::Fetch fetch = XLock::Fetch::kHeader);
-  /// Takes the locks, one for each access, and READs E behind them. `holds`: all steps to run, which are these locks
-  /// and the leases and look-ups of the same round.
-  AbortReason take(Batch<XLock>& locks, std::span<Access* const> accesses, std::span<AccessStep* const> holds,
-                   Participants::With with = Participants::With::kEpoch);
+  XLock* add_lock(Batch<XLock>& locks, Access& access, std::size_t value_bytes,
+                  XLock::Fetch fetch = XLock::Fetch::kHeader);
+  /// Names the locks, takes them, one for each access, and READs E behind them. `holds`: all steps to run, which are
+  /// these locks and the leases and look-ups of the same round.
+  AbortReason acquire(Batch<XLock>& locks, std::span<Access* const> accesses, std::span<AccessStep* const> holds,
+                      Participants::With with = Participants::With::kEpoch);
   /// Gives back all locks, and waits until that has arrived. If `tid` is not 0, records that were written get their new
   /// version. Sets the completion mark of the lock-ahead record, unless a lock could not be given back.
   void give_back(Phase phase, record::TidWord tid);
@@ -51,13 +52,13 @@ class Locks {
   void end();
 
  private:
-  AbortReason name(const Batch<XLock>& locks, std::span<Access* const> accesses);
-  AbortReason settle(Batch<XLock>& locks, std::span<Access* const> accesses);
-  AbortReason settle(XLock& lock, Access& access);
+  AbortReason name_locks(const Batch<XLock>& locks, std::span<Access* const> accesses);
+  AbortReason settle_all(Batch<XLock>& locks, std::span<Access* const> accesses);
+  AbortReason settle_one(XLock& lock, Access& access);
   Batch<AccessStep*> add_releases(record::TidWord tid, Batch<Release>& releases);
-  void arrived();
+  void settle_sent();
   template <typename Resumable>
-  void go_on(Phase phase, Resumable& step);
+  void resume_broken(Phase phase, Resumable& step);
 
   /// What send_back() has posted. While it exists, it counts in Reach::under_way.
   struct Sent {

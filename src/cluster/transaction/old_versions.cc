@@ -5,12 +5,12 @@
 #include "src/cc/held_records.h"
 #include "src/cc/versions.h"
 #include "src/cluster/record_access/checked_read.h"
+#include "src/cluster/transaction/abort_reasons.h"
 #include "src/cluster/transaction/borrowed_blocks.h"
-#include "src/cluster/transaction/why.h"
 
 namespace granary::cluster {
 
-AbortReason OldVersions::make(epoch::Epoch epoch, std::span<Access* const> overwritten, Copies& copies) {
+AbortReason OldVersions::make_copies(epoch::Epoch epoch, std::span<Access* const> overwritten, Copies& copies) {
   const cc::WorkerState& worker = footprint_.reach().worker;
   copies.period = worker.shared.epochs.snap(epoch);
   for (Access* const access : overwritten) {
@@ -63,7 +63,7 @@ AbortReason OldVersions::borrow_more(const Access& access, BorrowedBlocks::Stock
   stock.asked = true;
   footprint_.trips.ask(questions.all());
   stock.asked = false;
-  const AbortReason reason = why(questions[0], footprint_.reach());
+  const AbortReason reason = abort_reason_of(questions[0], footprint_.reach());
   if (reason != AbortReason::kNone) return reason;
   const std::vector<std::uint64_t>& lent = questions[0].answer().blocks;
   const bool sound = !lent.empty() && stock.life == access.record.at.generation &&
@@ -89,7 +89,7 @@ AbortReason OldVersions::read_again(std::span<Access* const> accesses) {
   footprint_.trips.run(Phase::kValidate, std::span<AccessStep* const>(steps));
   for (std::size_t i = 0; i < reads.size(); ++i) {
     const CheckedRead& read = reads[i];
-    const AbortReason reason = why(read, read.state(), footprint_.reach());
+    const AbortReason reason = abort_reason_of(read, read.state(), footprint_.reach());
     if (reason != AbortReason::kNone) return reason;
     const record::TidWord tid = record::unlocked(read.tid());
     if (tid != unknown[i]->lock.tid) return AbortReason::kRecordReplaced;
@@ -99,9 +99,9 @@ AbortReason OldVersions::read_again(std::span<Access* const> accesses) {
   return AbortReason::kNone;
 }
 
-AbortReason OldVersions::take(const Copies& copies) const {
+AbortReason OldVersions::confirm_copies(const Copies& copies) const {
   for (const VersionCopy& write : copies.writes) {
-    const AbortReason reason = why(write, footprint_.reach());
+    const AbortReason reason = abort_reason_of(write, footprint_.reach());
     if (reason != AbortReason::kNone) return reason;
   }
   for (Access* const access : copies.accesses) access->lock.kept_in = copies.period;
@@ -110,10 +110,10 @@ AbortReason OldVersions::take(const Copies& copies) const {
 
 AbortReason OldVersions::keep(epoch::Epoch epoch, std::span<Access* const> overwritten) {
   Copies copies(footprint_.trips, overwritten.size());
-  const AbortReason reason = make(epoch, overwritten, copies);
+  const AbortReason reason = make_copies(epoch, overwritten, copies);
   if (reason != AbortReason::kNone || copies.writes.empty()) return reason;
   footprint_.trips.run(Phase::kValidate, std::span<AccessStep* const>(copies.steps));
-  return take(copies);
+  return confirm_copies(copies);
 }
 
 }  // namespace granary::cluster

@@ -32,9 +32,9 @@ class OldVersions {
   /// Makes the steps that copy the versions of x-locked records which will be overwritten in `epoch`, except versions
   /// that are kept already or that no snapshot may need. Precondition: E of each record's node has reached `epoch`,
   /// which src/cluster/messages/lent_blocks.h relies on.
-  AbortReason make(epoch::Epoch epoch, std::span<Access* const> overwritten, Copies& copies);
-  /// Looks what became of the steps, which have been run. Returns kNone, or why the transaction must end.
-  AbortReason take(const Copies& copies) const;
+  AbortReason make_copies(epoch::Epoch epoch, std::span<Access* const> overwritten, Copies& copies);
+  /// Called when the steps have been run: notes the versions as kept. Returns kNone, or why the transaction must end.
+  AbortReason confirm_copies(const Copies& copies) const;
   /// Does both, and runs the steps in between.
   AbortReason keep(epoch::Epoch epoch, std::span<Access* const> overwritten);
 

@@ -4,7 +4,7 @@
 #include "src/base/test_hooks.h"
 #include "src/cc/held_records.h"
 #include "src/cluster/record_access/regions.h"
-#include "src/cluster/transaction/why.h"
+#include "src/cluster/transaction/abort_reasons.h"
 
 namespace granary::cluster {
 
@@ -77,7 +77,7 @@ std::optional<record::TidWord> Participants::missed(rdma::NodeId node, std::uint
   return (*participant.missed)[table % cc::Misses::kTables];
 }
 
-void Participants::take_misses(const EpochRead& read, Participant& participant) const {
+void Participants::adopt_misses(const EpochRead& read, Participant& participant) const {
   const auto* words = static_cast<const record::TidWord*>(read.bytes()) + sizeof(epoch::ControlBlock) / base::kWord;
   auto& missed = participant.missed.emplace();
   for (std::size_t i = 0; i < trips_.reach().lines() * cc::Misses::kTables; ++i)
@@ -126,9 +126,9 @@ AbortReason Participants::run_before_epochs(Phase phase, std::span<AccessStep* c
     steps.push_back(&epochs.emplace_back(participant.control, room, std::move(until), bytes));
   }
   trips_.run(phase, std::span<Step* const>(steps));
-  const AbortReason reason = take(epochs);
+  const AbortReason reason = adopt_epochs(epochs);
   for (std::size_t i = 0; reason == AbortReason::kNone && with == With::kMisses && i < epochs.size(); ++i)
-    take_misses(epochs[i], all_[i]);
+    adopt_misses(epochs[i], all_[i]);
   return reason;
 }
 
@@ -141,7 +141,7 @@ bool Participants::add_epoch_reads(Batch<EpochRead>& reads, Batch<Step*>& steps)
   return true;
 }
 
-AbortReason Participants::take(const Batch<EpochRead>& reads) {
+AbortReason Participants::adopt_epochs(const Batch<EpochRead>& reads) {
   for (std::size_t i = 0; i < reads.size(); ++i) note_epoch(all_[i], reads[i].epoch());
   for (const EpochRead& read : reads) {
     if (read.epoch() == 0) return why_failed(read, trips_.reach());

@@ -54,9 +54,9 @@ class Participants {
   /// Returns the address of this worker's line of misses there.
   rdma::RemoteAddress line(rdma::NodeId node) const;
   /// Adds READs of E of all participants to `steps`, to be run in front of other steps. False if there is no registered
-  /// memory. take() notes what they have found.
+  /// memory. adopt_epochs() notes what they have found.
   bool add_epoch_reads(Batch<EpochRead>& reads, Batch<Step*>& steps);
-  AbortReason take(const Batch<EpochRead>& reads);
+  AbortReason adopt_epochs(const Batch<EpochRead>& reads);
   /// Waits, for a bounded time, until E of each participant is at least `agreed`.
   AbortReason await_epoch(epoch::Epoch agreed);
 
@@ -75,7 +75,7 @@ class Participants {
   std::size_t index_of(rdma::NodeId node) const;
   const Participant& get(rdma::NodeId node) const { return all_[index_of(node)]; }
   void note_epoch(Participant& participant, epoch::Epoch epoch);
-  void take_misses(const EpochRead& read, Participant& participant) const;
+  void adopt_misses(const EpochRead& read, Participant& participant) const;
 
   Trips& trips_;
   std::vector<Participant> all_;

@@ -6,7 +6,7 @@
 #include "src/cc/tictoc/slack.h"
 #include "src/cluster/record_access/extend.h"
 #include "src/cluster/record_access/header_read.h"
-#include "src/cluster/transaction/why.h"
+#include "src/cluster/transaction/abort_reasons.h"
 
 namespace granary::cluster {
 
@@ -137,13 +137,13 @@ AbortReason ReadChecks::run(Epochs epochs, record::TidWord stamp, std::span<Acce
   if (!add_versions(versions, steps)) return AbortReason::kOutOfMemory;
   for (AccessStep* const step : beside) steps.push_back(step);
   trips.run(Phase::kValidate, std::span<Step* const>(steps));
-  reason = epochs == Epochs::kInFront ? participants.take(in_front) : AbortReason::kNone;
+  reason = epochs == Epochs::kInFront ? participants.adopt_epochs(in_front) : AbortReason::kNone;
   if (reason != AbortReason::kNone) return reason;
   for (const HeaderRead& header : headers) {
-    if (reason = why_not(header); reason != AbortReason::kNone) return reason;
+    if (reason = reason_of_check(header); reason != AbortReason::kNone) return reason;
   }
   for (const Extend& extension : extensions) {
-    if (reason = why_not(extension); reason != AbortReason::kNone) return reason;
+    if (reason = reason_of_check(extension); reason != AbortReason::kNone) return reason;
   }
   for (const LineWrite& line : lines) {
     if (line.failed()) return why_failed(line, footprint_.reach());
@@ -155,8 +155,8 @@ AbortReason ReadChecks::run(Epochs epochs, record::TidWord stamp, std::span<Acce
   return AbortReason::kNone;
 }
 
-AbortReason ReadChecks::why_not(const AccessStep& step) const {
-  return step.outcome() == Outcome::kBusy ? AbortReason::kReadLocked : why(step, footprint_.reach());
+AbortReason ReadChecks::reason_of_check(const AccessStep& step) const {
+  return step.outcome() == Outcome::kBusy ? AbortReason::kReadLocked : abort_reason_of(step, footprint_.reach());
 }
 
 }  // namespace granary::cluster

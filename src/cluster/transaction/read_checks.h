@@ -43,7 +43,7 @@ class ReadChecks {
   AbortReason add_records(Batch<class HeaderRead>& headers, Batch<class Extend>& extensions, Batch<Step*>& steps,
                           record::TidWord stamp);
   bool add_versions(Batch<kvstore::remote::VersionCheck>& versions, Batch<Step*>& steps);
-  AbortReason why_not(const AccessStep& step) const;
+  AbortReason reason_of_check(const AccessStep& step) const;
 
   Footprint& footprint_;
 };

@@ -1,8 +1,8 @@
 #include "src/cluster/transaction/reading.h"
 
 #include "src/cluster/record_access/checked_read.h"
+#include "src/cluster/transaction/abort_reasons.h"
 #include "src/cluster/transaction/leaf_reads.h"
-#include "src/cluster/transaction/why.h"
 
 namespace granary::cluster {
 
@@ -21,22 +21,22 @@ AbortReason Reading::read(Access& access) {
   access.read = true;
   if (!access.unseen()) return AbortReason::kNone;
   Access* const one = &access;
-  return look({&one, 1});
+  return find({&one, 1});
 }
 
-AbortReason Reading::look(std::span<Access* const> accesses) {
+AbortReason Reading::find(std::span<Access* const> accesses) {
   Batch<Access*> hashed = footprint_.trips.batch<Access*>(accesses.size());
   Batch<Access*> others = footprint_.trips.batch<Access*>(accesses.size());
   for (Access* const access : accesses) (access->table->hashed() ? hashed : others).push_back(access);
   AbortReason reason = look_up(hashed);
   if (reason != AbortReason::kNone || others.empty()) return reason;
   Batch<Access*> unknown = footprint_.trips.batch<Access*>(others.size());
-  reason = look_at_leaves(others, unknown);
-  if (reason == AbortReason::kNone) reason = ask(unknown);
-  return reason == AbortReason::kNone ? fetch(others) : reason;
+  reason = find_in_leaves(others, unknown);
+  if (reason == AbortReason::kNone) reason = ask_owners(unknown);
+  return reason == AbortReason::kNone ? fetch_values(others) : reason;
 }
 
-AbortReason Reading::look_at_leaves(std::span<Access* const> accesses, Batch<Access*>& unknown) {
+AbortReason Reading::find_in_leaves(std::span<Access* const> accesses, Batch<Access*>& unknown) {
   LeafReads leaves(footprint_, accesses.size());
   for (const Access* const access : accesses) {
     if (is_short(access->key.key)) leaves.add(*access->table, kvstore::ordered::LayerKey(access->key.key).at);
@@ -49,7 +49,7 @@ AbortReason Reading::look_at_leaves(std::span<Access* const> accesses, Batch<Acc
     if (leaf == nullptr) {
       unknown.push_back(&access);
     } else if (const kvstore::ordered::Value value = leaf->copy().find(at).value; value != 0) {
-      cluster::take(access, value);
+      adopt_entry(access, value);
     } else {
       access.seen.what = SeenKey::What::kNoRecord;
       if (!access.sealed) reason = leaves.note(*access.key.table, *leaf);
@@ -69,7 +69,7 @@ AbortReason Reading::look_up(std::span<Access* const> accesses, Behind behind) {
   } else {
     footprint_.trips.run(Phase::kExecute, std::span<AccessStep* const>(steps));
   }
-  return take(accesses, reads);
+  return adopt_look_ups(accesses, reads);
 }
 
 /// The first key that has to be looked up in the index also READs a piece of its table's main header (HeaderSweep).
@@ -83,12 +83,12 @@ AbortReason Reading::add_look_ups(std::span<Access* const> accesses, Batch<KeyRe
     KeyRead& read =
         reads.emplace_back(table.remote, key, room, table.cache.get(), footprint_.reach().counters.locations);
     steps.push_back(&read);
-    if (!sweeps && !read.knows_place() && HeaderSweep::finds(key)) sweeps = bring_piece(table, read);
+    if (!sweeps && !read.knows_place() && HeaderSweep::finds(key)) sweeps = add_header_piece(table, read);
   }
   return AbortReason::kNone;
 }
 
-bool Reading::bring_piece(const KnownTable& table, KeyRead& read) {
+bool Reading::add_header_piece(const KnownTable& table, KeyRead& read) {
   const std::optional<std::uint64_t> piece = table.sweep->next();
   if (!piece) return false;
   void* const room = footprint_.trips.buffer(HeaderSweep::kPieceBytes);
@@ -97,16 +97,16 @@ bool Reading::bring_piece(const KnownTable& table, KeyRead& read) {
   return true;
 }
 
-AbortReason Reading::take(std::span<Access* const> accesses, const Batch<KeyRead>& reads) {
+AbortReason Reading::adopt_look_ups(std::span<Access* const> accesses, const Batch<KeyRead>& reads) {
   for (std::size_t i = 0; i < reads.size(); ++i) {
-    const AbortReason reason = take(*accesses[i], reads[i]);
+    const AbortReason reason = adopt_look_up(*accesses[i], reads[i]);
     if (reason != AbortReason::kNone) return reason;
   }
   return AbortReason::kNone;
 }
 
-AbortReason Reading::take(Access& access, const KeyRead& read) {
-  const AbortReason reason = why(read, read.state(), footprint_.reach());
+AbortReason Reading::adopt_look_up(Access& access, const KeyRead& read) {
+  const AbortReason reason = abort_reason_of(read, read.state(), footprint_.reach());
   if (reason != AbortReason::kNone) return reason;
   if (read.read() == nullptr) {
     access.seen.what = SeenKey::What::kNoRecord;
@@ -126,7 +126,7 @@ AbortReason Reading::take(Access& access, const KeyRead& read) {
   return AbortReason::kNone;
 }
 
-AbortReason Reading::ask(std::span<Access* const> accesses) {
+AbortReason Reading::ask_owners(std::span<Access* const> accesses) {
   messages::Questions<Place>& questions = footprint_.trips.questions<Place>();
   for (const Access* const access : accesses) {
     questions.add(access->key.home, {.table = access->key.table->id(), .key = access->key.key, .with_value = true});
@@ -134,32 +134,32 @@ AbortReason Reading::ask(std::span<Access* const> accesses) {
   footprint_.trips.ask(questions.all());
   for (std::size_t i = 0; i < questions.size(); ++i) {
     Access& access = *accesses[i];
-    AbortReason reason = why(questions[i], footprint_.reach());
+    AbortReason reason = abort_reason_of(questions[i], footprint_.reach());
     if (reason != AbortReason::kNone) return reason;
     const messages::PlaceAnswer& answer = questions[i].answer();
-    learn(*access.table, answer.leaves);
+    learn_leaves(*access.table, answer.leaves);
     if (answer.record.offset == 0) {
       access.seen.what = SeenKey::What::kNoRecord;
       if (!access.sealed) reason = footprint_.note(*access.key.table, access.key.home, answer.missed);
     } else {
-      take(access, answer.record);
+      adopt_answer(access, answer.record);
     }
     if (reason != AbortReason::kNone) return reason;
   }
   return AbortReason::kNone;
 }
 
-void Reading::take(Access& access, const messages::SeenRecord& seen) {
+void Reading::adopt_answer(Access& access, const messages::SeenRecord& told) {
   access.seen.what = SeenKey::What::kRecord;
-  access.record = RemoteRecord::at_entry(footprint_.participants.at(access.key.home, seen.offset), access.key.key,
-                                         seen.incarnation, access.table->remote.max_value_bytes);
+  access.record = RemoteRecord::at_entry(footprint_.participants.at(access.key.home, told.offset), access.key.key,
+                                         told.incarnation, access.table->remote.max_value_bytes);
   access.record.incarnation_mask = record::kIncarnationMax;
-  access.seen.tid = seen.tid;
-  access.seen.has_value = seen.has_value || record::is_absent(seen.tid);
-  if (seen.has_value) access.seen.value = footprint_.trips.arena().copy(seen.value);
+  access.seen.tid = told.tid;
+  access.seen.has_value = told.has_value || record::is_absent(told.tid);
+  if (told.has_value) access.seen.value = footprint_.trips.arena().copy(told.value);
 }
 
-AbortReason Reading::fetch(std::span<Access* const> accesses) {
+AbortReason Reading::fetch_values(std::span<Access* const> accesses) {
   Batch<CheckedRead> reads = footprint_.trips.batch<CheckedRead>(accesses.size());
   Batch<AccessStep*> steps = footprint_.trips.batch<AccessStep*>(accesses.size());
   Batch<Access*> wanted = footprint_.trips.batch<Access*>(accesses.size());
@@ -173,7 +173,7 @@ AbortReason Reading::fetch(std::span<Access* const> accesses) {
   footprint_.trips.run(Phase::kExecute, std::span<AccessStep* const>(steps));
   for (std::size_t i = 0; i < reads.size(); ++i) {
     const CheckedRead& read = reads[i];
-    const AbortReason reason = why(read, read.state(), footprint_.reach());
+    const AbortReason reason = abort_reason_of(read, read.state(), footprint_.reach());
     if (reason != AbortReason::kNone) return reason;
     wanted[i]->seen.has_value = true;
     wanted[i]->record.incarnation = read.incarnation();

@@ -19,29 +19,31 @@ class Reading {
   /// Makes sure that the transaction knows the key's value, and notes that it relies on it. If it has written the key,
   /// that is its own value, and nothing is noted.
   AbortReason read(Access& access);
-  /// Finds the records and values of keys of which nothing is known yet.
-  AbortReason look(std::span<Access* const> accesses);
+  /// Finds the records and values of keys of which nothing is known yet. The keys may be of tables of any kind.
+  AbortReason find(std::span<Access* const> accesses);
   enum class Behind : std::uint8_t { kNothing, kEpochs };
-  /// Does the same for keys of hash tables, one-sided. With kEpochs it READs E of all participants behind the records.
+  /// Finds the records and values of keys of hash tables, one-sided. With kEpochs it READs E of all participants behind
+  /// the records.
   AbortReason look_up(std::span<Access* const> accesses, Behind behind = Behind::kNothing);
-  /// The two halves of look_up(), for callers that run its steps together with others.
+  /// The first half of look_up(): makes a step for each key, which the caller runs together with other steps.
   AbortReason add_look_ups(std::span<Access* const> accesses, Batch<KeyRead>& reads, Batch<AccessStep*>& steps);
-  AbortReason take(std::span<Access* const> accesses, const Batch<KeyRead>& reads);
-  /// READs the records of which the value is not known.
-  AbortReason fetch(std::span<Access* const> accesses);
-  /// Notes what an owner says of a key's record.
-  void take(Access& access, const messages::SeenRecord& seen);
+  /// The second half of look_up(): notes what the steps have found, in the order in which they were made.
+  AbortReason adopt_look_ups(std::span<Access* const> accesses, const Batch<KeyRead>& reads);
+  /// READs the records that were found without their values.
+  AbortReason fetch_values(std::span<Access* const> accesses);
+  /// Notes what an owner has told of a key's record.
+  void adopt_answer(Access& access, const messages::SeenRecord& told);
 
  private:
   /// Looks for the keys in leaves whose places are remembered. Keys that these leaves do not cover are added to
   /// `unknown`.
-  AbortReason look_at_leaves(std::span<Access* const> accesses, Batch<Access*>& unknown);
+  AbortReason find_in_leaves(std::span<Access* const> accesses, Batch<Access*>& unknown);
   /// Asks the owners for the records and values.
-  AbortReason ask(std::span<Access* const> accesses);
+  AbortReason ask_owners(std::span<Access* const> accesses);
   /// Makes the step READ a piece of its table's main header, too, to fill the location cache. False if the whole header
   /// was READ already.
-  bool bring_piece(const KnownTable& table, KeyRead& read);
-  AbortReason take(Access& access, const KeyRead& read);
+  bool add_header_piece(const KnownTable& table, KeyRead& read);
+  AbortReason adopt_look_up(Access& access, const KeyRead& read);
 
   Footprint& footprint_;
 };

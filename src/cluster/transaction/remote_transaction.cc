@@ -33,7 +33,7 @@ AbortReason RemoteTransaction::write(const txn::RemoteKey& key, std::string_view
   if (rule.removes && access->written()) {
     // The removal takes back a write of the transaction itself. If the key has no value without that write, nothing is
     // left to write, and the log must not have a removal.
-    if (access->unseen()) reason = reading_.look({&access, 1});
+    if (access->unseen()) reason = reading_.find({&access, 1});
     if (reason != AbortReason::kNone) return reason;
     access->read = true;
     access->write.is_set = access->found();

@@ -8,8 +8,8 @@
 
 #include "src/base/test_hooks.h"
 #include "src/cluster/messages/range.h"
+#include "src/cluster/transaction/abort_reasons.h"
 #include "src/cluster/transaction/leaf_scan.h"
-#include "src/cluster/transaction/why.h"
 
 namespace granary::cluster {
 
@@ -87,25 +87,25 @@ class Scanning {
     Ask<messages::Scan>& ask = questions.add(home_, {.table = scanned_.id(), .range = rest});
     add_held(ask.request().held);
     footprint_.trips.ask(questions.all());
-    AbortReason reason = why(ask, footprint_.reach());
+    AbortReason reason = abort_reason_of(ask, footprint_.reach());
     if (reason != AbortReason::kNone) return reason;
     const messages::ScanAnswer& piece = ask.answer();
-    if (known_ != nullptr) learn(*known_, piece.leaves);
+    if (known_ != nullptr) learn_leaves(*known_, piece.leaves);
     more = piece.more && !piece.entries.empty();
-    reason = take(piece, entries.emplace(footprint_.trips.batch<Access*>(piece.entries.size())));
+    reason = adopt_piece(piece, entries.emplace(footprint_.trips.batch<Access*>(piece.entries.size())));
     if (reason == AbortReason::kNone && !entries->empty())
       messages::go_behind(rest, (*entries)[entries->size() - 1]->key.key);
     return reason;
   }
   /// Notes a piece in the access table and the node set, and adds the accesses of its entries to `entries`.
-  AbortReason take(const messages::ScanAnswer& piece, Batch<Access*>& entries) {
+  AbortReason adopt_piece(const messages::ScanAnswer& piece, Batch<Access*>& entries) {
     Batch<Access*> without_value = footprint_.trips.batch<Access*>(2 * piece.entries.size());
-    const auto open = [&](const txn::TableCore& table, std::string_view key, const messages::SeenRecord& seen,
+    const auto open = [&](const txn::TableCore& table, std::string_view key, const messages::SeenRecord& told,
                           Access*& access) {
       const AbortReason reason = footprint_.open({&table, home_, key}, access);
       if (reason != AbortReason::kNone || access->read) return reason;
       access->read = true;
-      if (!access->has_record()) reading_.take(*access, seen);
+      if (!access->has_record()) reading_.adopt_answer(*access, told);
       without_value.push_back(access);
       return reason;
     };
@@ -123,7 +123,7 @@ class Scanning {
       const AbortReason reason = footprint_.note(scanned_, home_, node);
       if (reason != AbortReason::kNone) return reason;
     }
-    return reading_.fetch(without_value);
+    return reading_.fetch_values(without_value);
   }
 
   /// Visits the transaction's own writes that come before `key`. False to stop.

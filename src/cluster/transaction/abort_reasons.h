@@ -1,6 +1,6 @@
 #pragma once
-// Translates the outcomes of steps and questions at other nodes into the reason why the transaction has to end; kNone
-// if it can go on. All parts of a transaction at other nodes use it.
+// Translates the outcomes of steps and questions at other nodes into the reason why the transaction has to end, or into
+// kNone if it can go on. All parts of a transaction at other nodes use it.
 
 #include <granary/outcome.h>
 
@@ -10,11 +10,11 @@
 
 namespace granary::cluster {
 
-AbortReason why(const AccessStep& step, const Reach& reach);
-/// Does the same for a step that has found this state word at the record. If that is the x-lock of a dead node, the
-/// reason says so.
-AbortReason why(const AccessStep& step, record::StateWord state, const Reach& reach);
-AbortReason why(const messages::Question& question, const Reach& reach);
+AbortReason abort_reason_of(const AccessStep& step, const Reach& reach);
+/// Returns the reason for a step that has found this state word at the record. If that is the x-lock of a dead node,
+/// the reason says so.
+AbortReason abort_reason_of(const AccessStep& step, record::StateWord state, const Reach& reach);
+AbortReason abort_reason_of(const messages::Question& question, const Reach& reach);
 
 /// Returns why a transaction has to end that knew a former life of the node. If nodes come back, the next try may find
 /// the present life.

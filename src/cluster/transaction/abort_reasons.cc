@@ -1,4 +1,4 @@
-#include "src/cluster/transaction/why.h"
+#include "src/cluster/transaction/abort_reasons.h"
 
 #include "src/cc/held_records.h"
 
@@ -25,7 +25,7 @@ AbortReason why_failed(const rdma::fiber::Step& step, const Reach& reach) {
                                                        : cc::why_unusable(step.node(), reach.worker);
 }
 
-AbortReason why(const AccessStep& step, const Reach& reach) {
+AbortReason abort_reason_of(const AccessStep& step, const Reach& reach) {
   switch (step.outcome()) {
     case Outcome::kDone:
     case Outcome::kMissing: return AbortReason::kNone;
@@ -40,12 +40,12 @@ AbortReason why(const AccessStep& step, const Reach& reach) {
   }
 }
 
-AbortReason why(const AccessStep& step, record::StateWord state, const Reach& reach) {
-  const AbortReason reason = why(step, reach);
+AbortReason abort_reason_of(const AccessStep& step, record::StateWord state, const Reach& reach) {
+  const AbortReason reason = abort_reason_of(step, reach);
   return step.outcome() == Outcome::kBusy ? cc::why_busy(state, reach.worker, reason) : reason;
 }
 
-AbortReason why(const messages::Question& question, const Reach& reach) {
+AbortReason abort_reason_of(const messages::Question& question, const Reach& reach) {
   using messages::AskOutcome;
   using messages::Verdict;
   if (question.outcome() == AskOutcome::kAnswered) return AbortReason::kNone;
