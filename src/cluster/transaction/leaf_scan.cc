@@ -54,22 +54,35 @@ bool reaches_end(const LeafRange& leaf, const Range& range) {
   if (range.descending) return leaf.low <= first_of(range);
   return leaf.high == kBeyondPosition || last_of(range) < leaf.high;
 }
+/// Whether the leaf has keys of more than 8 bytes in the range, which lie in a deeper layer of the tree.
+bool has_long_keys(const Range& range, const LeafCopy& leaf) {
+  for (unsigned rank = 0; rank < leaf.count(); ++rank) {
+    const LeafCopy::At entry = leaf.entry(rank);
+    if (entry.found.deeper && inside(entry.position, range)) return true;
+  }
+  return false;
+}
 /// Returns the position where the range goes on behind a leaf that does not reach its end.
 Position behind(const LeafRange& leaf, const Range& range) { return range.descending ? before(leaf.low) : leaf.high; }
 
 }  // namespace
 
-/// The entries of a piece, taken from leaves in the range's order.
+/// The beginning of a range: entries collected from leaves in the range's order, and where they end.
 struct LeafScan::Piece {
   struct Entry {
     Position position;
     kvstore::ordered::Value value;
   };
+  enum class End : std::uint8_t {
+    kNoLeaf,     ///< not even the first leaf was collected, so there is no piece
+    kLeafEnd,    ///< the piece ends with a leaf, since the next one is missing
+    kLastEntry,  ///< the piece ends with its last entry, since it is long enough
+    kRangeEnd,   ///< the piece reaches the end of the range
+  };
+
   Batch<Entry> entries;
-  bool more = true;      ///< whether the range goes on behind the piece
-  Position next = {};    ///< where it goes on, unless the piece is full
-  bool is_full = false;  ///< the piece is long enough, and the range goes on behind its last entry
-  bool any = false;      ///< whether a leaf was taken
+  End end = End::kNoLeaf;
+  Position next = {};  ///< where the next leaf has to go on; it is where the range goes on after kLeafEnd
 };
 
 /// Adds the leaves with which the range begins, as far as they are known.
@@ -83,32 +96,32 @@ void LeafScan::add_leaves(const Range& rest, LeafReads& leaves) const {
   }
 }
 
-/// Takes the entries of one leaf after the other. Each leaf must cover the position where the one before it ended when
-/// it was READ. Ends at the first leaf that is missing.
-AbortReason LeafScan::take_leaves(const Range& rest, LeafReads& leaves, Piece& piece) {
+/// Collects the entries of one leaf after the other, and notes these leaves in the node set. Each leaf must cover the
+/// position where the one before it ended when it was READ.
+AbortReason LeafScan::collect_leaves(const Range& rest, LeafReads& leaves, Piece& piece) {
   piece.next = rest.descending ? last_of(rest) : first_of(rest);
-  while (piece.more && !piece.is_full) {
-    const LeafRead* const leaf = leaves.covering(*known_, piece.next);
-    if (leaf == nullptr || !take_entries(rest, leaf->copy(), piece)) break;
-    const txn::TableCore& table = scanned_.index == nullptr ? scanned_.table : *scanned_.index;
-    const AbortReason reason = sealed_ ? AbortReason::kNone : leaves.note(table, *leaf);
+  while (const LeafRead* const leaf = leaves.covering(*known_, piece.next)) {
+    if (has_long_keys(rest, leaf->copy())) {
+      known_->leaves->note_long_keys();
+      break;
+    }
+    const bool is_full = collect_entries(rest, leaf->copy(), piece);
+    const AbortReason reason = sealed_ ? AbortReason::kNone : leaves.note(scanned_.scanned(), *leaf);
     if (reason != AbortReason::kNone) return reason;
-    piece.any = true;
-    if (piece.is_full) break;
-    piece.more = !reaches_end(leaf->copy().range(), rest);
-    if (piece.more) piece.next = behind(leaf->copy().range(), rest);
+    if (is_full || reaches_end(leaf->copy().range(), rest)) {
+      piece.end = is_full ? Piece::End::kLastEntry : Piece::End::kRangeEnd;
+      break;
+    }
+    piece.end = Piece::End::kLeafEnd;
+    piece.next = behind(leaf->copy().range(), rest);
   }
   return AbortReason::kNone;
 }
 
-/// Takes the entries of one leaf. False if it has keys of more than 8 bytes in the range.
-bool LeafScan::take_entries(const Range& rest, const LeafCopy& leaf, Piece& piece) const {
-  const unsigned count = leaf.count();
-  for (unsigned rank = 0; rank < count; ++rank) {
-    const LeafCopy::At entry = leaf.entry(rank);
-    if (entry.found.deeper && inside(entry.position, rest)) return known_->leaves->note_long_keys(), false;
-  }
+/// Collects the entries of one leaf that are in the range. Returns whether the piece is long enough.
+bool LeafScan::collect_entries(const Range& rest, const LeafCopy& leaf, Piece& piece) const {
   const std::size_t record_bytes = record::shared_record_bytes(kSliceBytes, known_->remote.max_value_bytes);
+  const unsigned count = leaf.count();
   for (unsigned i = 0; i < count; ++i) {
     const LeafCopy::At entry = leaf.entry(rest.descending ? count - 1 - i : i);
     // A leaf may have taken over its neighbour's range after the neighbour was READ. So entries that the piece has are
@@ -116,21 +129,20 @@ bool LeafScan::take_entries(const Range& rest, const LeafCopy& leaf, Piece& piec
     const bool is_behind = rest.descending ? entry.position <= piece.next : piece.next <= entry.position;
     if (!is_behind || !inside(entry.position, rest)) continue;
     piece.entries.push_back({entry.position, entry.found.value});
-    piece.is_full = piece.entries.size() >= rest.limit || piece.entries.size() * record_bytes >= kPieceBytes;
-    if (piece.is_full) return true;
+    if (piece.entries.size() >= rest.limit || piece.entries.size() * record_bytes >= kPieceBytes) return true;
   }
-  return true;
+  return false;
 }
 
 /// Opens an access for each entry of the piece, and READs their records.
-AbortReason LeafScan::take_records(const Piece& piece, Batch<Access*>& entries) {
-  const txn::TableCore& table = scanned_.index == nullptr ? scanned_.table : *scanned_.index;
+AbortReason LeafScan::read_records(const Piece& piece, Batch<Access*>& entries) {
   Batch<Access*> to_read = footprint_.trips.batch<Access*>(piece.entries.size());
   for (const Piece::Entry& entry : piece.entries) {
     char key[kSliceBytes];
     kvstore::ordered::store_slice(key, entry.position.slice);
     Access* access = nullptr;
-    const AbortReason reason = footprint_.open({&table, scanned_.home, {key, entry.position.code}}, access);
+    const AbortReason reason =
+        footprint_.open({&scanned_.scanned(), scanned_.home, {key, entry.position.code}}, access);
     if (reason != AbortReason::kNone) return reason;
     entries.push_back(access);
     if (access->read) continue;
@@ -142,7 +154,7 @@ AbortReason LeafScan::take_records(const Piece& piece, Batch<Access*>& entries) 
 }
 
 /// READs the records of the base table that the entries of an index lead to.
-AbortReason LeafScan::take_bases(const Batch<Access*>& entries) {
+AbortReason LeafScan::read_bases(const Batch<Access*>& entries) {
   Batch<Access*> unseen = footprint_.trips.batch<Access*>(entries.size());
   for (const Access* const entry : entries) {
     if (!entry->found()) continue;
@@ -156,17 +168,18 @@ AbortReason LeafScan::take_bases(const Batch<Access*>& entries) {
   return reading_.find(unseen);
 }
 
-/// Cuts the piece off the beginning of the range.
-void LeafScan::cut(const Piece& piece, Range& rest) const {
-  const Position at = piece.is_full ? piece.entries[piece.entries.size() - 1].position : piece.next;
+/// Cuts the piece, which does not reach the range's end, off the beginning of the range.
+void LeafScan::cut_off(const Piece& piece, Range& rest) const {
+  const bool at_entry = piece.end == Piece::End::kLastEntry;
+  const Position at = at_entry ? piece.entries[piece.entries.size() - 1].position : piece.next;
   char* const bytes = footprint_.trips.arena().allocate(kSliceBytes);
   kvstore::ordered::store_slice(bytes, at.slice);
   const auto key_of = [bytes](std::size_t size) { return std::string_view(bytes, std::min(size, kSliceBytes)); };
-  if (piece.is_full) {
+  if (at_entry) {
     messages::go_behind(rest, key_of(at.code));
   } else if (rest.descending) {
-    // The position behind `at` is the lower end of the last leaf that was taken, so the rest of the range ends before
-    // it.
+    // The position behind `at` is the lower end of the last leaf that was collected, so the rest of the range ends
+    // before it.
     rest.to = key_of(at.code + 1u);
     rest.to_infinity = false;
     rest.to_inclusive = at.code >= kSliceBytes;
@@ -188,13 +201,13 @@ AbortReason LeafScan::read(Range& rest, std::optional<Batch<Access*>>& entries, 
   AbortReason reason = leaves.run();
   if (reason != AbortReason::kNone) return reason;
   Piece piece{.entries = footprint_.trips.batch<Piece::Entry>(kMostLeaves * LeafCopy::kMostEntries)};
-  reason = take_leaves(rest, leaves, piece);
-  if (reason != AbortReason::kNone || !piece.any) return reason;
+  reason = collect_leaves(rest, leaves, piece);
+  if (reason != AbortReason::kNone || piece.end == Piece::End::kNoLeaf) return reason;
   entries.emplace(footprint_.trips.batch<Access*>(piece.entries.size()));
-  reason = take_records(piece, *entries);
-  if (reason == AbortReason::kNone && scanned_.index != nullptr) reason = take_bases(*entries);
-  more = piece.more;
-  if (more) cut(piece, rest);
+  reason = read_records(piece, *entries);
+  if (reason == AbortReason::kNone && scanned_.index != nullptr) reason = read_bases(*entries);
+  more = piece.end != Piece::End::kRangeEnd;
+  if (more) cut_off(piece, rest);
   return reason;
 }
 

@@ -31,11 +31,11 @@ class LeafScan {
   struct Piece;
 
   void add_leaves(const messages::Range& rest, LeafReads& leaves) const;
-  AbortReason take_leaves(const messages::Range& rest, LeafReads& leaves, Piece& piece);
-  bool take_entries(const messages::Range& rest, const LeafCopy& leaf, Piece& piece) const;
-  AbortReason take_records(const Piece& piece, Batch<Access*>& entries);
-  AbortReason take_bases(const Batch<Access*>& entries);
-  void cut(const Piece& piece, messages::Range& rest) const;
+  AbortReason collect_leaves(const messages::Range& rest, LeafReads& leaves, Piece& piece);
+  bool collect_entries(const messages::Range& rest, const LeafCopy& leaf, Piece& piece) const;
+  AbortReason read_records(const Piece& piece, Batch<Access*>& entries);
+  AbortReason read_bases(const Batch<Access*>& entries);
+  void cut_off(const Piece& piece, messages::Range& rest) const;
 
   Footprint& footprint_;
   Reading& reading_;

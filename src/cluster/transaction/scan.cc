@@ -36,7 +36,7 @@ class Scanning {
         known_(known),
         leaves_(footprint, reading, scanned, known, sealed),
         table_(scanned.table),
-        scanned_(scanned.index == nullptr ? scanned.table : *scanned.index),
+        scanned_(scanned.scanned()),
         indexed_(scanned.index != nullptr),
         sealed_(sealed),
         home_(scanned.home),

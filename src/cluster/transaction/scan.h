@@ -11,6 +11,9 @@ struct ElsewhereRange {
   const txn::TableCore* index;  ///< of `table`; nullptr: the table itself is scanned
   std::uint16_t home;
   const ScanRange& range;
+
+  /// Returns the table or index that the range is of.
+  const txn::TableCore& scanned() const { return index == nullptr ? table : *index; }
 };
 
 /// Implements txn::RemoteAccess::scan().
