@@ -68,17 +68,17 @@ concept LocalParticipant = requires(T& here, epoch::Epoch epoch, TidWord elsewhe
 
 /// The part of all other nodes, or of none (Nowhere). Most steps are those of RemotePart with the same names.
 template <typename T>
-concept RemoteParticipant = requires(T& there, epoch::Epoch& epoch, TidWord tid) {
+concept RemoteParticipant = requires(T& there, epoch::Epoch& epoch, TidWord early_stamp, TidWord stamp, TidWord tid) {
   // False: the transaction has touched this node only.
   { T::kNodes } -> std::convertible_to<bool>;
   { there.writes_nothing() } -> std::same_as<bool>;
   { there.lock() } -> std::same_as<AbortReason>;
   { there.held_until() } -> std::same_as<base::LeaseEnd>;
-  // `epoch` comes in as E of this node, and goes out as the transaction's epoch (I7). `tid` is the stamp as far as it
-  // is known, if the protocol stamps first, and otherwise 0.
-  { there.agree(epoch, tid) } -> std::same_as<AbortReason>;
-  // `tid` is the stamp, if the protocol stamps first, and otherwise 0.
-  { there.validate(tid) } -> std::same_as<AbortReason>;
+  // `epoch` comes in as E of this node, and goes out as the transaction's epoch (I7). `early_stamp` is the stamp as far
+  // as it is known, if the protocol stamps first, and otherwise 0.
+  { there.agree(epoch, early_stamp) } -> std::same_as<AbortReason>;
+  // `stamp` is the transaction's stamp, if the protocol stamps first, and otherwise 0.
+  { there.validate(stamp) } -> std::same_as<AbortReason>;
   // The last step that may wait (I30).
   { there.prepare(epoch) } -> std::same_as<AbortReason>;
   { there.greatest_tid() } -> std::same_as<TidWord>;

@@ -44,52 +44,57 @@ struct Moment {
 };
 
 /// All functions are static. The worker's thread calls them, with its epoch slot entered.
+///
+/// `epoch` is an epoch in which the transaction may commit, and `period` the first epoch of that epoch's snapshot
+/// period. `tid` is the TID that the transaction has got from stamp().
 template <typename P>
-concept Protocol = requires(Record& record, std::span<char> buffer, const ReadEntry& read, WriteEntry& write,
-                            AccessSet& access, WorkerState& worker, const Claims& claims, const Moment& moment,
-                            TidWord tid, TidWord& rts, epoch::Epoch epoch) {
-  /// kName is what Options::protocol calls it.
-  { P::kName } -> std::convertible_to<std::string_view>;
-  /// kStampsFirst is true if reads are checked against the transaction's stamp (TicToc). The stamp is then chosen
-  /// before validation, and otherwise as late as possible.
-  { P::kStampsFirst } -> std::convertible_to<bool>;
+concept Protocol =
+    requires(Record& record, std::size_t key_bytes, std::span<char> buffer, const ReadEntry& read, WriteEntry& write,
+             AccessSet& access, WorkerState& worker, const Claims& claims, const Moment& moment, TidWord tid,
+             TidWord elsewhere, TidWord& rts, epoch::Epoch epoch, epoch::Epoch period) {
+      /// kName is what Options::protocol calls it.
+      { P::kName } -> std::convertible_to<std::string_view>;
+      /// kStampsFirst is true if reads are checked against the transaction's stamp (TicToc). The stamp is then chosen
+      /// before validation, and otherwise as late as possible.
+      { P::kStampsFirst } -> std::convertible_to<bool>;
 
-  /// read() copies the latest version of a record, and look() only tells its TID word and state. `tid` is the size of
-  /// the key here. The transaction remembers the TID word that was seen, and the version's rts (ReadEntry); a protocol
-  /// without times leaves `rts` alone. Both wait for a bounded time while somebody changes the record.
-  { P::read(record, tid, buffer, worker, access, rts) } -> std::same_as<record::StableRead>;
-  { P::look(record, worker, access, rts) } -> std::same_as<record::StableRead>;
-  /// claim() takes a record that will be written, with a bounded wait. give_back() gives it back unchanged.
-  { P::claim(record, worker, access) } -> std::same_as<AbortReason>;
-  { P::give_back(record) } -> std::same_as<void>;
-  /// Whether a read of a local record still holds at the moment.
-  { P::check_local(read, claims, moment, worker) } -> std::same_as<AbortReason>;
-  /// Returns the transaction's TID in the epoch by the rule of I1, or 0 if the epoch has none left; no_stamp() tells
-  /// why. `tid` is what the other nodes ask for (LocalParticipant::stamp).
-  { P::stamp(access, worker, epoch, tid) } -> std::same_as<TidWord>;
-  { P::no_stamp(epoch) } -> std::same_as<AbortReason>;
-  /// Takes the memory that install() needs for a claimed record; `epoch` is the first epoch of the snapshot period.
-  /// False: there is not enough memory. unprepare() gives back what was taken, also after a prepare() that failed.
-  { P::prepare(write, worker, epoch) } -> std::same_as<bool>;
-  { P::unprepare(write, worker) } -> std::same_as<void>;
-  /// Changes a claimed and prepared record, and gives it back. Cannot fail.
-  { P::install(write, worker, tid, epoch) } -> std::same_as<void>;
-  /// Whether an absent record may leave its index now; the caller holds its lock bit. If true, no transaction that has
-  /// seen the absence can commit any more and rely on it.
-  { P::may_leave_index(record, worker) } -> std::same_as<bool>;
-};
+      /// read() copies the latest version of a record, and look() only tells its TID word and state. The transaction
+      /// remembers the TID word that was seen, and the version's rts (ReadEntry); a protocol without times leaves `rts`
+      /// alone. Both wait for a bounded time while somebody changes the record.
+      { P::read(record, key_bytes, buffer, worker, access, rts) } -> std::same_as<record::StableRead>;
+      { P::look(record, worker, access, rts) } -> std::same_as<record::StableRead>;
+      /// claim() takes a record that will be written, with a bounded wait. give_back() gives it back unchanged.
+      { P::claim(record, worker, access) } -> std::same_as<AbortReason>;
+      { P::give_back(record) } -> std::same_as<void>;
+      /// Whether a read of a local record still holds at the moment.
+      { P::check_local(read, claims, moment, worker) } -> std::same_as<AbortReason>;
+      /// Returns the transaction's TID in the epoch by the rule of I1, or 0 if the epoch has none left; no_stamp()
+      /// tells why. `elsewhere` is what the other nodes ask for (LocalParticipant::stamp).
+      { P::stamp(access, worker, epoch, elsewhere) } -> std::same_as<TidWord>;
+      { P::no_stamp(epoch) } -> std::same_as<AbortReason>;
+      /// Takes the memory that install() needs for a claimed record. False: there is not enough memory. unprepare()
+      /// gives back what was taken, also after a prepare() that failed.
+      { P::prepare(write, worker, period) } -> std::same_as<bool>;
+      { P::unprepare(write, worker) } -> std::same_as<void>;
+      /// Changes a claimed and prepared record, and gives it back. Cannot fail.
+      { P::install(write, worker, tid, period) } -> std::same_as<void>;
+      /// Whether an absent record may leave its index now; the caller holds its lock bit. If true, no transaction that
+      /// has seen the absence can commit any more and rely on it.
+      { P::may_leave_index(record, worker) } -> std::same_as<bool>;
+    };
 
 /// The functions that a protocol which stamps first has in addition.
 template <typename P>
-concept StampsReads = P::kStampsFirst && requires(const AccessSet& access, WorkerState& worker, const Moment& moment) {
+concept StampsReads = P::kStampsFirst && requires(const AccessSet& access, WorkerState& worker, const Moment& moment,
+                                                  AbortReason failure, std::uint32_t turn) {
   /// Returns the least time that a transaction which only reads may have: the versions that it has seen are there by
   /// then.
   { P::stamp_reads(access) } -> std::same_as<TidWord>;
   /// Called before anything is claimed. Returns a reason to give up at once, or kNone.
   { P::foresee(access, worker) } -> std::same_as<AbortReason>;
-  /// Called when a claim has failed and all claims have been given back. Returns whether to claim all of them again;
-  /// the last argument counts these attempts, from 0.
-  { P::claims_again(AbortReason{}, worker, std::uint32_t{}) } -> std::same_as<bool>;
+  /// Called when a claim has failed with `failure`, and all claims have been given back. Returns whether to claim all
+  /// of them again; `turn` counts these attempts, from 0.
+  { P::claims_again(failure, worker, turn) } -> std::same_as<bool>;
   /// Called before the versions of the node set are compared.
   { P::before_nodes(access, worker, moment) } -> std::same_as<void>;
 };
@@ -116,17 +121,17 @@ concept ReachesShared = Protocol<P> && requires(const ReadEntry& read, const Cla
 
 /// A protocol whose commits can also take effect in an HTM region, without claims (region/region.h).
 template <typename P>
-concept CommitsInRegion =
-    Protocol<P> && requires(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epoch epoch) {
-      /// plan() comes before the region. It notes the TID word of the record to write, which the region must find
-      /// again. False: a region would abort, since the record is locked, held by another node, or not the latest.
-      { P::plan(write, worker, tid) } -> std::same_as<bool>;
-      /// Does all for that word that can be done before the region. False: there is no memory, or the record would have
-      /// to be replaced.
-      { P::prepare_in_place(write, worker, epoch, tid) } -> std::same_as<bool>;
-      /// Called after the region has committed, with the old TID word and the new TID: registers the write's garbage.
-      { P::installed_in_region(write, worker, tid, tid) } -> std::same_as<void>;
-    };
+concept CommitsInRegion = Protocol<P> && requires(WriteEntry& write, WorkerState& worker, TidWord& planned, TidWord tid,
+                                                  epoch::Epoch period) {
+  /// Called before the region. Notes in `planned` the TID word of the record to write, which the region must find
+  /// again. False: a region would abort, since the record is locked, held by another node, or not the latest.
+  { P::plan(write, worker, planned) } -> std::same_as<bool>;
+  /// Does all for the planned word that can be done before the region. False: there is no memory, or the record
+  /// would have to be replaced.
+  { P::prepare_in_place(write, worker, period, planned) } -> std::same_as<bool>;
+  /// Called after the region has committed: registers the write's garbage. The region has replaced the planned word.
+  { P::installed_in_region(write, worker, planned, tid) } -> std::same_as<void>;
+};
 
 /// A protocol that runs whole transactions in HTM regions, and commits them there if it can (drtm/).
 template <typename P>
