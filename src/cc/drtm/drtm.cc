@@ -85,9 +85,10 @@ bool hold_declared(AccessSet& access, WorkerState& worker) {
   return true;
 }
 
-/// Decides that the transaction runs without a region. If it cannot claim what it has declared, it has to be run again.
-void go_on_with_locks(AccessSet& access, WorkerState& worker) {
-  access.running.way = hold_declared(access, worker) ? Way::kLocks : Way::kAgain;
+/// Claims what the transaction has declared, since it will run without a region. If it cannot, the transaction has to
+/// be run again.
+Way begin_with_locks(AccessSet& access, WorkerState& worker) {
+  return hold_declared(access, worker) ? Way::kLocks : Way::kAgain;
 }
 
 /// Whether the log has room for a transaction of any likely size: a region must not wait for room, and it is not known
@@ -102,6 +103,18 @@ bool may_open(const AccessSet& access, const WorkerState& worker) {
   if (worker.section == nullptr || worker.in_section != nullptr) return false;
   RemotePart* const elsewhere = access.running.elsewhere;
   return has_log_room(worker) && (elsewhere == nullptr || elsewhere->make_ready(worker.shared.epochs.current()));
+}
+
+/// Opens the worker's region for the transaction, or begins to run the transaction with locks if that cannot be.
+Way begin(AccessSet& access, WorkerState& worker) {
+  access.held.any = true;
+  if (!may_open(access, worker)) {
+    if (worker.section != nullptr) worker.section->count_fallback();
+    return begin_with_locks(access, worker);
+  }
+  if (!worker.section->open()) return begin_with_locks(access, worker);
+  worker.in_section = &access;
+  return Way::kRegion;
 }
 
 /// Returns the reason that the application is given if the transaction has to be run again.
@@ -134,7 +147,7 @@ void resolve_loss(AccessSet& access, WorkerState& worker) {
     return;
   }
   region.give_up();
-  go_on_with_locks(access, worker);
+  access.running.way = begin_with_locks(access, worker);
 }
 
 /// Reads the record in the region, under the transaction's own lock bit, or optimistically as Silo does.
@@ -177,18 +190,7 @@ void DrTm::declare(Record& record, AccessSet& access) {
 
 bool DrTm::enter(AccessSet& access, WorkerState& worker) {
   Running& running = access.running;
-  if (running.way == Way::kUnknown) {
-    access.held.any = true;
-    if (!may_open(access, worker)) {
-      if (worker.section != nullptr) worker.section->count_fallback();
-      go_on_with_locks(access, worker);
-    } else if (!worker.section->open()) {
-      go_on_with_locks(access, worker);
-    } else {
-      running.way = Way::kRegion;
-      worker.in_section = &access;
-    }
-  }
+  if (running.way == Way::kUnknown) running.way = begin(access, worker);
   if (running.way != Way::kRegion) return false;
   if (worker.section->is_open()) return true;
   resolve_loss(access, worker);  // the region has aborted since, for example by leave_region()
