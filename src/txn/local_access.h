@@ -147,6 +147,12 @@ class LocalAccess {
   /// Makes the part larger: it becomes the bytes `from` to `to` of the value, which contain the part.
   [[gnu::noinline]] Outcome widen(cc::WriteEntry& own, std::size_t from, std::size_t to);
   Outcome write_new(TableCore& table, std::string_view key, std::string_view value, cc::Record** present);
+  struct RecordToWrite {
+    cc::Record* record = nullptr;    ///< the key's record; nullptr: there is nothing left to do
+    Outcome settled = Outcome::kOk;  ///< if there is nothing left to do: the outcome of the write
+  };
+  RecordToWrite find_or_write_new(TableCore& table, std::string_view key, std::string_view value,
+                                  const WriteRule& rule);
   void set_value(cc::WriteEntry& entry, std::string_view value, bool remove);
 
   /// Returns the buffer for values of the innermost scan.

@@ -71,36 +71,49 @@ Outcome LocalAccess::write_new(TableCore& table, std::string_view key, std::stri
   }
 }
 
+/// Finds the record of a key for which the transaction remembers none. If the key has no record, the rule refuses the
+/// write, or a placeholder is put into the index together with the write. Always inlined: it is a part of write().
+[[gnu::always_inline]] inline LocalAccess::RecordToWrite LocalAccess::find_or_write_new(TableCore& table,
+                                                                                        std::string_view key,
+                                                                                        std::string_view value,
+                                                                                        const WriteRule& rule) {
+  Record* record = nullptr;
+  // An insert does not search the index first: where a record is in the way of its placeholder, it finds that record.
+  const bool expects_none = rule.if_there != Outcome::kOk;
+  if (!expects_none) {
+    const cc::IndexTime time(worker_.state().timed, worker_.shared().meter);
+    const cc::Lookup at = look_for(worker_, table.index(), key);
+    if (at.value == 0 && rule.if_missing != Outcome::kOk) {
+      const Outcome noted = note_node(table, at.place, at.version);
+      return {.settled = noted == Outcome::kOk ? rule.if_missing : noted};
+    }
+    record = record::record_of(at.value);
+  }
+  if (record == nullptr) {
+    const Outcome placed = write_new(table, key, value, &record);
+    // An insert relies on the key's absence, and so does a transaction that may have missed the key before. They note
+    // the placeholder as a read, since another transaction may commit to it first, which the leaf's version does not
+    // show.
+    if (placed == Outcome::kOk && (expects_none || !access_.nodes.empty())) {
+      return {.settled = note_read({access_.writes.entries().back().record, record::kUnborn})};
+    }
+    if (placed != Outcome::kAlreadyExists) return {.settled = placed};
+  }
+  lookups_.place(table.index(), key) = record;
+  return {.record = record};
+}
+
 Outcome LocalAccess::write(TableCore& table, std::string_view key, std::string_view value, const WriteRule& rule) {
   const htm::OwnStores stores(worker_.state().in_section == &access_ ? worker_.state().section.get() : nullptr);
-  cc::Index& index = table.index();
-  // Of both sets, as a write that is in its set stays there, also if the read that it relies on finds no place.
+  // Both sets must have a place left, since a write stays in its set even if the read that it relies on finds none.
   if (std::max(access_.writes.size(), access_.reads.size()) >= kMaxAccesses) [[unlikely]]
     return Outcome::kTooManyAccesses;
-  Record* record = lookups_.place(index, key);
+  Record* record = lookups_.place(table.index(), key);
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
     if (record == nullptr) {
-      const bool expects_none = rule.if_there != Outcome::kOk;
-      if (!expects_none) {
-        const cc::IndexTime time(worker_.state().timed, worker_.shared().meter);
-        const cc::Lookup at = look_for(worker_, index, key);
-        if (at.value == 0 && rule.if_missing != Outcome::kOk) {
-          const Outcome noted = note_node(table, at.place, at.version);
-          return noted == Outcome::kOk ? rule.if_missing : noted;
-        }
-        record = record::record_of(at.value);
-      }
-      if (record == nullptr) {
-        const Outcome placed = write_new(table, key, value, &record);
-        // An insert relies on the key's absence, and so does a transaction that may have missed the key before. They
-        // note the placeholder as a read, since another transaction may commit to it first, which the leaf's version
-        // does not show.
-        if (placed == Outcome::kOk && (expects_none || !access_.nodes.empty())) {
-          return note_read({access_.writes.entries().back().record, record::kUnborn});
-        }
-        if (placed != Outcome::kAlreadyExists) return placed;
-      }
-      lookups_.place(index, key) = record;
+      const RecordToWrite found = find_or_write_new(table, key, value, rule);
+      if (found.record == nullptr) return found.settled;
+      record = found.record;
     }
     if (WriteEntry* own = access_.writes.find(record)) return write_own(*own, value, rule);
     if (rule.looks()) {
@@ -120,7 +133,7 @@ Outcome LocalAccess::write(TableCore& table, std::string_view key, std::string_v
     }
     access_.writes
         .add({.record = record,
-              .index = &index,
+              .index = &table.index(),
               .table = table.id(),
               .key = arena_.copy(key),
               .value = rule.removes ? std::string_view{} : arena_.copy(value),
