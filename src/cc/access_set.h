@@ -22,7 +22,7 @@ namespace granary::cc {
 using record::Record;
 using record::TidWord;
 
-/// One read: a record and the TID word that was seen there. The word is unlocked, except for a read under the
+/// Notes one read: a record and the TID word that was seen there. The word is unlocked, except for a read under the
 /// transaction's own lock bit (drtm/drtm.h). Under TicToc `rts` is the time until which the version was seen to be
 /// valid (src/record/rts.h). A read that found the record absent is an entry, too.
 struct ReadEntry {
@@ -31,7 +31,7 @@ struct ReadEntry {
   TidWord rts = 0;
 };
 
-/// One key that the transaction will write, with the new value, or with `remove` instead of one.
+/// Notes one key that the transaction will write, with the new value, or with `remove` instead of one.
 struct WriteEntry {
   Record* record = nullptr;
   Index* index = nullptr;

@@ -112,7 +112,7 @@ void register_garbage(const WriteEntry& write, WorkerState& worker, TidWord new_
   if (write.remove) register_absent(worker, epoch, write.record, write.index, new_word, write.key);
 }
 
-/// What must hold before a write becomes visible.
+/// Checks what must hold before a write becomes visible.
 void check_install(const WriteEntry& write, const WorkerState& worker, TidWord new_word, epoch::Epoch period) {
   const Record& record = *write.record;
   base::debug_invariant("I1", [&] { return record::tid_of(new_word) > record::tid_of(record.tid()); });

@@ -25,7 +25,7 @@ struct LoggedWrites {
 /// disk.
 AbortReason await_log_room(const LoggedWrites& writes, WorkerState& worker);
 
-/// Does the same for a database that may have no log.
+/// Calls await_log_room() if the database has a log.
 inline AbortReason reserve_log(const LoggedWrites& writes, WorkerState& worker) {
   return worker.ring == nullptr ? AbortReason::kNone : await_log_room(writes, worker);
 }

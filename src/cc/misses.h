@@ -41,7 +41,7 @@ class Misses {
 
   std::size_t size() const { return lines_.size(); }
   Line& line(std::size_t at) const { return lines_[at]; }
-  /// Of all workers of this node that have no line of their own.
+  /// Returns the line of all workers of this node that have no line of their own.
   Line& shared_line() const { return lines_.back(); }
 
   /// Calls `use` with the number of each word that stands for one of the tables.
@@ -60,8 +60,8 @@ class Misses {
         line.greatest[word].exchange(time, std::memory_order_seq_cst);
     });
   }
-  /// As raise(), of a line that several workers share. Acquire where nothing has to be raised: who has raised the word
-  /// before has done so in front of this worker's look at its leaves, too.
+  /// Raises the words of a line that several workers share, as raise() does. Where nothing has to be raised, the load
+  /// is an acquire: the worker that has raised the word did so before this worker looks at its leaves.
   static void raise_shared(Line& line, NodeTimes::Tables tables, record::TidWord time) {
     for_each(tables, [&](std::uint32_t word) {
       record::TidWord told = line.greatest[word].load(std::memory_order_acquire);

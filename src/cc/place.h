@@ -35,7 +35,7 @@ class Place {
       return kvstore::hash::Table::unchanged(bucket(), version);
     return Tree::unchanged(leaf(), version);
   }
-  /// Asks the same inside an HTM region.
+  /// Returns the same as unchanged(), by loads inside an HTM region.
   template <typename Memory>
   bool unchanged_in(Memory& memory, Version version) const {
     if (is_bucket()) [[unlikely]]

@@ -96,13 +96,13 @@ void retire_owner(AccessSet& access, WorkerState& worker);
 
 // The three kinds of commits (commit.h). Each commits the transaction or aborts it, and returns what has become of it.
 
-/// Of a database that is no node of a cluster.
+/// Commits in a database that is no node of a cluster.
 CommitOutcome commit(AccessSet& access, WorkerState& worker);
-/// Of a node of a cluster, for a transaction that has touched this node only. The node may lose its right to commit at
-/// any time (I11). The transaction needs the right after the last wait of its commit. If it has only read, it needs the
-/// right after its validation: what it reports must have held while nobody counted the node as dead.
+/// Commits on a node of a cluster a transaction that has touched this node only. The node may lose its right to commit
+/// at any time (I11). The transaction needs the right after the last wait of its commit. If it has only read, it needs
+/// the right after its validation: what it reports must have held while nobody counted the node as dead.
 CommitOutcome commit_fenced(AccessSet& access, WorkerState& worker, const Right& right);
-/// Of a node of a cluster, for a transaction that has touched other nodes, too.
+/// Commits on a node of a cluster a transaction that has touched other nodes, too.
 CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, RemotePart& remote, const Right& right);
 
 /// Returns kNone if the transaction's reads at this node would pass validation now. The caller reports an error such as

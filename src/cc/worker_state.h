@@ -1,6 +1,7 @@
 #pragma once
-// What a worker owns below the transaction layer (memory, garbage, its last TID), and what all workers of a database
-// share (settings, epochs, the log). The commit (commit.h) works on it; src/db and src/txn set it up.
+// Has the state that a worker owns below the transaction layer (memory, garbage, its last TID), and the state that all
+// workers of a database share (settings, epochs, the log). The commit (commit.h) works on it; src/db and src/txn set it
+// up.
 
 #include <atomic>
 #include <cstdint>
@@ -59,15 +60,15 @@ struct Settings {
   std::uint32_t epoch_ms = 0;          ///< the epoch period; 0: epochs pass only when the application says so
 };
 
-/// What db::MemoryRelief has done while memory was short; it looks for memory once in each epoch period. Written by the
-/// thread that advances epochs, `looks` last (release). Read by workers that wait for memory (db::MemoryWait).
+/// Tells what db::MemoryRelief has done while memory was short; it looks for memory once in each epoch period. Written
+/// by the thread that advances epochs, `looks` last (release). Read by workers that wait for memory (db::MemoryWait).
 struct MemoryRelief {
   std::atomic<std::uint64_t> looks{0};            ///< how often it has looked for memory
   std::atomic<epoch::Epoch> last_look{0};         ///< E at the last look
   std::atomic<std::uint64_t> garbage_waiting{0};  ///< items of garbage that workers had after the last look
 };
 
-/// What all workers of one database share.
+/// The state that all workers of one database share.
 struct Shared {
   Settings settings;
   epoch::EpochManager& epochs;

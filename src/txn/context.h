@@ -118,10 +118,10 @@ class Context final : private Life {
   void release(bool over);
   void release_here();
   void release_elsewhere(bool over);
-  /// Does the same for a transaction that has committed. If its writes to other nodes are under way, the slot stays
+  /// Releases a transaction that has committed. If its writes to other nodes are under way, the slot stays
   /// entered until has_arrived().
   void release_committed();
-  /// Does the same for a transaction that has not committed, and registers its placeholders as garbage.
+  /// Releases a transaction that has not committed, and registers its placeholders as garbage.
   [[gnu::cold]] void undo(bool over);
 
   WorkerCore& worker_;

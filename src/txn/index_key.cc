@@ -34,7 +34,7 @@ void append_part(const IndexPart& part, std::string_view source, std::string& ou
   }
 }
 
-/// Of an enumerator, as a message says it where it has no name.
+/// Returns the number of an enumerator, for a message about one that has no name.
 template <typename Enum>
 std::string number_of(Enum value) {
   return std::to_string(static_cast<unsigned>(value));

@@ -110,7 +110,7 @@ class LocalAccess {
   /// Reads `record`, or the record that has taken its place, and notes the read. If the transaction has written the
   /// key, it reads its own value.
   GetResult read(TableCore& table, std::string_view key, cc::Record* record, std::span<char> buffer);
-  /// Does the same for a sealed table, and notes nothing in the access sets.
+  /// Reads a record of a sealed table, and notes nothing in the access sets.
   [[gnu::noinline]] GetResult read_sealed(TableCore& table, std::string_view key, cc::Record* record,
                                           std::span<char> buffer);
   GetResult read_part(TableCore& table, std::string_view key, cc::Record* record, std::size_t from,

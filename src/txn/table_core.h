@@ -105,7 +105,7 @@ class TableCore {
     if (index->is_shared()) max_key_bytes_ = kMaxIndexedSharedKeyBytes;
   }
 
-  // Of an index: its base table, and how its keys are made.
+  // These functions are those of an index: they tell its base table, and how its keys are made.
   void make_index_of(TableCore* base, IndexOptions options) {
     base_ = base;
     index_options_ = std::move(options);

@@ -59,7 +59,7 @@ class Together {
 
   /// Makes fibers until there are `count`, if there is memory for them. Returns how many there are, `count` at most.
   std::uint32_t seat(std::uint32_t count);
-  /// What a fiber does: it runs bodies while there are any, and then suspends itself until the next run().
+  /// Runs in each fiber: it calls bodies while there are any, and then suspends the fiber until the next run().
   void live(Seat& seat);
 
   TurnWaiter waiter_;

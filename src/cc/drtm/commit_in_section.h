@@ -1,5 +1,5 @@
 #pragma once
-// This node as a participant of a commit at the end of the HTM region in which the whole transaction has run (DrTM's
+// Makes this node a participant of a commit at the end of the HTM region in which the whole transaction has run (DrTM's
 // COMMIT). The reads were made in the region, so they need no validation. The commit checks what the region has not
 // looked at yet: E, the leaves, the leases, and the records that are only written. Then it stores the new values in the
 // region and closes it.

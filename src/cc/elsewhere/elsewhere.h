@@ -76,7 +76,8 @@ class Elsewhere {
   void release() { part_.release(); }
 
  private:
-  /// Long enough for the leader of epochs to reach all nodes. E of two nodes differs by one for a few round trips.
+  /// So many pauses are long enough for the leader of epochs to reach all nodes. E of two nodes differs by one for a
+  /// few round trips.
   static constexpr std::uint32_t kMostEpochPauses = 1 << 20;
 
   AbortReason await_epoch(epoch::Epoch agreed) const {

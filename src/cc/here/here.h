@@ -1,5 +1,5 @@
 #pragma once
-// This node as a participant of a commit, with locks (Silo 4.4, Figure 2): `Here` for transactions that write,
+// Makes this node a participant of a commit, with locks (Silo 4.4, Figure 2): `Here` for transactions that write,
 // `ReadHere` for those that only read. Also the validation of the read set and the node set (I14), which other
 // participants share.
 

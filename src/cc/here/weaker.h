@@ -1,7 +1,7 @@
 #pragma once
-// This node as a participant in the commit of a transaction below serializable: under snapshot isolation or repeatable
-// read (TicToc, SIGMOD 2016, section 5.4), for all protocols. The order of the commit and all that concerns writes is
-// that of `Here`. These participants ask less of the reads.
+// Makes this node a participant in the commit of a transaction below serializable: under snapshot isolation or
+// repeatable read (TicToc, SIGMOD 2016, section 5.4), for all protocols. The order of the commit and all that concerns
+// writes is that of `Here`. These participants ask less of the reads.
 
 #include <algorithm>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// This node as a participant of a commit that takes effect in one HTM region (I15), without lock bits.
+// Makes this node a participant of a commit that takes effect in one HTM region (I15), without lock bits.
 //
 // Before the region the commit does all that it can: it chooses the TID, writes the log entry without publishing it,
 // and copies old versions, all for the E and the TID words that are there now. In the region it checks that E and these

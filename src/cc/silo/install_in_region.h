@@ -14,9 +14,9 @@
 
 namespace granary::cc::silo {
 
-// What a region asks of a shared record's state word. Everything that a region loads is of one moment, so the orders of
-// I2 and I4 do not matter here. Another node that takes the record while the region runs changes the state word, and so
-// makes the region abort.
+// Two functions read a shared record's state word in a region. Everything that a region loads is of one moment, so the
+// orders of I2 and I4 do not matter here. Another node that takes the record while the region runs changes the state
+// word, and so makes the region abort.
 
 /// Whether another node holds the record's x-lock.
 template <typename Memory>

@@ -39,10 +39,9 @@ struct WaitsUnlessDeadlocked {
   static AbortReason lock(Record& record, Kind wanted, WorkerState& worker, HeldLocks& held);
 };
 
-/// What both protocols have in common. The functions are those of Protocol.
+/// Has the functions of Protocol that both protocols share.
 struct Common {
   static constexpr bool kStampsFirst = false;
-  static constexpr bool kLocks = true;
 
   static void give_back(Record& record) { record.unlock_unchanged(); }
   /// A record that was read is locked and has not changed. The exception is a placeholder that the transaction has put

@@ -1,7 +1,7 @@
 #pragma once
-// What a transaction remembers of keys of other nodes: one Access for each key, with what was read there, what is held,
-// and what will be written. All parts of a transaction (reading.h, locks.h, declared_keys.h, commit_elsewhere.h) work
-// on these entries.
+// Keeps what a transaction remembers of keys of other nodes: one Access for each key, with what was read there, what is
+// held, and what will be written. All parts of a transaction (reading.h, locks.h, declared_keys.h, commit_elsewhere.h)
+// work on these entries.
 
 #include <algorithm>
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace granary::cluster {
 
-/// What the transaction has seen of a key at its home, by READs or by the owner's answers.
+/// Tells what the transaction has seen of a key at its home, by READs or by the owner's answers.
 struct SeenKey {
   enum class What : std::uint8_t {
     kNothing,   ///< the transaction has not looked for the key yet

@@ -1,6 +1,6 @@
 #pragma once
-// What this node knows of the other nodes' tables: how to search them one-sided, and where their records were found
-// before. src/node fills the directory, and transactions look tables up in it (footprint.h).
+// Keeps what this node knows of the other nodes' tables: how to search them one-sided, and where their records were
+// found before. src/node fills the directory, and transactions look tables up in it (footprint.h).
 //
 // A node is learnt when the cluster starts, forgotten when it dies, and learnt anew when it serves again, while workers
 // read. Its tables lie at other addresses then, and the remembered places of its records are void. So all that is known
@@ -64,8 +64,8 @@ class KnownNode {
   std::vector<std::unique_ptr<KnownTable>> tables_;  ///< by table
 };
 
-/// What was known of a former life of a node. The caller keeps it until every transaction has ended that was open when
-/// the caller got it, which is when EpochManager::complete() has reached an E that was read after learn() or
+/// Has what was known of a former life of a node. The caller keeps it until every transaction has ended that was open
+/// when the caller got it, which is when EpochManager::complete() has reached an E that was read after learn() or
 /// forget_former(). When it is dropped, its caches give their memory back. It must be dropped before the Directory.
 using FormerLife = std::unique_ptr<const KnownNode>;
 
@@ -116,9 +116,9 @@ class Directory {
 
   std::mutex mutex_;  // held by every change, so that a KnownNode stays while its seals are noted
   kvstore::remote::LocationBudget budget_;
-  /// What is known of each node; owned. Written by exchange under the mutex, loaded by workers with acquire, so that
-  /// they see a whole object. The exchange is sequentially consistent, a full fence on x86-64, so its caller reads E
-  /// after the change: a transaction of a later epoch sees the change.
+  /// Points to what is known of each node, and owns it. Written by exchange() under the mutex, and loaded by workers
+  /// with acquire, so that they see a whole object. The exchange is sequentially consistent, a full fence on x86-64, so
+  /// its caller reads E after the change: a transaction of a later epoch sees the change.
   std::array<std::atomic<const KnownNode*>, membership::kMostMembers> nodes_{};
 };
 

@@ -60,7 +60,7 @@ class Locks {
   template <typename Resumable>
   void resume_broken(Phase phase, Resumable& step);
 
-  /// What send_back() has posted. While it exists, it counts in Reach::under_way.
+  /// Keeps what send_back() has posted. While it exists, it counts in Reach::under_way.
   struct Sent {
     Sent(Batch<Release> all, Reach& of) : reach(of), releases(std::move(all)), chains(of.scheduler, of.endpoint) {
       ++reach.under_way;

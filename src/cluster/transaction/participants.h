@@ -42,7 +42,7 @@ class Participants {
   epoch::Epoch reached_by(rdma::NodeId node) const;
   /// Returns whether all participants are known to have reached the epoch.
   bool have_all_reached(epoch::Epoch epoch) const;
-  /// What a READ of E brings: E alone, or also the times at which keys were missed at the participant
+  /// Tells what a READ of E brings: E alone, or also the times at which keys were missed at the participant
   /// (src/cc/misses.h).
   enum class With : std::uint8_t { kEpoch, kMisses };
   /// Runs steps that lock or lease records, or find shared leases, and READs E of each participant behind them, in the

@@ -18,7 +18,7 @@
 // round. Hash tables are searched one-sided. Leaves of ordered tables and indexes are READ if their places are
 // remembered. The owner is asked about all other keys, and makes the records of new keys (src/cluster/messages).
 //
-// What the transaction declares is held from then on, and not validated (declared_keys.h).
+// Records that the transaction declares are held from then on, and not validated (declared_keys.h).
 //
 // The parts reading.h, locks.h, locked_reads.h, declared_keys.h, commit_elsewhere.h and scan.h work on one Footprint
 // (footprint.h). Snapshots (snapshot.h) have none. When its memory is warm, a transaction allocates nothing, and

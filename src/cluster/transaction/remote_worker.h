@@ -12,7 +12,7 @@
 
 namespace granary::cluster {
 
-/// What a node has for all of its workers. It outlives them.
+/// Has the parts of a node that all of its workers use. It outlives them.
 struct NodeParts {
   rdma::Fabric& fabric;
   messages::MailboxLayout layout;
@@ -60,7 +60,8 @@ class RemoteWorker {
   void await_arrival();
 
   messages::Messenger& messenger() { return messenger_; }
-  /// For work of the worker's thread at other nodes between its transactions, while none of them has writes under way.
+  /// Returns the reach, for work of the worker's thread at other nodes between its transactions, while none of them has
+  /// writes under way.
   Reach& reach() { return reach_; }
   const ReachCounters& counters() const { return reach_.counters; }
 

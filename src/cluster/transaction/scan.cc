@@ -25,7 +25,7 @@ bool inside(std::string_view key, const ScanRange& range) {
   return !range.to || key < *range.to || (key == *range.to && range.to_inclusive);
 }
 
-/// One scan.
+/// Makes one scan, and is dropped after it.
 class Scanning {
  public:
   /// `known`: the table or index that is scanned, nullptr if it is not known. `sealed`: it never changes (I31).
