@@ -126,7 +126,7 @@ struct HeldLocks {
   std::uint64_t owner = 0;       ///< a two_pl::OwnerSet with one owner; 0 until the context's first lock
   std::vector<Record*> records;  ///< each once
   bool barred = false;           ///< the latest lock was refused because of a transaction that cannot end meanwhile
-  bool any = false;              ///< cc::let_go() has something to do at the end: for these locks, or for Running
+  bool must_let_go = false;      ///< cc::let_go() has something to do at the end: for these locks, or for Running
 };
 
 class RemotePart;
@@ -140,9 +140,9 @@ struct Running {
     kAgain,    ///< its region has aborted, and the application has to run the transaction again
   };
   Way way = Way::kUnknown;
-  AbortReason why = AbortReason::kReadChanged;  ///< kAgain: the reason that the application is given
-  std::vector<Record*> declared;                ///< the records of this node that the transaction has declared
-  std::vector<Record*> held;                    ///< those of them whose lock bit it holds, in the order of addresses
+  AbortReason reason = AbortReason::kReadChanged;  ///< kAgain: the reason that the application is given
+  std::vector<Record*> declared;                   ///< the records of this node that the transaction has declared
+  std::vector<Record*> claimed;                    ///< those of them whose lock bit it holds, in the order of addresses
   RemotePart* elsewhere = nullptr;  ///< the context's part at other nodes, nullptr without a cluster; clear() keeps it
 };
 
@@ -158,7 +158,7 @@ struct AccessSet {
   WriteSet writes;
   std::vector<LockEntry> locks;  ///< made by the commit: the writes, sorted by the addresses of their records
   HeldLocks held;                ///< given back by cc::let_go() when the transaction has ended, before clear()
-  Running running;               ///< its `held` records are given back by cc::let_go(), too
+  Running running;               ///< its `claimed` records are given back by cc::let_go(), too
 
   void clear() {
     sealed_from = 0;

@@ -12,7 +12,7 @@
 #include "src/base/check.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/decision.h"
-#include "src/cc/drtm/commit_in_section.h"
+#include "src/cc/drtm/commit_in_open_region.h"
 #include "src/cc/drtm/drtm.h"
 #include "src/cc/elsewhere/elsewhere.h"
 #include "src/cc/here/here.h"
@@ -104,19 +104,19 @@ template <Protocol P, RemoteParticipant There, typename TheRight>
 /// Commits a transaction that runs in the worker's open region (drtm/), at the region's end. Returns nothing if there
 /// is no region, or none any more; then the caller commits with locks.
 template <RunsInRegion P, bool Writes, RemoteParticipant There, typename TheRight>
-[[gnu::noinline]] std::optional<CommitOutcome> commit_in_section(AccessSet& access, WorkerState& worker, There& there,
-                                                                 const TheRight& right) {
+[[gnu::noinline]] std::optional<CommitOutcome> commit_in_open_region(AccessSet& access, WorkerState& worker,
+                                                                     There& there, const TheRight& right) {
   if (P::enter(access, worker)) {
     const base::LeaseEnd held = there.held_until();
     if (held.end_us == 0) drtm::leave_region(worker);
     const LoggedWrites writes{access.writes.entries(), there.writes()};
-    drtm::InSection<P, Writes> here(access, worker, held);
+    drtm::InOpenRegion<P, Writes> here(access, worker, held);
     const CommitOutcome outcome = take_steps(here, there, writes, worker, right);
     // The outcome counts if the region has committed, or if it is still open because something else failed. Otherwise
     // the region has aborted, and enter() has decided how the transaction goes on.
-    if (worker.in_section != &access || P::enter(access, worker)) return outcome;
+    if (worker.in_open_region != &access || P::enter(access, worker)) return outcome;
   }
-  if (access.running.way == Running::Way::kAgain) return CommitOutcome{.reason = access.running.why};
+  if (access.running.way == Running::Way::kAgain) return CommitOutcome{.reason = access.running.reason};
   return std::nullopt;
 }
 
@@ -140,8 +140,8 @@ CommitOutcome commit(AccessSet& access, WorkerState& worker, There& there, const
     return {.reason = no};
   std::optional<CommitOutcome> outcome;
   if constexpr (RunsInRegion<P>) {
-    outcome = writes ? commit_in_section<P, true>(access, worker, there, right)
-                     : commit_in_section<P, false>(access, worker, there, right);
+    outcome = writes ? commit_in_open_region<P, true>(access, worker, there, right)
+                     : commit_in_open_region<P, false>(access, worker, there, right);
   }
   if (!outcome) {
     ReadHere<P> reads(access, worker);

@@ -50,7 +50,7 @@ void let_go(AccessSet& access, WorkerState& worker) {
     if constexpr (LocksRecords<P>) P::let_go(access.held);
     if constexpr (RunsInRegion<P>) P::end(access, worker);
   });
-  access.held.any = false;
+  access.held.must_let_go = false;
 }
 
 void retire_owner(AccessSet& access, WorkerState& worker) {

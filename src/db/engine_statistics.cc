@@ -78,7 +78,7 @@ Statistics Engine::statistics() const {
     sum.ring_waits += state.ring_waits.load(std::memory_order_relaxed);
     sum.garbage_items += state.garbage_items.load(std::memory_order_relaxed);
     if (state.region != nullptr) add(state.region->counters(), sum.htm);
-    if (state.section != nullptr) add(state.section->counters(), sum.htm);
+    if (state.open_region != nullptr) add(state.open_region->counters(), sum.htm);
     if (state.ring != nullptr) add(*state.ring, sum);
     latencies.add(worker.latencies());
   });

@@ -19,7 +19,7 @@ WorkerCore::WorkerCore(std::uint32_t id, cc::Shared& shared)
       random_state_(0x9E3779B97F4A7C15ull * (id + 1)) {
   if (shared.htm == nullptr) return;
   if (shared.settings.in_regions) {
-    state_.section = std::make_unique<htm::OpenRegion>(*shared.htm, id, shared.waiter);
+    state_.open_region = std::make_unique<htm::OpenRegion>(*shared.htm, id, shared.waiter);
   } else {
     state_.region = std::make_unique<htm::Region>(*shared.htm, id, shared.waiter);
   }

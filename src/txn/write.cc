@@ -104,7 +104,7 @@ Outcome LocalAccess::write_new(TableCore& table, std::string_view key, std::stri
 }
 
 Outcome LocalAccess::write(TableCore& table, std::string_view key, std::string_view value, const WriteRule& rule) {
-  const htm::OwnStores stores(worker_.state().in_section == &access_ ? worker_.state().section.get() : nullptr);
+  const htm::OwnStores stores(worker_.state().in_open_region == &access_ ? worker_.state().open_region.get() : nullptr);
   // Both sets must have a place left, since a write stays in its set even if the read that it relies on finds none.
   if (std::max(access_.writes.size(), access_.reads.size()) >= kMaxAccesses) [[unlikely]]
     return Outcome::kTooManyAccesses;

@@ -46,7 +46,7 @@ Verdict read_in(Memory& memory, const Record& record, std::size_t key_bytes, std
 
 /// Reads a record whose lock bit the transaction holds since START. Nobody else changes it: another node that x-locks
 /// it finds the bit and gives way (I2). The TID word that it returns has the lock bit set (DrTm::check_local).
-StableRead read_held(const Record& record, std::size_t key_bytes, std::span<char> buffer, bool copies) {
+StableRead read_claimed(const Record& record, std::size_t key_bytes, std::span<char> buffer, bool copies) {
   const TidWord word = record.tid();
   if (record::is_absent(word)) return {word, ReadState::kMissing};
   const auto size = static_cast<std::uint32_t>(record.size());
@@ -55,16 +55,16 @@ StableRead read_held(const Record& record, std::size_t key_bytes, std::span<char
   return {word, ReadState::kValue, size};
 }
 
-bool holds(const AccessSet& access, const Record& record) {
-  const std::vector<Record*>& held = access.running.held;
-  return !held.empty() && std::binary_search(held.begin(), held.end(), &record);
+bool has_claimed(const AccessSet& access, const Record& record) {
+  const std::vector<Record*>& claimed = access.running.claimed;
+  return !claimed.empty() && std::binary_search(claimed.begin(), claimed.end(), &record);
 }
 
 /// START of the fallback handler: claims the declared records of this node, in the order of addresses, so that waits
 /// never form a cycle. A record that was replaced is left to the commit. If a claim fails, all are given back.
-bool hold_declared(AccessSet& access, WorkerState& worker) {
+bool claim_declared(AccessSet& access, WorkerState& worker) {
   std::vector<Record*>& declared = access.running.declared;
-  std::vector<Record*>& held = access.running.held;
+  std::vector<Record*>& claimed = access.running.claimed;
   std::sort(declared.begin(), declared.end());
   declared.erase(std::unique(declared.begin(), declared.end()), declared.end());
   for (Record* const record : declared) {
@@ -74,11 +74,11 @@ bool hold_declared(AccessSet& access, WorkerState& worker) {
     if (worker.shared.settings.snapshots && !record::is_shared(record)) continue;
     const AbortReason reason = silo::Silo::claim(*record, worker, access);
     if (!failed(reason)) {
-      held.push_back(record);
+      claimed.push_back(record);
     } else if (reason != AbortReason::kRecordReplaced) {
-      for (Record* const taken : held) silo::Silo::give_back(*taken);
-      held.clear();
-      access.running.why = reason;
+      for (Record* const taken : claimed) silo::Silo::give_back(*taken);
+      claimed.clear();
+      access.running.reason = reason;
       return false;
     }
   }
@@ -88,7 +88,7 @@ bool hold_declared(AccessSet& access, WorkerState& worker) {
 /// Claims what the transaction has declared, since it will run without a region. If it cannot, the transaction has to
 /// be run again.
 Way begin_with_locks(AccessSet& access, WorkerState& worker) {
-  return hold_declared(access, worker) ? Way::kLocks : Way::kAgain;
+  return claim_declared(access, worker) ? Way::kLocks : Way::kAgain;
 }
 
 /// Whether the log has room for a transaction of any likely size: a region must not wait for room, and it is not known
@@ -100,20 +100,20 @@ bool has_log_room(const WorkerState& worker) {
 /// Whether a region can be opened now. The worker has one, and another of its transactions, in another fiber, may run
 /// in it.
 bool may_open(const AccessSet& access, const WorkerState& worker) {
-  if (worker.section == nullptr || worker.in_section != nullptr) return false;
+  if (worker.open_region == nullptr || worker.in_open_region != nullptr) return false;
   RemotePart* const elsewhere = access.running.elsewhere;
   return has_log_room(worker) && (elsewhere == nullptr || elsewhere->make_ready(worker.shared.epochs.current()));
 }
 
 /// Opens the worker's region for the transaction, or begins to run the transaction with locks if that cannot be.
 Way begin(AccessSet& access, WorkerState& worker) {
-  access.held.any = true;
+  access.held.must_let_go = true;
   if (!may_open(access, worker)) {
-    if (worker.section != nullptr) worker.section->count_fallback();
+    if (worker.open_region != nullptr) worker.open_region->count_fallback();
     return begin_with_locks(access, worker);
   }
-  if (!worker.section->open()) return begin_with_locks(access, worker);
-  worker.in_section = &access;
+  if (!worker.open_region->open()) return begin_with_locks(access, worker);
+  worker.in_open_region = &access;
   return Way::kRegion;
 }
 
@@ -136,14 +136,14 @@ AbortReason why_again(const htm::Attempt& lost, const AccessSet& access, const W
 /// Decides how a transaction goes on whose region has aborted: again from its beginning, or from here with locks.
 /// Called in simulations only. With locks, everything that was read in the region is in the read set, and is validated.
 void resolve_loss(AccessSet& access, WorkerState& worker) {
-  worker.in_section = nullptr;
-  htm::OpenRegion& region = *worker.section;
+  worker.in_open_region = nullptr;
+  htm::OpenRegion& region = *worker.open_region;
   const htm::Attempt& lost = region.lost();
   const AbortReason reason = reason_of({.cause = lost.cause, .verdict = lost.verdict});
   const bool met_others = lost.cause == htm::Cause::kConflict || lost.cause == htm::Cause::kExplicit;
   if (failed(reason) || (met_others && region.worth_retrying())) {
     access.running.way = Way::kAgain;
-    access.running.why = failed(reason) ? reason : why_again(lost, access, worker);
+    access.running.reason = failed(reason) ? reason : why_again(lost, access, worker);
     return;
   }
   region.give_up();
@@ -156,11 +156,11 @@ StableRead read(const Record& record, std::size_t key_bytes, std::span<char> buf
   StableRead seen;
   const auto part = [&](auto& memory) { return read_in(memory, record, key_bytes, buffer, copies, seen); };
   if (DrTm::enter(access, worker)) {
-    if (worker.section->part(part)) return seen;
+    if (worker.open_region->part(part)) return seen;
     resolve_loss(access, worker);
   }
   if (access.running.way == Way::kAgain) return {};
-  if (holds(access, record)) return read_held(record, key_bytes, buffer, copies);
+  if (has_claimed(access, record)) return read_claimed(record, key_bytes, buffer, copies);
   return copies ? record::read_record(record, key_bytes, buffer.data(), buffer.size(), *worker.waiter)
                 : record::read_record_tid(record, *worker.waiter);
 }
@@ -176,40 +176,41 @@ StableRead DrTm::look(const Record& record, WorkerState& worker, AccessSet& acce
 }
 
 AbortReason DrTm::claim(Record& record, const WorkerState& worker, AccessSet& access) {
-  std::vector<Record*>& held = access.running.held;
-  const auto at = std::lower_bound(held.begin(), held.end(), &record);
-  if (at == held.end() || *at != &record) return Silo::claim(record, worker, access);
-  held.erase(at);
+  std::vector<Record*>& claimed = access.running.claimed;
+  const auto at = std::lower_bound(claimed.begin(), claimed.end(), &record);
+  if (at == claimed.end() || *at != &record) return Silo::claim(record, worker, access);
+  claimed.erase(at);
   return AbortReason::kNone;
 }
 
 void DrTm::declare(Record& record, AccessSet& access) {
   access.running.declared.push_back(&record);
-  access.held.any = true;
+  access.held.must_let_go = true;
 }
 
 bool DrTm::enter(AccessSet& access, WorkerState& worker) {
   Running& running = access.running;
   if (running.way == Way::kUnknown) running.way = begin(access, worker);
   if (running.way != Way::kRegion) return false;
-  if (worker.section->is_open()) return true;
+  if (worker.open_region->is_open()) return true;
   resolve_loss(access, worker);  // the region has aborted since, for example by leave_region()
   return false;
 }
 
 void DrTm::end(AccessSet& access, WorkerState& worker) {
-  if (worker.in_section == &access) {
-    worker.section->cancel();
-    worker.in_section = nullptr;
+  if (worker.in_open_region == &access) {
+    worker.open_region->cancel();
+    worker.in_open_region = nullptr;
   }
-  for (Record* const record : access.running.held) give_back(*record);
-  access.running.held.clear();
+  for (Record* const record : access.running.claimed) give_back(*record);
+  access.running.claimed.clear();
   access.running.declared.clear();
   access.running.way = Way::kUnknown;
 }
 
 void leave_region(WorkerState& worker) {
-  if (worker.section != nullptr && worker.section->is_open()) worker.section->abort(Verdict::give_up(kBeyondRegion));
+  if (worker.open_region != nullptr && worker.open_region->is_open())
+    worker.open_region->abort(Verdict::give_up(kBeyondRegion));
 }
 
 }  // namespace granary::cc::drtm

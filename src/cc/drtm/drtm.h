@@ -8,7 +8,7 @@
 //            place. Strong atomicity takes the place of validation: a change of any line that was read makes the region
 //            abort.
 //   COMMIT   In the region the leases are confirmed, the log entry is published, and values and TIDs are stored
-//            (commit_in_section.h). After the region the records of other nodes are written back.
+//            (commit_in_open_region.h). After the region the records of other nodes are written back.
 //
 // Regions and locks mix. A region that finds a record claimed, or x-locked by another node, ends. A transaction that
 // claims a record later changes a line that the region has read, so the region aborts.

@@ -31,7 +31,7 @@ Attempt try_lock(Record& record, Kind wanted, OwnerSet owner, std::uint64_t& wor
 bool ensure_owner(WorkerState& worker, HeldLocks& held) {
   if (held.owner == 0) {
     held.owner = worker.shared.owners.take();
-    held.any = held.owner != 0;  // even if no lock is taken, the owner may have to be given back
+    held.must_let_go = held.owner != 0;  // even if no lock is taken, the owner may have to be given back
     worker.own_owners |= held.owner;
   }
   if (held.owner != 0 && held.records.empty()) worker.shared.owners.begins(held.owner);
@@ -61,7 +61,7 @@ AbortReason lock_until(Record& record, Kind wanted, WorkerState& worker, HeldLoc
     const Attempt attempt = try_lock(record, wanted, held.owner, word);
     if (attempt == Attempt::kTaken) {
       held.records.push_back(&record);
-      held.any = true;
+      held.must_let_go = true;
     }
     if (attempt == Attempt::kTaken || attempt == Attempt::kHeld) return AbortReason::kNone;
     if (attempt == Attempt::kChanged) continue;

@@ -20,7 +20,7 @@
 namespace granary::cc::drtm {
 
 template <Protocol P, bool Writes>
-class InSection {
+class InOpenRegion {
  public:
   static constexpr bool kWrites = Writes;
   static constexpr bool kStampsFirst = P::kStampsFirst;
@@ -31,7 +31,7 @@ class InSection {
   }
 
   /// `held` has the same meaning as for Region. Precondition: the transaction runs in the worker's region.
-  InSection(AccessSet& access, WorkerState& worker, const base::LeaseEnd& held)
+  InOpenRegion(AccessSet& access, WorkerState& worker, const base::LeaseEnd& held)
       : access_(access),
         worker_(worker),
         held_(held) {}
@@ -82,7 +82,7 @@ class InSection {
  private:
   using Verdict = htm::Verdict;
 
-  htm::OpenRegion& region() { return *worker_.section; }
+  htm::OpenRegion& region() { return *worker_.open_region; }
   std::vector<WriteEntry>& writes() { return access_.writes.entries(); }
   std::vector<TidWord>& words() { return worker_.planned_words; }
 
@@ -94,7 +94,7 @@ class InSection {
   }
   AbortReason close() {
     if (!region().close()) return AbortReason::kReadChanged;
-    worker_.in_section = nullptr;
+    worker_.in_open_region = nullptr;
     return AbortReason::kNone;
   }
 
