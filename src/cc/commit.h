@@ -93,7 +93,7 @@ template <Protocol P, RemoteParticipant There, typename TheRight>
       if (const base::LeaseEnd held = there.held_until(); held.end_us != 0) {
         Region<P> region(access, worker, held);
         const CommitOutcome outcome = take_steps(region, there, writes, worker, right);
-        if (!region.in_vain()) return outcome;
+        if (!region.needs_locks()) return outcome;
       }
     }
   }

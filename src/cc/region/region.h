@@ -45,7 +45,7 @@ class Region {
 
   /// After a step that failed: whether the commit is to be tried again with locks, because waiting, memory or the locks
   /// themselves may help. Nothing has happened at this node then.
-  bool in_vain() const { return in_vain_; }
+  bool needs_locks() const { return needs_locks_; }
 
   static constexpr AbortReason lock() { return AbortReason::kNone; }
   static constexpr AbortReason validate(epoch::Epoch) { return AbortReason::kNone; }  // install() does it in the region
@@ -99,7 +99,7 @@ class Region {
   std::vector<TidWord>& words() { return worker_.planned_words; }
 
   AbortReason with_locks() {
-    in_vain_ = true;
+    needs_locks_ = true;
     worker_.region->count_fallback();
     return AbortReason::kWriteLocked;
   }
@@ -140,7 +140,7 @@ class Region {
   const base::LeaseEnd held_;
   TidWord tid_ = 0;
   std::size_t prepared_ = 0;  // how many writes prepare() has come to
-  bool in_vain_ = false;
+  bool needs_locks_ = false;
 };
 
 }  // namespace granary::cc
