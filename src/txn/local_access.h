@@ -107,6 +107,10 @@ class LocalAccess {
   cc::Record* find(TableCore& table, std::string_view key);
   /// Returns the record that the transaction remembers for the key, or finds it.
   cc::Record* look_up(TableCore& table, std::string_view key);
+  /// Finds the record that has taken the place of the one that the transaction remembered for the key.
+  cc::Record* find_again(TableCore& table, std::string_view key) {
+    return lookups_.place(table.index(), key) = find(table, key);
+  }
   /// Reads `record`, or the record that has taken its place, and notes the read. If the transaction has written the
   /// key, it reads its own value.
   GetResult read(TableCore& table, std::string_view key, cc::Record* record, std::span<char> buffer);

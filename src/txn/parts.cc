@@ -45,7 +45,7 @@ GetResult LocalAccess::read_part(TableCore& table, std::string_view key, Record*
     const record::StableRead seen =
         record::read_part(*record, from, buffer.data(), buffer.size(), *worker_.state().waiter);
     if (seen.state == ReadState::kReplaced) [[unlikely]] {
-      record = lookups_.place(table.index(), key) = find(table, key);
+      record = find_again(table, key);
       continue;
     }
     if (seen.state == ReadState::kBusy) [[unlikely]]
@@ -104,7 +104,7 @@ Outcome LocalAccess::write_part(TableCore& table, std::string_view key, std::siz
     if (WriteEntry* const own = access_.writes.find(record)) return write_own_part(*own, from, bytes);
     const record::StableRead seen = record::read_part(*record, 0, nullptr, 0, *worker_.state().waiter);
     if (seen.state == ReadState::kReplaced) [[unlikely]] {
-      record = lookups_.place(table.index(), key) = find(table, key);
+      record = find_again(table, key);
       continue;
     }
     if (seen.state == ReadState::kBusy) [[unlikely]]

@@ -62,7 +62,7 @@ GetResult LocalAccess::read_sealed(TableCore& table, std::string_view key, Recor
     if (seen.state == ReadState::kMissing) return {Outcome::kNotFound, 0};
     if (seen.state != ReadState::kReplaced) [[likely]]
       return {seen.state == ReadState::kValue ? Outcome::kOk : Outcome::kBufferTooSmall, seen.size};
-    record = lookups_.place(table.index(), key) = find(table, key);
+    record = find_again(table, key);
   }
   return {doom_busy(record), 0};
 }
@@ -78,7 +78,7 @@ GetResult LocalAccess::read(TableCore& table, std::string_view key, Record* reco
     cc::TidWord rts = 0;
     const record::StableRead seen = cc::read(*record, key.size(), buffer, worker_.state(), access_, rts);
     if (seen.state == ReadState::kReplaced) [[unlikely]] {
-      record = lookups_.place(table.index(), key) = find(table, key);
+      record = find_again(table, key);
       continue;
     }
     if (seen.state == ReadState::kBusy) [[unlikely]]
