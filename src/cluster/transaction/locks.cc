@@ -20,6 +20,18 @@ void forget_place(const Access& access, Reach& reach) {
                               reach.counters.locations);
 }
 
+/// Notes that the record is held, and the version that it has under the lock. All of that version is known if it is the
+/// one that was seen with its value. `timed`: whether state words hold rts (TicToc).
+void note_held(Access& access, const XLock& lock, bool timed) {
+  access.lock.word = lock.mine();
+  access.lock.replaced = lock.replaced();
+  access.lock.tid = lock.tid();
+  if (timed) access.lock.rts = lock.rts();
+  const bool as_seen = access.has_record() && record::tid_of(access.seen.tid) == record::tid_of(lock.tid());
+  if (as_seen && access.seen.has_value)
+    access.lock.version = {.tid = lock.tid(), .previous = lock.previous(), .value = access.seen.value};
+}
+
 }  // namespace
 
 Locks::Locks(Footprint& footprint)
@@ -82,29 +94,22 @@ AbortReason Locks::settle_all(Batch<XLock>& locks, std::span<Access* const> acce
 /// Finds out what became of one lock, over a new connection if its connection broke, and notes it in the access.
 /// Returns kNone, or why the transaction must end.
 AbortReason Locks::settle_one(XLock& lock, Access& access) {
+  Reach& reach = footprint_.reach();
   const bool broken = lock.outcome() == Outcome::kBroken;
   if (broken) {
     resume_broken(Phase::kLock, lock);
     if (lock.outcome() == Outcome::kBroken)
       undelivered_.emplace_back(access.record, lock.mine(), lock.replaced(), access.lock.release_room);
   }
-  if (lock.outcome() == Outcome::kDone) {
-    access.lock.word = lock.mine();
-    access.lock.replaced = lock.replaced();
-    access.lock.tid = lock.tid();
-    const bool as_seen = access.has_record() && record::tid_of(access.seen.tid) == record::tid_of(lock.tid());
-    if (as_seen && access.seen.has_value)
-      access.lock.version = {.tid = lock.tid(), .previous = lock.previous(), .value = access.seen.value};
-    if (footprint_.reach().timed) access.lock.rts = lock.rts();
-  }
-  if (lock.outcome() == Outcome::kBusy && record::is_lease(lock.holder()) && !footprint_.reach().timed)
+  if (lock.outcome() == Outcome::kDone) note_held(access, lock, reach.timed);
+  if (lock.outcome() == Outcome::kBusy && record::is_lease(lock.holder()) && !reach.timed)
     footprint_.lease_wait.note(record::lease_end_us(lock.holder()));
-  if (broken) return why_failed(lock, footprint_.reach());
+  if (broken) return why_failed(lock, reach);
   if (lock.outcome() == Outcome::kMoved && access.unseen()) {
-    forget_place(access, footprint_.reach());
+    forget_place(access, reach);
     return AbortReason::kNone;
   }
-  const AbortReason reason = abort_reason_of(lock, lock.holder(), footprint_.reach());
+  const AbortReason reason = abort_reason_of(lock, lock.holder(), reach);
   if (reason == AbortReason::kRecordBusy) return AbortReason::kRemotelyLocked;
   const bool relies = access.read && !access.unseen();
   const bool changed = reason == AbortReason::kNone && relies && access.lock.tid != access.seen.tid;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kvstore/remote/version_check.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/tictoc/slack.h"
 #include "src/cluster/record_access/extend.h"
@@ -75,80 +76,97 @@ bool ReadChecks::none() const {
          std::none_of(accesses.begin(), accesses.end(), [](const Access& access) { return access.optimistic(); });
 }
 
+/// The steps of one round of checks.
+struct ReadChecks::Round {
+  /// `beside`: how many steps of the caller run in the same round.
+  Round(Footprint& footprint, std::size_t beside)
+      : epochs(footprint.trips.batch<EpochRead>(footprint.participants.size())),
+        lines(footprint.trips.batch<LineWrite>(footprint.participants.size())),
+        headers(footprint.trips.batch<HeaderRead>(footprint.accesses.size())),
+        extensions(footprint.trips.batch<Extend>(footprint.accesses.size())),
+        versions(footprint.trips.batch<VersionCheck>(footprint.nodes.size())),
+        all(footprint.trips.batch<Step*>(2 * footprint.participants.size() + footprint.accesses.size() +
+                                         footprint.nodes.size() + beside)) {}
+
+  Batch<EpochRead> epochs;
+  Batch<LineWrite> lines;
+  Batch<HeaderRead> headers;
+  Batch<Extend> extensions;
+  Batch<VersionCheck> versions;
+  Batch<Step*> all;  ///< all of these steps, in the order in which they go out
+};
+
 /// A WRITE replaces the worker's whole line at a node, whose words must not shrink. So the worker raises its line at
 /// this node and WRITEs that line itself. It has all that the worker has told before at any node, and what former
 /// workers with its number have told. A copy would not do: while one fiber waits for room in the queue, another one may
 /// raise the line and WRITE it first.
-void ReadChecks::add_lines(Batch<LineWrite>& lines, Batch<Step*>& steps, record::TidWord stamp) {
+void ReadChecks::add_lines(Round& round, record::TidWord stamp) {
   if (!footprint_.reach().timed || footprint_.nodes.empty() || injected("tictoc-tells-no-misses")) return;
   cc::Misses::Line& own = *footprint_.reach().worker.misses;
   for (const rdma::NodeId node : footprint_.participants.nodes()) {
     if (!has_to_tell_misses(node, stamp)) continue;
     cc::Misses::raise(own, footprint_.tables_of_nodes, stamp);
-    steps.push_back(&lines.emplace_back(footprint_.participants.line(node), own));
+    round.all.push_back(&round.lines.emplace_back(footprint_.participants.line(node), own));
   }
 }
 
-AbortReason ReadChecks::add_records(Batch<HeaderRead>& headers, Batch<Extend>& extensions, Batch<Step*>& steps,
-                                    record::TidWord stamp) {
+AbortReason ReadChecks::add_records(Round& round, record::TidWord stamp) {
   for (const Access& access : footprint_.accesses) {
     const Check check = check_of(access, stamp);
     if (check == Check::kNone) continue;
     void* const room = footprint_.trips.buffer(Extend::kBufferBytes);
     if (room == nullptr) return AbortReason::kOutOfMemory;
     if (check == Check::kHeader) {
-      steps.push_back(&headers.emplace_back(access.record, access.seen.tid, access.record.incarnation, room));
-    } else {
-      const record::TidWord rts = cc::tictoc::raised(record::tid_of(access.seen.tid), stamp, record::epoch_of(stamp));
-      const record::StateWord seen = record::is_x_locked(access.seen.state) ? record::kFree : access.seen.state;
-      steps.push_back(&extensions.emplace_back(access.record, access.seen.tid,
-                                               Extend::Wanted{.least = stamp, .rts = rts}, seen, room));
+      round.all.push_back(&round.headers.emplace_back(access.record, access.seen.tid, access.record.incarnation, room));
+      continue;
     }
+    const record::TidWord rts = cc::tictoc::raised(record::tid_of(access.seen.tid), stamp, record::epoch_of(stamp));
+    const record::StateWord seen = record::is_x_locked(access.seen.state) ? record::kFree : access.seen.state;
+    round.all.push_back(&round.extensions.emplace_back(access.record, access.seen.tid,
+                                                       Extend::Wanted{.least = stamp, .rts = rts}, seen, room));
   }
   return AbortReason::kNone;
 }
 
-bool ReadChecks::add_versions(Batch<VersionCheck>& versions, Batch<Step*>& steps) {
+AbortReason ReadChecks::add_versions(Round& round) {
   for (const RemoteNodeSet::Seen& seen : footprint_.nodes) {
     if (injected("skip-remote-nodes")) break;
     auto* const room = static_cast<std::uint64_t*>(footprint_.trips.buffer(base::kWord));
-    if (room == nullptr) return false;
+    if (room == nullptr) return AbortReason::kOutOfMemory;
     const RemotePlace& place = seen.place;
     const rdma::RemoteAddress at = footprint_.participants.at(place.node, place.offset);
-    steps.push_back(&versions.emplace_back(place.kind, at, seen.version, room));
+    round.all.push_back(&round.versions.emplace_back(place.kind, at, seen.version, room));
   }
-  return true;
+  return AbortReason::kNone;
 }
 
 AbortReason ReadChecks::run(Epochs epochs, record::TidWord stamp, std::span<AccessStep* const> beside) {
-  Trips& trips = footprint_.trips;
-  Participants& participants = footprint_.participants;
-  Batch<EpochRead> in_front = trips.batch<EpochRead>(participants.size());
-  Batch<LineWrite> lines = trips.batch<LineWrite>(participants.size());
-  Batch<HeaderRead> headers = trips.batch<HeaderRead>(footprint_.accesses.size());
-  Batch<Extend> extensions = trips.batch<Extend>(footprint_.accesses.size());
-  Batch<VersionCheck> versions = trips.batch<VersionCheck>(footprint_.nodes.size());
-  Batch<Step*> steps = trips.batch<Step*>(2 * participants.size() + footprint_.accesses.size() +
-                                          footprint_.nodes.size() + beside.size());
-  if (epochs == Epochs::kInFront && !participants.add_epoch_reads(in_front, steps)) return AbortReason::kOutOfMemory;
-  add_lines(lines, steps, stamp);
-  AbortReason reason = add_records(headers, extensions, steps, stamp);
+  Round round(footprint_, beside.size());
+  if (epochs == Epochs::kInFront && !footprint_.participants.add_epoch_reads(round.epochs, round.all))
+    return AbortReason::kOutOfMemory;
+  add_lines(round, stamp);
+  AbortReason unmade = add_records(round, stamp);
+  if (unmade == AbortReason::kNone) unmade = add_versions(round);
+  if (unmade != AbortReason::kNone) return unmade;
+  for (AccessStep* const step : beside) round.all.push_back(step);
+  footprint_.trips.run(Phase::kValidate, std::span<Step* const>(round.all));
+  return reason_of(round);
+}
+
+/// Returns why the transaction must end by the outcomes of the steps, which have been run, or kNone.
+AbortReason ReadChecks::reason_of(const Round& round) {
+  AbortReason reason = footprint_.participants.adopt_epochs(round.epochs);
   if (reason != AbortReason::kNone) return reason;
-  if (!add_versions(versions, steps)) return AbortReason::kOutOfMemory;
-  for (AccessStep* const step : beside) steps.push_back(step);
-  trips.run(Phase::kValidate, std::span<Step* const>(steps));
-  reason = epochs == Epochs::kInFront ? participants.adopt_epochs(in_front) : AbortReason::kNone;
-  if (reason != AbortReason::kNone) return reason;
-  for (const HeaderRead& header : headers) {
+  for (const HeaderRead& header : round.headers) {
     if (reason = reason_of_check(header); reason != AbortReason::kNone) return reason;
   }
-  for (const Extend& extension : extensions) {
+  for (const Extend& extension : round.extensions) {
     if (reason = reason_of_check(extension); reason != AbortReason::kNone) return reason;
   }
-  for (const LineWrite& line : lines) {
+  for (const LineWrite& line : round.lines) {
     if (line.failed()) return why_failed(line, footprint_.reach());
   }
-  for (const VersionCheck& version : versions) {
+  for (const VersionCheck& version : round.versions) {
     if (version.outcome() == VersionCheck::Outcome::kChanged) return AbortReason::kNodeChanged;
     if (version.outcome() != VersionCheck::Outcome::kUnchanged) return why_failed(version, footprint_.reach());
   }

@@ -14,7 +14,6 @@
 // Where keys were missed, the worker tells the stamp in its line there (src/cc/misses.h), before it looks at the
 // versions in the same chain.
 
-#include "kvstore/remote/version_check.h"
 #include "src/cluster/transaction/footprint.h"
 
 namespace granary::cluster {
@@ -34,15 +33,18 @@ class ReadChecks {
   bool none() const;
 
  private:
+  /// How a record is checked: not at all, by a READ of its header, or by raising its rts as well.
   enum class Check : std::uint8_t { kNone, kHeader, kExtend };
+  struct Round;
+
   Check check_of(const Access& access, record::TidWord stamp) const;
   epoch::Epoch reached_at(rdma::NodeId node) const;
   epoch::Epoch reached_at(const Access& access) const;
   bool has_to_tell_misses(rdma::NodeId node, record::TidWord stamp) const;
-  void add_lines(Batch<class LineWrite>& lines, Batch<Step*>& steps, record::TidWord stamp);
-  AbortReason add_records(Batch<class HeaderRead>& headers, Batch<class Extend>& extensions, Batch<Step*>& steps,
-                          record::TidWord stamp);
-  bool add_versions(Batch<kvstore::remote::VersionCheck>& versions, Batch<Step*>& steps);
+  void add_lines(Round& round, record::TidWord stamp);
+  AbortReason add_records(Round& round, record::TidWord stamp);
+  AbortReason add_versions(Round& round);
+  AbortReason reason_of(const Round& round);
   AbortReason reason_of_check(const AccessStep& step) const;
 
   Footprint& footprint_;
