@@ -78,7 +78,7 @@ RequestTimes::~RequestTimes() { sum_.add(parts_, times_); }
 void RequestTimes::request_begins() {
   timing_ = ++requests_ % kSampled == 0;
   if (!timing_) return;
-  worker_.state().timed = &work_;
+  worker_.state().timed_work = &work_;
   worker_.state().waiter = &timed_waiter_;
   last_ = worker_.shared().meter.ticks();
 }
@@ -112,7 +112,7 @@ void RequestTimes::attempt_ended(const CommitResult& done) {
 
 void RequestTimes::request_ended() {
   if (!timing_) return;
-  worker_.state().timed = nullptr;
+  worker_.state().timed_work = nullptr;
   worker_.state().waiter = &waiter_;
   timing_ = false;
 }

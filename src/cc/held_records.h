@@ -45,15 +45,15 @@ inline AbortReason why_busy(const Record* record, const WorkerState& worker, Abo
 }
 
 /// Whether the owner may change a record with this state word, because no other node holds it. Under TicToc
-/// (Settings::timed) there are no leases: a state word that is no x-lock is an rts, which keeps nobody away.
+/// (Settings::stamps_reads) there are no leases: a state word that is no x-lock is an rts, which keeps nobody away.
 inline bool is_free_for_owner(record::StateWord state, const Shared& shared) {
-  return shared.settings.timed ? !record::is_x_locked(state) : record::is_free_for_owner(state, shared.time);
+  return shared.settings.stamps_reads ? !record::is_x_locked(state) : record::is_free_for_owner(state, shared.time);
 }
 
 /// Returns when the last of the leases ends that keep the transaction from its writes at this node; 0 if there is none.
-inline std::uint64_t lease_in_way_us(AccessSet& access, const Shared& shared) {
+inline std::uint64_t blocking_lease_end_us(AccessSet& access, const Shared& shared) {
   std::uint64_t end_us = 0;
-  if (shared.settings.timed) return end_us;
+  if (shared.settings.stamps_reads) return end_us;
   for (const WriteEntry& write : access.writes.entries()) {
     if (!record::is_shared(write.record)) continue;
     const record::StateWord state = record::shared_of(*write.record).state();

@@ -46,7 +46,7 @@ struct AccessSet;
 /// The settings of a database that the commit path looks at. They are constant after the database has opened.
 struct Settings {
   std::uint8_t protocol = 0;  ///< the protocol's number in the registry (protocols.h)
-  bool timed = false;         ///< the protocol computes times (Abilities::stamps_reads)
+  bool stamps_reads = false;  ///< the protocol computes times (Abilities::stamps_reads)
   bool in_regions = false;    ///< the protocol runs whole transactions in HTM regions (Abilities::runs_in_region)
   bool reads_parts = false;   ///< parts of local records can be read (Abilities::reads_parts)
   bool writes_parts = false;  ///< parts of local records can be written (WriteEntry::is_part)
@@ -153,8 +153,8 @@ struct WorkerState {
   /// cluster::NodeParts::comes_back, which tells whether a node that cannot be used now will be back. Set by
   /// cluster::RemoteWorker. nullptr or empty: no node comes back while others serve.
   const std::function<bool(membership::NodeId)>* comes_back = nullptr;
-  TimedWork* timed = nullptr;  ///< nullptr unless somebody measures
-  base::Waiter* waiter;        ///< how this worker waits; with fibers, each pause lets the other fibers run
+  TimedWork* timed_work = nullptr;  ///< nullptr unless somebody measures
+  base::Waiter* waiter;             ///< how this worker waits; with fibers, each pause lets the other fibers run
   memory::SlabCache slabs;
   NodeMemory nodes;
   log::Ring* ring = nullptr;               ///< this worker's log ring; nullptr: nothing is logged

@@ -104,7 +104,7 @@ Engine::Engine(const Options& options, std::unique_ptr<memory::Region> region, s
                .control = control}),
       version_ends_(options.tictoc_history ? std::make_unique<cc::tictoc::VersionEnds>() : nullptr),
       shared_{.settings = {.protocol = cc::Protocols::number_of(options.protocol).value(),
-                           .timed = stamps_reads(options),
+                           .stamps_reads = stamps_reads(options),
                            .in_regions = runs_in_regions(options),
                            .reads_parts = reads_parts(options),
                            .writes_parts = reads_parts(options) && options.overwrite_in_place &&

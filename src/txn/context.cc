@@ -79,13 +79,13 @@ Outcome Context::refuse(std::uint64_t serial) {
   return doom_with(AbortReason::kOpenTooLong);
 }
 
-AbortReason Context::for_good_if_out(AbortReason reason) const {
+AbortReason Context::reason_for_caller(AbortReason reason) const {
   return is_retryable(reason) && cc::shut_out(worker_.shared()) ? AbortReason::kMembershipLost : reason;
 }
 
 Outcome Context::doom_with(AbortReason reason) {
   undo(/*over=*/false);
-  reason = for_good_if_out(reason);
+  reason = reason_for_caller(reason);
   worker_.counters().count_abort(reason);
   doom_ = reason;
   state_ = State::kDoomed;
@@ -136,9 +136,9 @@ bool Context::may_try_again(AbortReason reason) {
 AbortReason Context::give_up(AbortReason reason) {
   RemoteAccess* const remote = execution_.remote();
   if (reason == AbortReason::kRemotelyLocked && remote != nullptr)
-    remote->note_lease(cc::lease_in_way_us(execution_.local().sets(), worker_.shared()));
+    remote->note_lease(cc::blocking_lease_end_us(execution_.local().sets(), worker_.shared()));
   undo(/*over=*/false);
-  reason = for_good_if_out(reason);
+  reason = reason_for_caller(reason);
   worker_.counters().count_abort(reason);
   return reason;
 }

@@ -111,7 +111,7 @@ class Context final : private Life {
   [[gnu::cold]] AbortReason give_up(AbortReason reason);
   /// Returns the reason that the caller is given instead of `reason`: kMembershipLost if the node may not commit now,
   /// since it would be of no use to try again at once.
-  AbortReason for_good_if_out(AbortReason reason) const;
+  AbortReason reason_for_caller(AbortReason reason) const;
   [[gnu::cold]] Outcome doom_with(AbortReason reason) override;
   /// Gives back what the transaction holds, forgets its access sets, and leaves the slot. `over`: as for
   /// RemoteAccess::end().

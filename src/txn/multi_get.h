@@ -93,8 +93,8 @@ struct GetsElsewhere {
 /// keys of other nodes are added to `elsewhere`. A get whose table or key is refused has the refusal as its result, and
 /// the others are read as if it were not there.
 template <typename Get, typename ReadTogether>
-Outcome take_apart(std::span<MultiGet> gets, const cc::Shared& shared, GetsElsewhere<Get>& elsewhere,
-                   ReadTogether&& read_together) {
+Outcome split_by_home(std::span<MultiGet> gets, const cc::Shared& shared, GetsElsewhere<Get>& elsewhere,
+                      ReadTogether&& read_together) {
   LocalGets here;
   for (MultiGet& get : gets) {
     if (const Outcome target = check_target(get.table.core(), get.key, shared); target != Outcome::kOk) [[unlikely]] {

@@ -35,7 +35,7 @@ Outcome LocalAccess::note_node(const TableCore& table, cc::Place place, cc::Vers
 
 /// Returns the record that the index has for the key. If it has none, the miss is noted in the node set (Silo 4.6).
 Record* LocalAccess::find(TableCore& table, std::string_view key) {
-  const cc::IndexTime time(worker_.state().timed, worker_.shared().meter);
+  const cc::IndexTime time(worker_.state().timed_work, worker_.shared().meter);
   const cc::Lookup at = look_for(worker_, table.index(), key);
   if (at.value == 0) [[unlikely]]
     note_place(table, at.place, at.version);
@@ -105,7 +105,7 @@ Outcome LocalAccess::read_whole(TableCore& table, std::string_view key, Record* 
 Outcome LocalAccess::get_together(const LocalGets& gets) {
   LocalGets::Found found;
   {
-    const cc::IndexTime time(worker_.state().timed, worker_.shared().meter);
+    const cc::IndexTime time(worker_.state().timed_work, worker_.shared().meter);
     gets.find(found);
   }
   if (Together* const others = worker_.in_turns(); others != nullptr) others->turn();

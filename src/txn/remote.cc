@@ -32,8 +32,8 @@ Outcome Execution::get(Home home, TableCore& table, std::string_view key, std::s
 
 Outcome Execution::multi_get(std::span<MultiGet> gets) {
   GetsElsewhere<RemoteGet> elsewhere(local_.arena(), gets.size());
-  const Outcome here = take_apart(gets, local_.shared(), elsewhere,
-                                  [this](const LocalGets& batch) { return local_.get_together(batch); });
+  const Outcome here = split_by_home(gets, local_.shared(), elsewhere,
+                                     [this](const LocalGets& batch) { return local_.get_together(batch); });
   return here != Outcome::kOk || elsewhere.gets.empty() ? here : multi_get_elsewhere(elsewhere);
 }
 

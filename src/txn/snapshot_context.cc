@@ -26,7 +26,7 @@ Outcome outcome_of_wait(const Record& record, const cc::Shared& shared) {
 
 /// Copies a batch of records out of the tree while the slot is entered. The application gets them after the slot is
 /// left.
-class Batch final : public kvstore::ordered::ScanVisitor {
+class ScanBatch final : public kvstore::ordered::ScanVisitor {
  public:
   static constexpr std::size_t kRecords = 256;
   static constexpr std::size_t kBytes = 64 * 1024;
@@ -35,7 +35,7 @@ class Batch final : public kvstore::ordered::ScanVisitor {
     std::size_t key_at, key_size, value_size;
   };
 
-  Batch(std::uint64_t snapshot, const cc::WorkerState& worker) : snapshot_(snapshot), worker_(worker) {}
+  ScanBatch(std::uint64_t snapshot, const cc::WorkerState& worker) : snapshot_(snapshot), worker_(worker) {}
 
   /// Begins a batch of at most `limit` records.
   void start(std::size_t limit) {
@@ -50,7 +50,7 @@ class Batch final : public kvstore::ordered::ScanVisitor {
   void on_leaf(const kvstore::ordered::Leaf*, kvstore::ordered::Version) override {}
 
   bool on_entry(std::string_view key, kvstore::ordered::Value value) override {
-    room(key.size());
+    make_room(key.size());
     std::copy(key.begin(), key.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(used_));
     const std::size_t value_at = used_ + key.size();
     for (;;) {
@@ -58,7 +58,7 @@ class Batch final : public kvstore::ordered::ScanVisitor {
       const record::StableRead seen = record::read_record_snapshot(
           *record, key.size(), snapshot_, bytes_.data() + value_at, bytes_.size() - value_at, *worker_.waiter);
       if (seen.state == ReadState::kTooSmall) {
-        room(key.size() + seen.size);
+        make_room(key.size() + seen.size);
         continue;
       }
       if (seen.state == ReadState::kBusy) {
@@ -90,7 +90,7 @@ class Batch final : public kvstore::ordered::ScanVisitor {
 
  private:
   /// Makes room for so many bytes behind those that are used.
-  void room(std::size_t bytes) {
+  void make_room(std::size_t bytes) {
     constexpr std::size_t kStep = 8 * 1024;
     if (used_ + bytes + 1 > bytes_.size()) bytes_.resize(used_ + bytes + kStep);
   }
@@ -187,8 +187,8 @@ Outcome SnapshotContext::multi_get(std::uint64_t serial, std::span<MultiGet> get
     return refuse_all(gets, admitted);
   arena_.clear();
   GetsElsewhere<RemoteSnapshotGet> elsewhere(arena_, gets.size());
-  (void)take_apart(gets, worker_.shared(), elsewhere,
-                   [this](const LocalGets& batch) { return get_together(batch), Outcome::kOk; });
+  (void)split_by_home(gets, worker_.shared(), elsewhere,
+                      [this](const LocalGets& batch) { return get_together(batch), Outcome::kOk; });
   if (!elsewhere.gets.empty()) multi_get_elsewhere(elsewhere);
   return Outcome::kOk;
 }
@@ -227,7 +227,7 @@ ScanResult SnapshotContext::scan(std::uint64_t serial, TableCore* table, const S
   if (const auto home = home_elsewhere(*table, range.from)) [[unlikely]]
     return scan_elsewhere(*home, *table, range, visit);
   ScanResult result;
-  Batch batch(epoch_, worker_.state());
+  ScanBatch batch(epoch_, worker_.state());
   std::string resume;
   ScanRange rest = range;
   while (result.count < range.limit) {
@@ -236,7 +236,7 @@ ScanResult SnapshotContext::scan(std::uint64_t serial, TableCore* table, const S
       const epoch::Entered entered(worker_.shared().epochs, slot_);
       table->tree().scan(tree_range(rest), direction(rest), batch);
     }
-    for (const Batch::Item& item : batch.items()) {
+    for (const ScanBatch::Item& item : batch.items()) {
       ++result.count;
       if (!visit(batch.key(item), batch.value(item))) return result;
       if (serial != serial_ || !open_) return {Outcome::kFinished, result.count};

@@ -44,7 +44,7 @@ Outcome LocalAccess::write_new(TableCore& table, std::string_view key, std::stri
   for (bool made_room = false;; made_room = true) {
     if (Record* const record = table.make_record(state, key, value.size()); record != nullptr) [[likely]] {
       bool phantom = false;
-      const cc::IndexTime time(state.timed, state.shared.meter);
+      const cc::IndexTime time(state.timed_work, state.shared.meter);
       const cc::Inserted result =
           table.index().insert_if_absent(key, record::value_of(record), state.nodes, insert_hints_.of(table.id()),
                                          [&](const auto& change) { phantom |= !access_.nodes.note_change(change); });
@@ -81,7 +81,7 @@ Outcome LocalAccess::write_new(TableCore& table, std::string_view key, std::stri
   // An insert does not search the index first: where a record is in the way of its placeholder, it finds that record.
   const bool expects_none = rule.if_there != Outcome::kOk;
   if (!expects_none) {
-    const cc::IndexTime time(worker_.state().timed, worker_.shared().meter);
+    const cc::IndexTime time(worker_.state().timed_work, worker_.shared().meter);
     const cc::Lookup at = look_for(worker_, table.index(), key);
     if (at.value == 0 && rule.if_missing != Outcome::kOk) {
       const Outcome noted = note_node(table, at.place, at.version);

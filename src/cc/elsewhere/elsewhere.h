@@ -46,7 +46,7 @@ class Elsewhere {
   /// Locks records at other nodes. First it looks for leases on records that the transaction will write at this node:
   /// such a lease would make the commit fail later, after it has locked records at other nodes for nothing.
   AbortReason lock() {
-    if (lease_in_way_us(access_, worker_.shared) != 0) return AbortReason::kRemotelyLocked;
+    if (blocking_lease_end_us(access_, worker_.shared) != 0) return AbortReason::kRemotelyLocked;
     const AbortReason reason = part_.lock();
     if (!failed(reason)) base::sync_point("across.locked");
     return reason;

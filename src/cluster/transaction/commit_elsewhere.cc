@@ -74,7 +74,7 @@ AbortReason CommitElsewhere::lock() {
 
 /// READs the times of missed keys (src/cc/misses.h), behind the locks of records that are written for the first time.
 AbortReason CommitElsewhere::learn_misses() {
-  if (!footprint_.reach().timed) return AbortReason::kNone;
+  if (!footprint_.reach().stamps_reads) return AbortReason::kNone;
   const AccessTable& accesses = footprint_.accesses;
   if (std::none_of(accesses.begin(), accesses.end(), is_first_write)) return AbortReason::kNone;
   return footprint_.participants.run_before_epochs(Phase::kLock, {}, Participants::With::kMisses);
@@ -125,9 +125,9 @@ AbortReason CommitElsewhere::lock_all(bool* misses_known) {
   }
   if (steps.empty() && footprint_.participants.epochs_known())
     return AbortReason::kNone;  // all are held since they were declared, and E was READ behind their locks
-  *misses_known = footprint_.reach().timed && std::any_of(wanted.begin(), wanted.end(), [](const Access* access) {
-                    return record::tid_of(access->seen.tid) == 0;
-                  });
+  *misses_known = footprint_.reach().stamps_reads &&
+                  std::any_of(wanted.begin(), wanted.end(),
+                              [](const Access* access) { return record::tid_of(access->seen.tid) == 0; });
   return locks_.acquire(locks, wanted, steps, *misses_known ? Participants::With::kMisses : Participants::With::kEpoch);
 }
 
@@ -141,7 +141,7 @@ AbortReason CommitElsewhere::agree(epoch::Epoch here, record::TidWord stamp, epo
     if (!participants.epochs_known() || !checks_.none()) {
       // The transaction writes nothing at other nodes, so nothing was locked by this commit. E is READ in front of what
       // is validated, in the same round. Under TicToc that needs a stamp for which the checks can be made already.
-      const bool together = !footprint_.reach().timed || (stamp != 0 && checks_.possible(stamp));
+      const bool together = !footprint_.reach().stamps_reads || (stamp != 0 && checks_.possible(stamp));
       const AbortReason reason = together ? checks_.run(ReadChecks::Epochs::kInFront, stamp)
                                           : participants.run_before_epochs(Phase::kAgree, {});
       if (reason != AbortReason::kNone) return reason;
@@ -167,7 +167,7 @@ AbortReason CommitElsewhere::validate(record::TidWord stamp) {
       reason = check_and_keep(stamp, agreed ? std::optional(agreed->epoch) : std::nullopt);
     if (reason != AbortReason::kNone) return reason;
   }
-  if (footprint_.reach().timed) keep_until(stamp);
+  if (footprint_.reach().stamps_reads) keep_until(stamp);
   return declared_.confirm_leases();
 }
 

@@ -101,8 +101,8 @@ AbortReason Locks::settle_one(XLock& lock, Access& access) {
     if (lock.outcome() == Outcome::kBroken)
       undelivered_.emplace_back(access.record, lock.mine(), lock.replaced(), access.lock.release_room);
   }
-  if (lock.outcome() == Outcome::kDone) note_held(access, lock, reach.timed);
-  if (lock.outcome() == Outcome::kBusy && record::is_lease(lock.holder()) && !reach.timed)
+  if (lock.outcome() == Outcome::kDone) note_held(access, lock, reach.stamps_reads);
+  if (lock.outcome() == Outcome::kBusy && record::is_lease(lock.holder()) && !reach.stamps_reads)
     footprint_.lease_wait.note(record::lease_end_us(lock.holder()));
   if (broken) return why_failed(lock, reach);
   if (lock.outcome() == Outcome::kMoved && access.unseen()) {

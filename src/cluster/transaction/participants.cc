@@ -46,8 +46,8 @@ rdma::RemoteAddress Participants::at(rdma::NodeId node, std::uint64_t offset) co
   return address;
 }
 
-rdma::RemoteAddress Participants::line(rdma::NodeId node) const {
-  return get(node).control.plus(sizeof(epoch::ControlBlock) + trips_.reach().line * sizeof(cc::Misses::Line));
+rdma::RemoteAddress Participants::misses_line(rdma::NodeId node) const {
+  return get(node).control.plus(sizeof(epoch::ControlBlock) + trips_.reach().misses_line * sizeof(cc::Misses::Line));
 }
 
 Batch<rdma::NodeId> Participants::nodes() const {
@@ -80,7 +80,7 @@ std::optional<record::TidWord> Participants::missed(rdma::NodeId node, std::uint
 void Participants::adopt_misses(const EpochRead& read, Participant& participant) const {
   const auto* words = static_cast<const record::TidWord*>(read.bytes()) + sizeof(epoch::ControlBlock) / base::kWord;
   auto& missed = participant.missed.emplace();
-  for (std::size_t i = 0; i < trips_.reach().lines() * cc::Misses::kTables; ++i)
+  for (std::size_t i = 0; i < trips_.reach().misses_lines() * cc::Misses::kTables; ++i)
     missed[i % cc::Misses::kTables] = std::max(missed[i % cc::Misses::kTables], words[i]);
 }
 
@@ -105,9 +105,9 @@ epoch::Epoch Participants::greatest_epoch() const {
 }
 
 AbortReason Participants::run_before_epochs(Phase phase, std::span<AccessStep* const> holds, With with) {
-  const std::size_t bytes = with == With::kEpoch
-                                ? EpochRead::kBufferBytes
-                                : sizeof(epoch::ControlBlock) + trips_.reach().lines() * sizeof(cc::Misses::Line);
+  const std::size_t bytes =
+      with == With::kEpoch ? EpochRead::kBufferBytes
+                           : sizeof(epoch::ControlBlock) + trips_.reach().misses_lines() * sizeof(cc::Misses::Line);
   const auto holding_at = [holds](rdma::NodeId node) {
     return std::any_of(holds.begin(), holds.end(), [node](const AccessStep* step) {
       return step->node() == node && step->outcome() == Outcome::kOpen;

@@ -52,7 +52,7 @@ class Participants {
   /// not READ.
   std::optional<record::TidWord> missed(rdma::NodeId node, std::uint32_t table) const;
   /// Returns the address of this worker's line of misses there.
-  rdma::RemoteAddress line(rdma::NodeId node) const;
+  rdma::RemoteAddress misses_line(rdma::NodeId node) const;
   /// Adds READs of E of all participants to `steps`, to be run in front of other steps. False if there is no registered
   /// memory. adopt_epochs() notes what they have found.
   bool add_epoch_reads(Batch<EpochRead>& reads, Batch<Step*>& steps);

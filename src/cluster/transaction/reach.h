@@ -59,9 +59,9 @@ struct Reach {
   const base::SoftTime* time = nullptr;  ///< the cluster's time; nullptr: there are no leases
   std::uint64_t lease_us = 0;            ///< how long leases last
   bool reads_lease = true;               ///< NodeParts::reads_lease
-  bool timed = false;                    ///< the protocol computes times (TicToc): state words hold rts, and no leases
-  std::size_t line =
-      0;  ///< if `timed`: the number of the worker's line among the misses of each node (src/cc/misses.h)
+  bool stamps_reads = false;             ///< the protocol computes times (TicToc): state words hold rts, and no leases
+  /// If `stamps_reads`: the number of the worker's line among the misses of each node (src/cc/misses.h).
+  std::size_t misses_line = 0;
   std::uint64_t connect_timeout_us;  ///< NodeParts::connect_timeout_us
   std::function<std::uint64_t()> now_us = {};
   std::function<bool(rdma::NodeId)> lives = {};  ///< NodeParts::lives
@@ -72,13 +72,15 @@ struct Reach {
   bool is_member(rdma::NodeId node) const { return !lives || lives(node); }
   /// Connects the node if it is not connected. False if it is not a living member, or does not answer.
   bool connect(rdma::NodeId node) { return is_member(node) && peers.connect(node, connect_timeout_us).ok(); }
-  /// How many lines the misses of each node have.
-  std::size_t lines() const { return cc::Misses::lines_for(std::size_t{layout.nodes} * layout.workers); }
+  /// Returns how many lines the misses of each node have.
+  std::size_t misses_lines() const { return cc::Misses::lines_for(std::size_t{layout.nodes} * layout.workers); }
   /// Whether the node has begun a later life than this one, as far as this node has been told.
   bool is_over(rdma::NodeId node, rdma::Generation life) const {
     const membership::Living* const living = worker.shared.living;
     return living != nullptr && living->generation(node) > life;
   }
+
+  // The worker keeps these from one transaction to the next, and its fibers share them.
   ReachCounters counters = {};
   Undelivered undelivered = {};
   BorrowedBlocks borrowed = {};

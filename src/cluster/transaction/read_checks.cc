@@ -47,7 +47,7 @@ epoch::Epoch ReadChecks::reached_at(const Access& access) const {
 
 ReadChecks::Check ReadChecks::check_of(const Access& access, record::TidWord stamp) const {
   if (!access.optimistic() || injected("skip-remote-validation")) return Check::kNone;
-  if (!footprint_.reach().timed) return Check::kHeader;
+  if (!footprint_.reach().stamps_reads) return Check::kHeader;
   if (access.rts() >= stamp) return Check::kNone;
   return stamp <= record::make_tid(reached_at(access), 0) ? Check::kHeader : Check::kExtend;
 }
@@ -59,7 +59,7 @@ bool ReadChecks::has_to_tell_misses(rdma::NodeId node, record::TidWord stamp) co
 }
 
 bool ReadChecks::possible(record::TidWord stamp) const {
-  if (!footprint_.reach().timed) return true;
+  if (!footprint_.reach().stamps_reads) return true;
   const epoch::Epoch epoch = record::epoch_of(stamp);
   if (footprint_.participants.have_all_reached(epoch)) return true;
   const AccessTable& accesses = footprint_.accesses;
@@ -101,12 +101,12 @@ struct ReadChecks::Round {
 /// workers with its number have told. A copy would not do: while one fiber waits for room in the queue, another one may
 /// raise the line and WRITE it first.
 void ReadChecks::add_lines(Round& round, record::TidWord stamp) {
-  if (!footprint_.reach().timed || footprint_.nodes.empty() || injected("tictoc-tells-no-misses")) return;
+  if (!footprint_.reach().stamps_reads || footprint_.nodes.empty() || injected("tictoc-tells-no-misses")) return;
   cc::Misses::Line& own = *footprint_.reach().worker.misses;
   for (const rdma::NodeId node : footprint_.participants.nodes()) {
     if (!has_to_tell_misses(node, stamp)) continue;
     cc::Misses::raise(own, footprint_.tables_of_nodes, stamp);
-    round.all.push_back(&round.lines.emplace_back(footprint_.participants.line(node), own));
+    round.all.push_back(&round.lines.emplace_back(footprint_.participants.misses_line(node), own));
   }
 }
 

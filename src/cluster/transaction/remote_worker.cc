@@ -9,12 +9,12 @@ namespace {
 /// Returns which state words that are no x-locks an x-lock may take the place of: leases that have expired. Under a
 /// protocol that computes times they are rts, which keep nobody away.
 LeaseExpired expiry(txn::WorkerCore& core, const base::SoftTime* time) {
-  if (core.shared().settings.timed) return [](std::uint64_t) { return true; };
+  if (core.shared().settings.stamps_reads) return [](std::uint64_t) { return true; };
   return time == nullptr ? LeaseExpired() : expired_by(*time);
 }
 
 /// Returns the number of the worker's line among the misses of each node.
-std::size_t line_of(const NodeParts& node, std::uint32_t number) {
+std::size_t misses_line_of(const NodeParts& node, std::uint32_t number) {
   return node.layout.place_of(node.fabric.node().node) * node.layout.workers + number;
 }
 
@@ -60,11 +60,11 @@ RemoteWorker::RemoteWorker(NodeParts& node, txn::WorkerCore& core, std::uint32_t
              .buffers = node.buffers,
              .holders = HolderWords(node.fabric.node().node, node.fabric.node().generation, number),
              .lease_expired = lease_expired_,
-             .time = core.shared().settings.timed ? nullptr : node.time,
+             .time = core.shared().settings.stamps_reads ? nullptr : node.time,
              .lease_us = node.lease_us,
              .reads_lease = node.reads_lease,
-             .timed = core.shared().settings.timed,
-             .line = line_of(node, number),
+             .stamps_reads = core.shared().settings.stamps_reads,
+             .misses_line = misses_line_of(node, number),
              .connect_timeout_us = node.connect_timeout_us,
              .now_us = node.now_us,
              .lives = node.lives,
@@ -73,7 +73,7 @@ RemoteWorker::RemoteWorker(NodeParts& node, txn::WorkerCore& core, std::uint32_t
   core_.state().waiter = &waiter_;
   core_.state().comes_back = &node.comes_back;
   const cc::Misses& misses = core_.shared().misses;
-  if (reach_.line < misses.size()) core_.state().misses = &misses.line(reach_.line);
+  if (reach_.misses_line < misses.size()) core_.state().misses = &misses.line(reach_.misses_line);
   core_.set_remote([this] { return std::make_unique<RemoteTransaction>(reach_); });
 }
 

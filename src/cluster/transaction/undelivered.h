@@ -37,7 +37,7 @@ class Undelivered {
   void finish(Reach& reach, std::uint64_t patience_us);
 
  private:
-  struct OfOne {
+  struct LeftLocks {
     std::deque<Release> releases;
     Buffers room;
     log::LockRecord record;
@@ -47,7 +47,7 @@ class Undelivered {
 
   static constexpr std::size_t kMostBytes = std::size_t{1} << 20;  ///< a quarter of a worker's share of 4 MiB
 
-  std::list<OfOne> all_;       ///< other fibers add to it while one tries
+  std::list<LeftLocks> all_;   ///< other fibers add to it while one tries
   std::size_t bytes_ = 0;      ///< the registered memory of all of them
   bool trying_ = false;        ///< a fiber is in try_all()
   std::uint64_t next_us_ = 0;  ///< when to try again
