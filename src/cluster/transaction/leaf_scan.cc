@@ -106,7 +106,7 @@ AbortReason LeafScan::collect_leaves(const Range& rest, LeafReads& leaves, Piece
       break;
     }
     const bool is_full = collect_entries(rest, leaf->copy(), piece);
-    const AbortReason reason = sealed_ ? AbortReason::kNone : leaves.note(scanned_.scanned(), *leaf);
+    const AbortReason reason = sealed_ ? AbortReason::kNone : leaves.note(asked_.scanned(), *leaf);
     if (reason != AbortReason::kNone) return reason;
     if (is_full || reaches_end(leaf->copy().range(), rest)) {
       piece.end = is_full ? Piece::End::kLastEntry : Piece::End::kRangeEnd;
@@ -141,8 +141,7 @@ AbortReason LeafScan::read_records(const Piece& piece, Batch<Access*>& entries) 
     char key[kSliceBytes];
     kvstore::ordered::store_slice(key, entry.position.slice);
     Access* access = nullptr;
-    const AbortReason reason =
-        footprint_.open({&scanned_.scanned(), scanned_.home, {key, entry.position.code}}, access);
+    const AbortReason reason = footprint_.open({&asked_.scanned(), asked_.home, {key, entry.position.code}}, access);
     if (reason != AbortReason::kNone) return reason;
     entries.push_back(access);
     if (access->read) continue;
@@ -159,7 +158,7 @@ AbortReason LeafScan::read_bases(const Batch<Access*>& entries) {
   for (const Access* const entry : entries) {
     if (!entry->found()) continue;
     Access* base = nullptr;
-    const AbortReason reason = footprint_.open({&scanned_.table, scanned_.home, entry->seen.value}, base);
+    const AbortReason reason = footprint_.open({&asked_.table, asked_.home, entry->seen.value}, base);
     if (reason != AbortReason::kNone) return reason;
     if (base->written() || base->read) continue;
     base->read = true;
@@ -205,7 +204,7 @@ AbortReason LeafScan::read(Range& rest, std::optional<Batch<Access*>>& entries, 
   if (reason != AbortReason::kNone || piece.end == Piece::End::kNoLeaf) return reason;
   entries.emplace(footprint_.trips.batch<Access*>(piece.entries.size()));
   reason = read_records(piece, *entries);
-  if (reason == AbortReason::kNone && scanned_.index != nullptr) reason = read_bases(*entries);
+  if (reason == AbortReason::kNone && asked_.index != nullptr) reason = read_bases(*entries);
   more = piece.end != Piece::End::kRangeEnd;
   if (more) cut_off(piece, rest);
   return reason;

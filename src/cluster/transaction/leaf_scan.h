@@ -14,10 +14,10 @@ class LeafScan {
  public:
   /// `known`: the table or index that is scanned, nullptr if it is not known. `sealed`: it never changes (I31). The
   /// arguments outlive this object.
-  LeafScan(Footprint& footprint, Reading& reading, const ElsewhereRange& scanned, const KnownTable* known, bool sealed)
+  LeafScan(Footprint& footprint, Reading& reading, const ElsewhereRange& asked, const KnownTable* known, bool sealed)
       : footprint_(footprint),
         reading_(reading),
-        scanned_(scanned),
+        asked_(asked),
         known_(known),
         sealed_(sealed) {}
 
@@ -39,7 +39,7 @@ class LeafScan {
 
   Footprint& footprint_;
   Reading& reading_;
-  const ElsewhereRange& scanned_;
+  const ElsewhereRange& asked_;
   const KnownTable* const known_;
   const bool sealed_;
 };

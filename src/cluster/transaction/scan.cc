@@ -29,31 +29,27 @@ bool inside(std::string_view key, const ScanRange& range) {
 class Scanning {
  public:
   /// `known`: the table or index that is scanned, nullptr if it is not known. `sealed`: it never changes (I31).
-  Scanning(Footprint& footprint, Reading& reading, const ElsewhereRange& scanned, const KnownTable* known, bool sealed,
+  Scanning(Footprint& footprint, Reading& reading, const ElsewhereRange& asked, const KnownTable* known, bool sealed,
            ScanFn visit, ScanResult& result)
       : footprint_(footprint),
         reading_(reading),
+        asked_(asked),
         known_(known),
-        leaves_(footprint, reading, scanned, known, sealed),
-        table_(scanned.table),
-        scanned_(scanned.scanned()),
-        indexed_(scanned.index != nullptr),
         sealed_(sealed),
-        home_(scanned.home),
-        range_(scanned.range),
+        leaves_(footprint, reading, asked, known, sealed),
         visit_(visit),
         result_(result),
-        own_(footprint.all([this](const Access& access) {
-          const bool here = access.key.table == &scanned_ && access.key.home == home_;
-          return access.written() && here && inside(access.key.key, range_);
+        own_(footprint.all([&asked](const Access& access) {
+          const bool here = access.key.table == &asked.scanned() && access.key.home == asked.home;
+          return access.written() && here && inside(access.key.key, asked.range);
         })) {
     std::sort(own_.begin(), own_.end(),
-              [&](const Access* a, const Access* b) { return before(a->key.key, b->key.key, range_.order); });
+              [&asked](const Access* a, const Access* b) { return before(a->key.key, b->key.key, asked.range.order); });
   }
 
   AbortReason run() {
-    messages::Range rest = messages::range_of(range_);
-    rest.limit += std::min(own_.size(), ~std::size_t{0} - range_.limit);
+    messages::Range rest = messages::range_of(asked_.range);
+    rest.limit += std::min(own_.size(), ~std::size_t{0} - asked_.range.limit);
     for (bool more = true; more;) {
       std::optional<Batch<Access*>> entries;
       AbortReason reason = leaves_.read(rest, entries, more);
@@ -75,8 +71,8 @@ class Scanning {
   /// since a visitor may declare more.
   void add_held(std::vector<std::uint64_t>& words) const {
     for (const Access& access : footprint_.accesses) {
-      const bool of_table = access.key.table == &table_ || access.key.table == &scanned_;
-      if (access.held() && of_table && access.key.home == home_) words.push_back(access.lock.word);
+      const bool of_table = access.key.table == &asked_.table || access.key.table == &asked_.scanned();
+      if (access.held() && of_table && access.key.home == asked_.home) words.push_back(access.lock.word);
     }
     std::sort(words.begin(), words.end());
   }
@@ -84,7 +80,7 @@ class Scanning {
   /// overwrites the answer.
   AbortReason ask(messages::Range& rest, std::optional<Batch<Access*>>& entries, bool& more) {
     messages::Questions<messages::Scan>& questions = footprint_.trips.questions<messages::Scan>();
-    Ask<messages::Scan>& ask = questions.add(home_, {.table = scanned_.id(), .range = rest});
+    Ask<messages::Scan>& ask = questions.add(asked_.home, {.table = asked_.scanned().id(), .range = rest});
     add_held(ask.request().held);
     footprint_.trips.ask(questions.all());
     AbortReason reason = abort_reason_of(ask, footprint_.reach());
@@ -102,7 +98,7 @@ class Scanning {
     Batch<Access*> without_value = footprint_.trips.batch<Access*>(2 * piece.entries.size());
     const auto open = [&](const txn::TableCore& table, std::string_view key, const messages::SeenRecord& told,
                           Access*& access) {
-      const AbortReason reason = footprint_.open({&table, home_, key}, access);
+      const AbortReason reason = footprint_.open({&table, asked_.home, key}, access);
       if (reason != AbortReason::kNone || access->read) return reason;
       access->read = true;
       if (!access->has_record()) reading_.adopt_answer(*access, told);
@@ -111,16 +107,16 @@ class Scanning {
     };
     for (const ScanEntry& entry : piece.entries) {
       Access* access = nullptr;
-      AbortReason reason = open(scanned_, entry.key, entry.record, access);
+      AbortReason reason = open(asked_.scanned(), entry.key, entry.record, access);
       if (reason == AbortReason::kNone) entries.push_back(access);
       Access* base = nullptr;
-      const bool leads = indexed_ && access != nullptr && entry.base.offset != 0 && access->found();
-      if (reason == AbortReason::kNone && leads) reason = open(table_, access->seen.value, entry.base, base);
+      const bool leads = asked_.index != nullptr && access != nullptr && entry.base.offset != 0 && access->found();
+      if (reason == AbortReason::kNone && leads) reason = open(asked_.table, access->seen.value, entry.base, base);
       if (reason != AbortReason::kNone) return reason;
     }
     for (const messages::SeenNode& node : piece.nodes) {
       if (sealed_) break;
-      const AbortReason reason = footprint_.note(scanned_, home_, node);
+      const AbortReason reason = footprint_.note(asked_.scanned(), asked_.home, node);
       if (reason != AbortReason::kNone) return reason;
     }
     return reading_.fetch_values(without_value);
@@ -128,7 +124,7 @@ class Scanning {
 
   /// Visits the transaction's own writes that come before `key`. False to stop.
   bool hand_on_own_before(std::string_view key) {
-    while (next_own_ < own_.size() && before(own_[next_own_]->key.key, key, range_.order)) {
+    while (next_own_ < own_.size() && before(own_[next_own_]->key.key, key, asked_.range.order)) {
       if (!hand_on(*own_[next_own_++])) return false;
     }
     if (next_own_ < own_.size() && own_[next_own_]->key.key == key) ++next_own_;
@@ -141,9 +137,9 @@ class Scanning {
     if (!access.there()) return true;
     std::string_view key = access.key.key;
     std::string_view value = access.visible();
-    if (indexed_) {
+    if (asked_.index != nullptr) {
       Access* base = nullptr;
-      reason_ = footprint_.open({&table_, home_, value}, base);
+      reason_ = footprint_.open({&asked_.table, asked_.home, value}, base);
       if (reason_ == AbortReason::kNone) reason_ = reading_.read(*base);
       if (reason_ != AbortReason::kNone) return false;
       if (!base->there()) return true;
@@ -151,19 +147,15 @@ class Scanning {
       value = base->visible();
     }
     ++result_.count;
-    return visit_(key, value) && result_.count < range_.limit;
+    return visit_(key, value) && result_.count < asked_.range.limit;
   }
 
   Footprint& footprint_;
   Reading& reading_;
+  const ElsewhereRange& asked_;
   const KnownTable* const known_;  ///< the table or index that is scanned
-  LeafScan leaves_;
-  const txn::TableCore& table_;
-  const txn::TableCore& scanned_;
-  const bool indexed_;
   const bool sealed_;
-  const std::uint16_t home_;
-  const ScanRange& range_;
+  LeafScan leaves_;
   const ScanFn visit_;
   ScanResult& result_;
   Batch<Access*> own_;  ///< the transaction's own writes in the range, in its order
@@ -173,17 +165,17 @@ class Scanning {
 
 }  // namespace
 
-AbortReason scan(Footprint& footprint, Reading& reading, const ElsewhereRange& scanned, ScanFn visit,
+AbortReason scan(Footprint& footprint, Reading& reading, const ElsewhereRange& asked, ScanFn visit,
                  ScanResult& result) {
   // If the base table is sealed, its indexes are sealed, too: an owner seals the indexes of a table first.
   const KnownTable* known = nullptr;
   bool sealed = false;
   const AbortReason reason = base::injected("scan-who-does-not-serve")
-                                 ? footprint.participants.touch(scanned.home)
-                                 : footprint.enter(scanned.home, scanned.table, known, sealed);
+                                 ? footprint.participants.touch(asked.home)
+                                 : footprint.enter(asked.home, asked.table, known, sealed);
   if (reason != AbortReason::kNone) return reason;
-  if (scanned.index != nullptr) known = footprint.reach().directory.find(scanned.home, scanned.index->id());
-  return Scanning(footprint, reading, scanned, known, sealed, visit, result).run();
+  if (asked.index != nullptr) known = footprint.reach().directory.find(asked.home, asked.index->id());
+  return Scanning(footprint, reading, asked, known, sealed, visit, result).run();
 }
 
 }  // namespace granary::cluster

@@ -17,7 +17,6 @@ struct ElsewhereRange {
 };
 
 /// Implements txn::RemoteAccess::scan().
-AbortReason scan(Footprint& footprint, Reading& reading, const ElsewhereRange& scanned, ScanFn visit,
-                 ScanResult& result);
+AbortReason scan(Footprint& footprint, Reading& reading, const ElsewhereRange& asked, ScanFn visit, ScanResult& result);
 
 }  // namespace granary::cluster
