@@ -146,6 +146,7 @@ struct Running {
   RemotePart* elsewhere = nullptr;  ///< the context's part at other nodes, nullptr without a cluster; clear() keeps it
 };
 
+/// All that one transaction of this node remembers. A context uses it for one transaction after the other.
 struct AccessSet {
   Isolation isolation = Isolation::kSerializable;  ///< the open transaction's, set when it begins
   epoch::Epoch epoch = 0;                          ///< e_w of the open transaction, set when it begins

@@ -25,6 +25,10 @@ struct LoggedWrites {
 /// disk.
 AbortReason await_log_room(const LoggedWrites& writes, WorkerState& worker);
 
+/// Returns how much room in the ring to ask for while it is not known what a transaction will write. The entry of a
+/// transaction of any likely size fits.
+inline std::uint64_t likely_entry_bytes(const log::Ring& ring) { return ring.capacity() / 4; }
+
 /// Calls await_log_room() if the database has a log.
 inline AbortReason reserve_log(const LoggedWrites& writes, WorkerState& worker) {
   return worker.ring == nullptr ? AbortReason::kNone : await_log_room(writes, worker);

@@ -4,6 +4,7 @@
 
 #include "src/cc/elsewhere/remote_part.h"
 #include "src/cc/held_records.h"
+#include "src/cc/log_entry.h"
 #include "src/cc/participant.h"
 #include "src/cc/region/verdicts.h"
 
@@ -94,7 +95,7 @@ Way begin_with_locks(AccessSet& access, WorkerState& worker) {
 /// Whether the log has room for a transaction of any likely size: a region must not wait for room, and it is not known
 /// yet how much the transaction will write.
 bool has_log_room(const WorkerState& worker) {
-  return worker.ring == nullptr || worker.ring->has_room(worker.ring->capacity() / 4);
+  return worker.ring == nullptr || worker.ring->has_room(likely_entry_bytes(*worker.ring));
 }
 
 /// Whether a region can be opened now. The worker has one, and another of its transactions, in another fiber, may run

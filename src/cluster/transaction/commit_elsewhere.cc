@@ -64,7 +64,7 @@ AbortReason CommitElsewhere::lock() {
   AbortReason reason = locks_.refused();
   if (reason != AbortReason::kNone) return reason;
   reason = declared_.check_own_leases();
-  if (reason == AbortReason::kNone) reason = place_writes();
+  if (reason == AbortReason::kNone) reason = find_or_make_records();
   bool misses_known = false;
   if (reason == AbortReason::kNone) reason = lock_all(&misses_known);
   if (reason == AbortReason::kNone && !misses_known) reason = learn_misses();
@@ -81,17 +81,18 @@ AbortReason CommitElsewhere::learn_misses() {
 }
 
 /// Finds the records of blind writes, and has the owners make those of new keys.
-AbortReason CommitElsewhere::place_writes() {
+AbortReason CommitElsewhere::find_or_make_records() {
   const AbortReason reason =
       reading_.find(footprint_.all([](const Access& access) { return access.written() && access.unseen(); }));
   if (reason != AbortReason::kNone) return reason;
-  return make_places(footprint_.all([](const Access& access) { return access.written() && access.has_no_record(); }));
+  return make_placeholders(
+      footprint_.all([](const Access& access) { return access.written() && access.has_no_record(); }));
 }
 
 /// Has the owners make a placeholder for each key, unless the key has a record by now. If the transaction relies on a
 /// key's absence, it must notice when another transaction commits to the placeholder first. The version of the leaf
 /// does not show that; the TID that it finds under the lock does.
-AbortReason CommitElsewhere::make_places(std::span<Access* const> accesses) {
+AbortReason CommitElsewhere::make_placeholders(std::span<Access* const> accesses) {
   messages::Questions<messages::Place>& questions = footprint_.trips.questions<messages::Place>();
   for (const Access* const access : accesses) {
     questions.add(access->key.home, {.table = access->key.table->id(), .key = access->key.key, .make = true});
@@ -167,7 +168,7 @@ AbortReason CommitElsewhere::validate(record::TidWord stamp) {
       reason = check_and_keep(stamp, agreed ? std::optional(agreed->epoch) : std::nullopt);
     if (reason != AbortReason::kNone) return reason;
   }
-  if (footprint_.reach().stamps_reads) keep_until(stamp);
+  if (footprint_.reach().stamps_reads) raise_rts_of_held_reads(stamp);
   return declared_.confirm_leases();
 }
 
@@ -184,7 +185,7 @@ AbortReason CommitElsewhere::check_and_keep(record::TidWord stamp, std::optional
 /// TicToc's validation of records that are x-locked and only read. Such a record has not changed until now, but must
 /// not be overwritten at a time before the stamp either. So the stamp becomes the record's rts when the lock is given
 /// back.
-void CommitElsewhere::keep_until(record::TidWord stamp) {
+void CommitElsewhere::raise_rts_of_held_reads(record::TidWord stamp) {
   if (injected("tictoc-forgets-held-reads")) return;
   for (Access& access : footprint_.accesses) {
     if (access.held() && access.read && !access.written()) access.lock.replaced = std::max(access.lock.replaced, stamp);

@@ -53,11 +53,11 @@ class CommitElsewhere final : public cc::RemotePart {
 
   AbortReason check_and_keep(record::TidWord stamp, std::optional<epoch::Epoch> agreed);
   Batch<Access*> overwritten();
-  AbortReason place_writes();
-  AbortReason make_places(std::span<Access* const> accesses);
+  AbortReason find_or_make_records();
+  AbortReason make_placeholders(std::span<Access* const> accesses);
   AbortReason lock_all(bool* misses_known);
   AbortReason learn_misses();
-  void keep_until(record::TidWord stamp);
+  void raise_rts_of_held_reads(record::TidWord stamp);
   bool may_send() const;
   void note_removed(record::TidWord tid);
 

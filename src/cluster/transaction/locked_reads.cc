@@ -1,5 +1,7 @@
 #include "src/cluster/transaction/locked_reads.h"
 
+#include "src/cc/log_entry.h"
+
 namespace granary::cluster {
 namespace {
 
@@ -78,7 +80,7 @@ bool LockedReads::adopt_known_place(Access& access) const {
 AbortReason LockedReads::await_log_room() const {
   cc::WorkerState& worker = footprint_.reach().worker;
   if (worker.ring == nullptr) return AbortReason::kNone;
-  const std::uint64_t bytes = worker.ring->capacity() / 4;
+  const std::uint64_t bytes = cc::likely_entry_bytes(*worker.ring);
   const bool room =
       worker.ring->has_room(bytes) || worker.shared.log->wait_for_room(*worker.waiter, *worker.ring, bytes);
   return room ? AbortReason::kNone : AbortReason::kLogFailed;
