@@ -109,7 +109,7 @@ class LocalAccess {
   cc::Record* look_up(TableCore& table, std::string_view key);
   /// Finds the record that has taken the place of the one that the transaction remembered for the key.
   cc::Record* find_again(TableCore& table, std::string_view key) {
-    return lookups_.place(table.index(), key) = find(table, key);
+    return lookups_.remembered(table.index(), key) = find(table, key);
   }
   /// Reads `record`, or the record that has taken its place, and notes the read. If the transaction has written the
   /// key, it reads its own value.
@@ -135,15 +135,17 @@ class LocalAccess {
     access_.sealed_from = std::max(access_.sealed_from, from);
     return true;
   }
-  /// Notes a place in the node set. note_node() also limits how many there are, as scans note many.
+  /// Notes a place in the node set, unless the table is sealed.
   void note_place(const TableCore& table, cc::Place place, cc::Version version) {
     if (sealed(table)) return;
     access_.nodes.note(place, version);
     access_.tables_of_nodes |= cc::NodeTimes::bit_of(table.id());
   }
+  /// Notes a place, unless it was the last that was noted, and limits how many there are, as scans note many.
   Outcome note_node(const TableCore& table, cc::Place place, cc::Version version);
 
-  // Writes (write.cc).
+  // Writes (write.cc; those of parts are in parts.cc).
+  /// Changes the pending write of a key that the transaction writes once more.
   Outcome write_own(cc::WriteEntry& own, std::string_view value, const WriteRule& rule);
   Outcome write_own_part(cc::WriteEntry& own, std::size_t from, std::string_view bytes);
   /// Makes a write of a part a write of the whole value. Dooms the transaction if the record has changed since.

@@ -22,9 +22,9 @@ class LookupCache {
   /// Forgets everything.
   void clear() { ++generation_; }
 
-  /// Returns the place where this key's record is remembered. It holds the record, or nullptr, which the caller
-  /// replaces when it has found the record. Valid until the next call.
-  record::Record*& place(const cc::Index& index, std::string_view key) {
+  /// Returns the remembered record of this key, or nullptr, which the caller replaces when it has found the record. The
+  /// reference is valid until the next call.
+  record::Record*& remembered(const cc::Index& index, std::string_view key) {
     if (key.size() > kMaxKey) return forgotten_ = nullptr;
     const std::uint64_t bits = bits_of(key);
     Entry& entry = entries_[slot(index, bits)];

@@ -43,7 +43,7 @@ Record* LocalAccess::find(TableCore& table, std::string_view key) {
 }
 
 Record* LocalAccess::look_up(TableCore& table, std::string_view key) {
-  Record*& remembered = lookups_.place(table.index(), key);
+  Record*& remembered = lookups_.remembered(table.index(), key);
   if (remembered == nullptr) remembered = find(table, key);
   return remembered;
 }
@@ -117,7 +117,7 @@ Outcome LocalAccess::get_together(const LocalGets& gets) {
     if (record == nullptr) {
       note_place(table, found[i].place, found[i].version);
     } else {
-      lookups_.place(table.index(), get.key) = record;
+      lookups_.remembered(table.index(), get.key) = record;
     }
     get.result = get.is_part() ? read_part(table, record, get) : read(table, get.key, record, get.buffer);
     if (const Outcome standing = life_.standing(serial); standing != Outcome::kOk) [[unlikely]]
@@ -135,7 +135,7 @@ void LocalAccess::declare(TableCore& table, std::string_view key) {
   if (!worker_.shared().settings.in_regions || sealed(table)) return;
   const cc::Lookup at = table.index().find(key);
   if (at.value == 0) return;
-  Record* const record = lookups_.place(table.index(), key) = record::record_of(at.value);
+  Record* const record = lookups_.remembered(table.index(), key) = record::record_of(at.value);
   cc::note_declared(*record, access_, worker_.state());
 }
 
@@ -144,7 +144,7 @@ void LocalAccess::prefetch(TableCore& table, std::string_view key) {
   // a second search.
   const cc::Lookup at = table.index().find(key);
   if (at.value == 0) return;
-  lookups_.place(table.index(), key) = record::record_of(at.value);
+  lookups_.remembered(table.index(), key) = record::record_of(at.value);
   table.prefetch(record::record_of(at.value));
 }
 

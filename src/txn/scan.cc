@@ -58,7 +58,7 @@ class ScanCursor final : public kvstore::ordered::ScanVisitor {
   }
 
   bool visit_record(TableCore& table, std::string_view key, Record* record) {
-    if (index_ == nullptr) access_.lookups_.place(table.index(), key) = record;
+    if (index_ == nullptr) access_.lookups_.remembered(table.index(), key) = record;
     const std::ptrdiff_t size = read(table, key, record);
     if (size < 0) return result_.outcome == Outcome::kOk;
     ++result_.count;

@@ -58,7 +58,7 @@ Outcome LocalAccess::write_new(TableCore& table, std::string_view key, std::stri
                   .remove = false,
                   .placeholder = true})
             .sum_content();
-        lookups_.place(table.index(), key) = record;
+        lookups_.remembered(table.index(), key) = record;
         return phantom ? life_.doom_with(AbortReason::kNodeChanged) : Outcome::kOk;
       }
       cc::free_record(state, record);
@@ -99,7 +99,7 @@ Outcome LocalAccess::write_new(TableCore& table, std::string_view key, std::stri
     }
     if (placed != Outcome::kAlreadyExists) return {.settled = placed};
   }
-  lookups_.place(table.index(), key) = record;
+  lookups_.remembered(table.index(), key) = record;
   return {.record = record};
 }
 
@@ -108,7 +108,7 @@ Outcome LocalAccess::write(TableCore& table, std::string_view key, std::string_v
   // Both sets must have a place left, since a write stays in its set even if the read that it relies on finds none.
   if (std::max(access_.writes.size(), access_.reads.size()) >= kMaxAccesses) [[unlikely]]
     return Outcome::kTooManyAccesses;
-  Record* record = lookups_.place(table.index(), key);
+  Record* record = lookups_.remembered(table.index(), key);
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
     if (record == nullptr) {
       const RecordToWrite found = find_or_write_new(table, key, value, rule);

@@ -58,7 +58,7 @@ class DeclaredKeys {
   Reading& reading_;
   Locks& locks_;
   LockedReads& locked_reads_;
-  std::optional<std::uint64_t> lease_jumps_;
+  std::optional<std::uint64_t> lease_jumps_;  ///< how often the clock had jumped before the first declare()
 };
 
 }  // namespace granary::cluster
