@@ -70,15 +70,15 @@ TEST(Owners, AreDifferentAndComeBack) {
 TEST(Owners, OneOfACircleOfAnyLengthGivesWay) {
   Owners owners;
   constexpr OwnerSet kA = 1, kB = 2, kC = 4, kD = 8;
-  EXPECT_FALSE(owners.gives_way(kA, kB));
-  EXPECT_FALSE(owners.gives_way(kB, kC | kD));
-  EXPECT_FALSE(owners.gives_way(kD, 0)) << "it is waited for, but waits for nobody";
-  EXPECT_TRUE(owners.gives_way(kC, kD | kA));
-  EXPECT_FALSE(owners.gives_way(kA, kB)) << "of A, B and C the last gives way";
-  EXPECT_FALSE(owners.gives_way(kB, kC | kD));
+  EXPECT_FALSE(owners.must_abort(kA, kB));
+  EXPECT_FALSE(owners.must_abort(kB, kC | kD));
+  EXPECT_FALSE(owners.must_abort(kD, 0)) << "it is waited for, but waits for nobody";
+  EXPECT_TRUE(owners.must_abort(kC, kD | kA));
+  EXPECT_FALSE(owners.must_abort(kA, kB)) << "of A, B and C the last must abort";
+  EXPECT_FALSE(owners.must_abort(kB, kC | kD));
   owners.waits_no_more(kC);
-  EXPECT_FALSE(owners.gives_way(kA, kB)) << "C waits for nobody any more";
-  EXPECT_TRUE(owners.gives_way(kD, kB)) << "which waits for D";
+  EXPECT_FALSE(owners.must_abort(kA, kB)) << "C waits for nobody any more";
+  EXPECT_TRUE(owners.must_abort(kD, kB)) << "which waits for D";
 }
 
 }  // namespace

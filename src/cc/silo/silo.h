@@ -52,7 +52,7 @@ struct Silo {
     return claimed(read, claims) ? AbortReason::kNone : AbortReason::kReadLocked;
   }
   /// A shared record passes if it is not x-locked either. If the transaction has claimed it, an x-lock was taken later
-  /// than the claim, so its holder will see the lock bit and give way (I2).
+  /// than the claim, so its holder finds the lock bit, and waits until it is clear or lets the x-lock go (I2).
   static AbortReason check_shared(const ReadEntry& read, const Claims& claims, const Moment&, const WorkerState&) {
     const record::SharedHeader header = record::load_header(record::shared_of(*read.record));
     if ((header.tid & ~record::kLocked) != read.tid) return AbortReason::kReadChanged;

@@ -94,7 +94,7 @@ void TicToc::give_back(Record& record) {
 /// the old one.
 void TicToc::install(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epoch period) {
   // Readers that find the lock bit may still raise the owner's rts, without relying on it. That does no harm: the next
-  // writer takes a time behind the rts, whoever raised it.
+  // writer takes a time behind the rts, no matter who has raised it.
   if (record::is_shared(write.record)) [[unlikely]]
     return cc::install(write, worker, tid, period);
   std::uint64_t& size_word = write.record->size_word;

@@ -49,7 +49,7 @@ class Owners {
   /// cycle the last one to store sees the cycle, and the others see it at their next look. A word may have become old
   /// while others are loaded. Then it can only show a cycle that has just been broken, and an owner aborts without
   /// need.
-  bool gives_way(OwnerSet owner, OwnerSet holders) {
+  bool must_abort(OwnerSet owner, OwnerSet holders) {
     word_of(owner).store(holders, std::memory_order_seq_cst);
     const OwnerSet reached = reached_from(holders);
     if ((reached & owner) == 0) return false;

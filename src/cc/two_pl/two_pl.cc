@@ -89,7 +89,7 @@ AbortReason WaitsUnlessDeadlocked::lock(Record& record, Kind wanted, WorkerState
     waited = true;
     if (wanted == Kind::kExclusive) set_wanted(record, true);
     const bool circle =
-        owners.gives_way(held.owner, in_the_way(word, held.owner)) && !base::injected("two-pl-ignores-deadlock");
+        owners.must_abort(held.owner, in_the_way(word, held.owner)) && !base::injected("two-pl-ignores-deadlock");
     if (circle) base::sync_point("two_pl.circle");
     return circle;
   });

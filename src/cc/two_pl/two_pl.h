@@ -34,7 +34,7 @@ struct AbortsAtOnce {
   static AbortReason lock(Record& record, Kind wanted, WorkerState& worker, HeldLocks& held);
 };
 /// DL_DETECT: takes the lock, waiting for a bounded time. Fails at once if the wait closes a cycle and this owner must
-/// give way.
+/// abort.
 struct WaitsUnlessDeadlocked {
   static AbortReason lock(Record& record, Kind wanted, WorkerState& worker, HeldLocks& held);
 };
