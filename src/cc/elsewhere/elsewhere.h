@@ -54,8 +54,8 @@ class Elsewhere {
   base::LeaseEnd held_until() const { return part_.held_until(); }
   /// Agrees on the transaction's epoch, and waits until E of all participants, this node among them, is at least that
   /// (I7). Only then anything is validated or written.
-  AbortReason agree(epoch::Epoch& epoch, TidWord stamp) {
-    const AbortReason reason = part_.agree(epoch, stamp, epoch);
+  AbortReason agree(epoch::Epoch& epoch, TidWord early_stamp) {
+    const AbortReason reason = part_.agree(epoch, early_stamp, epoch);
     const AbortReason waited = failed(reason) ? reason : await_epoch(epoch);
     base::debug_invariant("I7", [&] { return failed(waited) || worker_.shared.epochs.current() >= epoch; });
     base::sync_point("across.agreed");

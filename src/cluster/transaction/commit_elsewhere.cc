@@ -47,7 +47,7 @@ bool CommitElsewhere::make_ready(epoch::Epoch here) {
     const bool to_hold = access.declared.kind != DeclaredHold::Kind::kNone && access.has_record();
     return !access.held() && (access.written() || (to_hold && !access.leased()));
   };
-  if (!checks_.none() || std::any_of(accesses.begin(), accesses.end(), is_loose)) return false;
+  if (!checks_.nothing_to_check() || std::any_of(accesses.begin(), accesses.end(), is_loose)) return false;
   epoch::Epoch agreed = 0;
   const bool agrees = agree(here, 0, agreed) == AbortReason::kNone;
   agreed_.reset();
@@ -139,10 +139,10 @@ AbortReason CommitElsewhere::agree(epoch::Epoch here, record::TidWord stamp, epo
   std::optional<record::TidWord> checked;
   if (writes().empty()) {
     checked = ~record::TidWord{0};
-    if (!participants.epochs_known() || !checks_.none()) {
+    if (!participants.epochs_known() || !checks_.nothing_to_check()) {
       // The transaction writes nothing at other nodes, so nothing was locked by this commit. E is READ in front of what
       // is validated, in the same round. Under TicToc that needs a stamp for which the checks can be made already.
-      const bool together = !footprint_.reach().stamps_reads || (stamp != 0 && checks_.possible(stamp));
+      const bool together = !footprint_.reach().stamps_reads || (stamp != 0 && checks_.can_check(stamp));
       const AbortReason reason = together ? checks_.run(ReadChecks::Epochs::kInFront, stamp)
                                           : participants.run_before_epochs(Phase::kAgree, {});
       if (reason != AbortReason::kNone) return reason;
@@ -150,7 +150,7 @@ AbortReason CommitElsewhere::agree(epoch::Epoch here, record::TidWord stamp, epo
     }
   }
   agreed = std::max({here, record::epoch_of(greatest_tid()), participants.greatest_epoch()});
-  agreed_ = {.epoch = agreed, .validated = participants.are_all_in(agreed) ? checked : std::nullopt};
+  agreed_ = {.epoch = agreed, .validated = participants.all_read_at_least(agreed) ? checked : std::nullopt};
   return injected("skip-epoch-wait") ? AbortReason::kNone : participants.await_epoch(agreed);
 }
 
@@ -160,9 +160,9 @@ AbortReason CommitElsewhere::validate(record::TidWord stamp) {
   if (!validated) {
     AbortReason reason = AbortReason::kNone;
     // In a commit the epochs are known here. A validation before the commit may not know them.
-    if (!checks_.possible(stamp)) {
+    if (!checks_.can_check(stamp)) {
       reason = footprint_.participants.run_before_epochs(Phase::kAgree, {});
-      if (reason == AbortReason::kNone && !checks_.possible(stamp)) reason = AbortReason::kEpochsApart;
+      if (reason == AbortReason::kNone && !checks_.can_check(stamp)) reason = AbortReason::kEpochsApart;
     }
     if (reason == AbortReason::kNone)
       reason = check_and_keep(stamp, agreed ? std::optional(agreed->epoch) : std::nullopt);
@@ -193,7 +193,7 @@ void CommitElsewhere::raise_rts_of_held_reads(record::TidWord stamp) {
 }
 
 base::LeaseEnd CommitElsewhere::held_until() const {
-  if (!footprint_.participants.epochs_known() || !checks_.none()) return {};
+  if (!footprint_.participants.epochs_known() || !checks_.nothing_to_check()) return {};
   std::uint64_t end_us = ~std::uint64_t{0};
   for (const Access& access : footprint_.accesses) {
     if (access.leased()) end_us = std::min(end_us, access.declared.lease_end_us);

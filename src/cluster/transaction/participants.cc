@@ -96,7 +96,7 @@ void Participants::clear() {
   silent_.clear();
 }
 
-bool Participants::epochs_known() const { return are_all_in(1); }
+bool Participants::epochs_known() const { return all_read_at_least(1); }
 
 epoch::Epoch Participants::greatest_epoch() const {
   epoch::Epoch greatest = 0;
@@ -154,7 +154,7 @@ AbortReason Participants::await_epoch(epoch::Epoch agreed) {
   Batch<EpochRead> epochs = trips_.batch<EpochRead>(all_.size());
   Batch<Step*> steps = trips_.batch<Step*>(all_.size());
   for (const Participant& participant : all_) {
-    if (participant.is_in(agreed)) continue;
+    if (participant.was_read_at_least(agreed)) continue;
     void* const room = trips_.buffer(EpochRead::kBufferBytes);
     if (room == nullptr) return AbortReason::kOutOfMemory;
     // The leader does not advance E of a node that is no member any more. A node that is shut out itself cannot commit

@@ -34,13 +34,15 @@ class Participants {
   /// Whether E of each participant that has to agree has been READ.
   bool epochs_known() const;
   epoch::Epoch greatest_epoch() const;
-  bool are_all_in(epoch::Epoch epoch) const {
-    return std::all_of(all_.begin(), all_.end(), [epoch](const Participant& one) { return one.is_in(epoch); });
+  /// Whether this transaction has READ E of each participant that has to agree, and found it to be at least that.
+  bool all_read_at_least(epoch::Epoch epoch) const {
+    return std::all_of(all_.begin(), all_.end(),
+                       [epoch](const Participant& one) { return one.was_read_at_least(epoch); });
   }
   /// Returns an epoch that the participant has reached, as READ by this transaction or an earlier one of the worker; 0
   /// if none is known.
   epoch::Epoch reached_by(rdma::NodeId node) const;
-  /// Returns whether all participants are known to have reached the epoch.
+  /// Whether all participants are known to have reached the epoch, by this transaction or an earlier one of the worker.
   bool have_all_reached(epoch::Epoch epoch) const;
   /// Tells what a READ of E brings: E alone, or also the times at which keys were missed at the participant
   /// (src/cc/misses.h).
@@ -69,7 +71,7 @@ class Participants {
     std::optional<std::array<record::TidWord, cc::Misses::kTables>> missed =
         std::nullopt;  ///< the greatest of all lines
 
-    bool is_in(epoch::Epoch other) const { return !agrees || epoch >= other; }
+    bool was_read_at_least(epoch::Epoch other) const { return !agrees || epoch >= other; }
   };
 
   std::size_t index_of(rdma::NodeId node) const;

@@ -58,7 +58,7 @@ bool ReadChecks::has_to_tell_misses(rdma::NodeId node, record::TidWord stamp) co
                      [node](const RemoteNodeSet::Seen& seen) { return seen.place.node == node; });
 }
 
-bool ReadChecks::possible(record::TidWord stamp) const {
+bool ReadChecks::can_check(record::TidWord stamp) const {
   if (!footprint_.reach().stamps_reads) return true;
   const epoch::Epoch epoch = record::epoch_of(stamp);
   if (footprint_.participants.have_all_reached(epoch)) return true;
@@ -70,7 +70,7 @@ bool ReadChecks::possible(record::TidWord stamp) const {
                                 [&](const RemoteNodeSet::Seen& seen) { return epoch <= reached_at(seen.place.node); });
 }
 
-bool ReadChecks::none() const {
+bool ReadChecks::nothing_to_check() const {
   const AccessTable& accesses = footprint_.accesses;
   return footprint_.nodes.empty() &&
          std::none_of(accesses.begin(), accesses.end(), [](const Access& access) { return access.optimistic(); });

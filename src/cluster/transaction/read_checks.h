@@ -9,7 +9,7 @@
 //   READs E there after its lock, and takes a time of at least (E, 1). So it is enough to find the record unchanged and
 //   unlocked.
 // - Otherwise its rts is raised to the stamp (src/cluster/record_access/extend.h). That is allowed only if the node has
-//   reached the stamp's epoch, which possible() tells.
+//   reached the stamp's epoch, which can_check() tells.
 //
 // Where keys were missed, the worker tells the stamp in its line there (src/cc/misses.h), before it looks at the
 // versions in the same chain.
@@ -28,9 +28,9 @@ class ReadChecks {
   AbortReason run(Epochs epochs, record::TidWord stamp, std::span<AccessStep* const> beside = {});
   /// Whether the checks can be made for this stamp now. They cannot if an rts, or a time of missed keys, would be
   /// raised beyond the epoch that its node is known to have reached.
-  bool possible(record::TidWord stamp) const;
+  bool can_check(record::TidWord stamp) const;
   /// Whether there is nothing to check.
-  bool none() const;
+  bool nothing_to_check() const;
 
  private:
   /// How a record is checked: not at all, by a READ of its header, or by raising its rts as well.
