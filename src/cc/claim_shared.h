@@ -1,5 +1,5 @@
 #pragma once
-// How a commit claims a record of this node that another node may hold: by the owner's rule of I2. Silo and TicToc
+// Claims a record of this node that another node may hold, by the owner's rule of I2. Silo and TicToc
 // share this loop and differ in which state words let the owner in (silo/claim.cc, tictoc/shared_record.cc).
 
 #include "src/cc/held_records.h"

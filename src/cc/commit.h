@@ -1,5 +1,5 @@
 #pragma once
-// The order of a commit's steps, said once for all protocols (protocol.h) and participants (participant.h). It is
+// Says the order of a commit's steps, once for all protocols (protocol.h) and participants (participant.h). It is
 // Silo's commit protocol (4.4, Figure 2) with the steps of other nodes around its phases; DrTM+R and FaRM have the same
 // shape. protocols.cc instantiates it for each protocol.
 //

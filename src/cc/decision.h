@@ -1,5 +1,6 @@
 #pragma once
-// The one place where a transaction is decided (I8). Participants call it in install(), before they store any value.
+// Decides a transaction (I8). There is no other place that does. Participants call it in install(), before they store
+// any value.
 //
 // The worker writes the entry behind the tail of its log ring, where no logger looks. If other nodes take part, it then
 // writes into the lock-ahead record where the entry will end (I10). Last it stores the ring's tail, which publishes the

@@ -1,7 +1,7 @@
 #pragma once
-// The engine's garbage (Silo 4.8, 4.9): old versions, absent and unborn records, unhooked records, tree nodes. A commit
-// or an abort registers it in lists of the worker, and collect_garbage() frees what no transaction and no snapshot can
-// reach any more (I17).
+// Keeps and frees the engine's garbage (Silo 4.8, 4.9): old versions, absent and unborn records, unhooked records, tree
+// nodes. A commit or an abort registers it in lists of the worker, and collect_garbage() frees what no transaction and
+// no snapshot can reach any more (I17).
 
 #include <cstddef>
 #include <string_view>

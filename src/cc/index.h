@@ -1,7 +1,7 @@
 #pragma once
-// The index of a table as transactions use it, ordered (Masstree) or hash (DrTM's cluster chaining). It leads from keys
-// to records, and tells for the node set the place where a key is or would be, with the version of that place. An index
-// never changes its kind, so the ordered kind costs one branch, which is always predicted.
+// Has the index of a table as transactions use it, ordered (Masstree) or hash (DrTM's cluster chaining). It leads from
+// keys to records, and tells for the node set the place where a key is or would be, with the version of that place. An
+// index never changes its kind, so the ordered kind costs one branch, which is always predicted.
 
 #include <array>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
-// Phase 3 of a commit (Silo 4.4, 4.5): the change of one record under its lock bit. The record is overwritten in place,
-// or a new record takes its place in the index. The old version is kept if a snapshot may need it. All protocols share
-// these functions, since all of them lock a record by its TID word while they change it.
+// Implements phase 3 of a commit (Silo 4.4, 4.5): the change of one record under its lock bit. The record is
+// overwritten in place, or a new record takes its place in the index. The old version is kept if a snapshot may need
+// it. All protocols share these functions, since all of them lock a record by its TID word while they change it.
 
 #include "src/base/test_hooks.h"
 #include "src/cc/access_set.h"

@@ -1,6 +1,7 @@
 #pragma once
-// TicToc's times of missed keys for shared tables: when keys of this node's tables were last known to be missing. They
-// are what node_times.h has for a node alone, in memory that other nodes reach one-sided (behind the control block).
+// Keeps TicToc's times of missed keys for shared tables: when keys of this node's tables were last known to be missing.
+// They are what node_times.h has for a node alone, in memory that other nodes reach one-sided (behind the control
+// block).
 //
 // Writers: each worker of each node has a line in the memory of every node, and nobody else writes that line. A worker
 // of this node raises its line by an exchange before it looks at its leaves. The last line belongs to all workers of

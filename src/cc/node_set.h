@@ -1,7 +1,7 @@
 #pragma once
-// The node set of a transaction (Silo 4.6), which protects it against phantoms. It holds the places of indexes that the
-// transaction has scanned, or in which it missed a key, each with the version that it saw. `Place` is cc::Place for
-// indexes of this node, and cluster::RemotePlace for those of other nodes.
+// Implements the node set of a transaction (Silo 4.6), which protects it against phantoms. It holds the places of
+// indexes that the transaction has scanned, or in which it missed a key, each with the version that it saw. `Place` is
+// cc::Place for indexes of this node, and cluster::RemotePlace for those of other nodes.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
-// TicToc's protection against phantoms: the times at which keys were last known to be missing. It is ours, not the
-// paper's. Under TicToc a transaction may be serial before another one that has committed already, so comparing the
-// versions of leaves alone is not enough.
+// Protects TicToc's transactions against phantoms, by the times at which keys were last known to be missing. This
+// protection is ours, not the paper's. Under TicToc a transaction may be serial before another one that has committed
+// already, so comparing the versions of leaves alone is not enough.
 //
 // A transaction with a node set that commits at time t relies on it that no key has come into its leaves before t. A
 // record remembers such a time as its rts, but a leaf has no rts. So each worker keeps a word for each table: the

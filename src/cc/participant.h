@@ -1,7 +1,7 @@
 #pragma once
-// The participants of a commit, as concepts. commit.h calls their steps in one order; each participant takes them in
-// its own way. For this node there are a participant with locks (here/here.h, here/weaker.h), one in an HTM region
-// (region/region.h), and one at the end of a region in which the whole transaction has run
+// Defines the participants of a commit, as concepts. commit.h calls their steps in one order; each participant takes
+// them in its own way. For this node there are a participant with locks (here/here.h, here/weaker.h), one in an HTM
+// region (region/region.h), and one at the end of a region in which the whole transaction has run
 // (drtm/commit_in_open_region.h). The other nodes are one participant together (elsewhere/elsewhere.h).
 
 #include <concepts>

@@ -1,6 +1,6 @@
 #pragma once
-// The place in an index of this node where a key is or would be: a leaf of a tree or a bucket of a hash table. The node
-// set (node_set.h) holds places with the versions that a transaction saw; every insert changes the version.
+// Names the place in an index of this node where a key is or would be: a leaf of a tree or a bucket of a hash table.
+// The node set (node_set.h) holds places with the versions that a transaction saw; every insert changes the version.
 
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 #pragma once
-// A concurrency-control protocol, as concepts: what reading, claiming, checking, stamping and changing mean for one
-// record of this node. The order of the commit (commit.h) and this node's participants (here/, region/, drtm/) are
+// Defines a concurrency-control protocol, as concepts: what reading, claiming, checking, stamping and changing mean for
+// one record of this node. The order of the commit (commit.h) and this node's participants (here/, region/, drtm/) are
 // templates over such a class. A protocol, or "guest", is a folder with its class and one line in src/cc/protocols.h.
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
-// The protocols that this build has, and the functions by which the transaction layer (src/txn) uses the one that its
-// database has chosen (Options::protocol). Each function dispatches by the protocol's number to a template over the
-// protocol.
+// Lists the protocols that this build has, and has the functions by which the transaction layer (src/txn) uses the one
+// that its database has chosen (Options::protocol). Each function dispatches by the protocol's number to a template
+// over the protocol.
 
 #include <algorithm>
 #include <array>

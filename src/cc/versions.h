@@ -1,6 +1,6 @@
 #pragma once
-// Old versions of records, which snapshots read (Silo 4.9): when a version is kept, and how its copy is made. Used by
-// commits of this node (install.cc), and for versions that are kept at other nodes (src/cluster).
+// Keeps old versions of records, which snapshots read (Silo 4.9): says when a version is kept, and makes its copy. Used
+// by commits of this node (install.cc), and for versions that are kept at other nodes (src/cluster).
 
 #include <cstddef>
 

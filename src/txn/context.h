@@ -1,6 +1,6 @@
 #pragma once
-// The life of one transaction or snapshot of a worker, from begin to commit or abort. A context admits operations,
-// which execution.h and snapshot_context.h execute, and ends what is open. src/cc does the commit.
+// Leads one transaction or snapshot of a worker through its life, from begin to commit or abort. A context admits
+// operations, which execution.h and snapshot_context.h execute, and ends what is open. src/cc does the commit.
 //
 // Transaction and Snapshot (include/granary) are handles of a context. A worker uses its contexts again and again, so a
 // serial number tells the handle of a finished transaction from that of the next one. All functions run on the worker's

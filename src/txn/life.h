@@ -1,5 +1,5 @@
 #pragma once
-// The state of a transaction as the code that executes its operations sees it: whether the transaction still goes on,
+// Tells the state of a transaction to the code that executes its operations: whether the transaction still goes on,
 // and how to doom it. Context (context.h) implements it; Execution, LocalAccess and scans use it.
 
 #include <cstdint>

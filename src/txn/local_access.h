@@ -1,6 +1,7 @@
 #pragma once
-// A transaction's accesses to records of this node (Silo 4.5 to 4.7). LocalAccess has the transaction's access sets,
-// and fills them as it reads, writes and scans. Execution (execution.h) calls it; keys of other nodes go to remote.h.
+// Makes a transaction's accesses to records of this node (Silo 4.5 to 4.7). LocalAccess has the transaction's access
+// sets, and fills them as it reads, writes and scans. Execution (execution.h) calls it; keys of other nodes go to
+// remote.h.
 
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
-// How operations of transactions and snapshots search an index for a key: at once, or in turns with other transactions
-// of the worker (together.h).
+// Searches an index for a key, for operations of transactions and snapshots: at once, or in turns with other
+// transactions of the worker (together.h).
 
 #include <string_view>
 

@@ -1,4 +1,4 @@
-// Reads and writes of parts of values. Where the protocol allows it, a part of a local record is read or written
+// Reads and writes parts of values. Where the protocol allows it, a part of a local record is read or written
 // without the rest of the value. The transaction relies on the record's version in both cases. So a part that is
 // written fits into the value that is there when the transaction commits.
 

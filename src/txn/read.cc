@@ -1,5 +1,5 @@
-// Reads of a transaction at this node (Silo 4.5): it looks the key up, copies a stable version of the record, and notes
-// in the read set what it has seen.
+// Reads for a transaction at this node (Silo 4.5): it looks the key up, copies a stable version of the record, and
+// notes in the read set what it has seen.
 
 #include "src/base/check.h"
 #include "src/cc/held_records.h"

@@ -1,5 +1,5 @@
-// The part of Execution for keys whose home is another node. It passes operations on to the transaction's RemoteAccess,
-// and dooms the transaction if they fail.
+// Implements the part of Execution for keys whose home is another node. It passes operations on to the transaction's
+// RemoteAccess, and dooms the transaction if they fail.
 
 #include "src/txn/remote.h"
 

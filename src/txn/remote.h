@@ -1,7 +1,7 @@
 #pragma once
-// A transaction's accesses to other nodes, as an interface: Execution (execution.h) reads and writes keys whose home is
-// another node through it. src/cluster/transaction implements it. In a cluster each context has a RemoteAccess;
-// contexts of other databases have none.
+// Declares a transaction's accesses to other nodes, as an interface: Execution (execution.h) reads and writes keys
+// whose home is another node through it. src/cluster/transaction implements it. In a cluster each context has a
+// RemoteAccess; contexts of other databases have none.
 
 #include <cstdint>
 #include <span>

@@ -1,6 +1,6 @@
-// Range scans of a transaction at this node (Silo 4.6). Every leaf that overlaps the range goes into the node set, and
-// every record in the range into the read set. A scan sees the transaction's own writes, as each of them has a record
-// in the tree.
+// Scans ranges for a transaction at this node (Silo 4.6). Every leaf that overlaps the range goes into the node set,
+// and every record in the range into the read set. A scan sees the transaction's own writes, as each of them has a
+// record in the tree.
 
 #include "src/txn/local_access.h"
 #include "src/txn/scan_range.h"

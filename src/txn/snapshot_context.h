@@ -1,8 +1,8 @@
 #pragma once
-// Snapshot transactions (Silo 4.9). A snapshot reads the state at the end of a snapshot period and never aborts. It
-// pins its epoch, which keeps the versions that it sees. It enters its epoch slot only within an operation, so however
-// long it is open, it never holds back E or the freeing of tree nodes. Snapshot (include/granary) is the application's
-// handle of one.
+// Runs snapshot transactions (Silo 4.9). A snapshot reads the state at the end of a snapshot period and never aborts.
+// It pins its epoch, which keeps the versions that it sees. It enters its epoch slot only within an operation, so
+// however long it is open, it never holds back E or the freeing of tree nodes. Snapshot (include/granary) is the
+// application's handle of one.
 
 #include <cstdint>
 #include <span>

@@ -1,6 +1,6 @@
 #pragma once
-// A table or a secondary index inside the engine: its index from keys to records, and its properties. The schema
-// (src/db) makes tables; transactions, recovery and the answers to other nodes use them.
+// Represents a table or a secondary index inside the engine: its index from keys to records, and its properties. The
+// schema (src/db) makes tables; transactions, recovery and the answers to other nodes use them.
 
 #include <algorithm>
 #include <atomic>

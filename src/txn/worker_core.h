@@ -1,6 +1,7 @@
 #pragma once
-// A worker inside the engine: its memory, its garbage, and the contexts of its transactions. Worker (include/granary)
-// is the application's handle of it. Epoch slots, counters, turns and lending have files of their own.
+// Represents a worker inside the engine: its memory, its garbage, and the contexts of its transactions. Worker
+// (include/granary) is the application's handle of it. Epoch slots, counters, turns and lending have files of their
+// own.
 
 #include <atomic>
 #include <cstdint>

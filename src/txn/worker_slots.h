@@ -1,5 +1,5 @@
 #pragma once
-// The epoch slots of a worker (Silo 4.1): one in which it collects garbage, and one for each of its contexts.
+// Holds the epoch slots of a worker (Silo 4.1): one in which it collects garbage, and one for each of its contexts.
 // WorkerCore has one such object; the watchdog and threads that borrow the worker look at it, too.
 
 #include <array>

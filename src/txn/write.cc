@@ -1,4 +1,4 @@
-// Writes of a transaction to keys of this node (Silo 4.5). A write is buffered until the commit. A key that is missing
+// Writes keys of this node for a transaction (Silo 4.5). A write is buffered until the commit. A key that is missing
 // gets a placeholder record at once, so that the commit finds a record to lock.
 
 #include <algorithm>

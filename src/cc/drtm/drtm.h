@@ -1,6 +1,7 @@
 #pragma once
-// The protocol `drtm` (DrTM; Wei et al., SOSP 2015), as a guest of src/cc/protocol.h: all work of a transaction at this
-// node runs in one HTM region. Records, log, snapshots and the commit at other nodes are Silo's. These steps differ:
+// Implements the protocol `drtm` (DrTM; Wei et al., SOSP 2015), as a guest of src/cc/protocol.h: all work of a
+// transaction at this node runs in one HTM region. Records, log, snapshots and the commit at other nodes are Silo's.
+// These steps differ:
 //
 //   START    The keys that were declared at other nodes are x-locked or leased, and fetched. The nodes agree on an
 //            epoch, and old versions are kept (RemotePart::make_ready).

@@ -1,5 +1,5 @@
 #pragma once
-// The other nodes as one participant of a commit (participant.h): `Nowhere` if the transaction has touched this node
+// Makes the other nodes one participant of a commit (participant.h): `Nowhere` if the transaction has touched this node
 // only, and `Elsewhere` around a RemotePart if it has touched others.
 
 #include "src/base/check.h"

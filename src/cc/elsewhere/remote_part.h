@@ -1,7 +1,7 @@
 #pragma once
-// An interface of the steps that a commit takes at other nodes. src/cluster/transaction/commit_elsewhere.h implements
-// it, and the participant Elsewhere (elsewhere.h) calls it. A transaction that touches this node only has no remote
-// part, and pays nothing for it.
+// Declares the steps that a commit takes at other nodes, as an interface. src/cluster/transaction/commit_elsewhere.h
+// implements it, and the participant Elsewhere (elsewhere.h) calls it. A transaction that touches this node only has no
+// remote part, and pays nothing for it.
 
 #include <cstdint>
 #include <span>

@@ -1,5 +1,5 @@
 #pragma once
-// The checks that a commit makes inside an HTM region besides those of its records: of E, of the node set, and of the
+// Makes the checks of a commit inside an HTM region besides those of its records: of E, of the node set, and of the
 // leases on records of other nodes. Used by the two participants that run in regions (region.h,
 // drtm/commit_in_open_region.h).
 

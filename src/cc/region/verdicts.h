@@ -1,6 +1,6 @@
 #pragma once
-// The codes with which the body of an HTM region ends it (htm::Verdict): why a commit in a region, or a transaction
-// that runs in one (drtm/), cannot go on.
+// Lists the codes with which the body of an HTM region ends it (htm::Verdict): why a commit in a region, or a
+// transaction that runs in one (drtm/), cannot go on.
 
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 #pragma once
-// The loads and stores of single records inside an HTM region (I6), written over the region's `memory` (htm/region.h).
-// Used by commits in a region (region/region.h) and by transactions that run in one (drtm/).
+// Has the loads and stores of single records inside an HTM region (I6), written over the region's `memory`
+// (htm/region.h). Used by commits in a region (region/region.h) and by transactions that run in one (drtm/).
 
 #include <cstring>
 #include <string_view>

@@ -1,6 +1,6 @@
 #pragma once
-// The protocol `silo` (SOSP 2013, sections 4.4 to 4.6), as a guest of src/cc/protocol.h: optimistic reads, with version
-// and lock in the record's TID word. It is the default protocol, and `drtm` is derived from it.
+// Implements the protocol `silo` (SOSP 2013, sections 4.4 to 4.6), as a guest of src/cc/protocol.h: optimistic reads,
+// with version and lock in the record's TID word. It is the default protocol, and `drtm` is derived from it.
 
 #include <cstring>
 #include <span>

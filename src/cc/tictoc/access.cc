@@ -1,4 +1,4 @@
-// How TicToc reads, claims and changes a local record (SIGMOD 2016, section 3). For shared records it calls
+// Reads, claims and changes a local record under TicToc (SIGMOD 2016, section 3). For shared records this file calls
 // shared_record.h.
 
 #include "src/base/check.h"

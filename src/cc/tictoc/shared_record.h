@@ -1,5 +1,5 @@
 #pragma once
-// TicToc on the shared records of this node, which other nodes reach one-sided. TicToc's functions (access.cc,
+// Applies TicToc to the shared records of this node, which other nodes reach one-sided. TicToc's functions (access.cc,
 // validate.cc) call these for shared records. The rule is ours, and the model tests/models/tictoc_shared.pml checks it.
 //
 // Two rts. Neither side's atomics see the other's (I2), so a shared record has two rts. Other nodes raise the rts in

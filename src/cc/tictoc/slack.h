@@ -1,5 +1,5 @@
 #pragma once
-// How far a TicToc reader raises an rts. Used at the owner (validate.cc, shared_record.cc) and at other nodes
+// Says how far a TicToc reader raises an rts. Used at the owner (validate.cc, shared_record.cc) and at other nodes
 // (src/cluster/transaction/read_checks.cc). The slack is ours, not the paper's.
 
 #include "src/epoch/epoch.h"

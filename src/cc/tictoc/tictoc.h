@@ -1,7 +1,7 @@
 #pragma once
-// The protocol `tictoc` (TicToc, SIGMOD 2016), as a guest of src/cc/protocol.h. It computes a transaction's place in
-// the serial order from the versions that the transaction has read and overwrites. A version's wts is its TID, and its
-// rts lies beside the record's size (src/record/rts.h). A transaction may be serial before another one that has
+// Implements the protocol `tictoc` (TicToc, SIGMOD 2016), as a guest of src/cc/protocol.h. It computes a transaction's
+// place in the serial order from the versions that the transaction has read and overwrites. A version's wts is its TID,
+// and its rts lies beside the record's size (src/record/rts.h). A transaction may be serial before another one that has
 // overwritten what it read, if the version that it read was valid until its own time.
 //
 // Times are TIDs. A transaction that writes has a time of the epoch E that it reads after its last lock, so

@@ -1,5 +1,5 @@
-// How TicToc chooses the commit time and validates for it (SIGMOD 2016, section 3.2). For shared records it calls
-// shared_record.h.
+// Chooses the commit time of TicToc, and validates for it (SIGMOD 2016, section 3.2). For shared records this file
+// calls shared_record.h.
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #pragma once
-// The timestamp history of TicToc (SIGMOD 2016, section 5.3; Options::tictoc_history): when versions ended that have
-// been overwritten lately. A transaction that has read such a version may commit if its time is before that end.
+// Keeps the timestamp history of TicToc (SIGMOD 2016, section 5.3; Options::tictoc_history): when versions ended that
+// have been overwritten lately. A transaction that has read such a version may commit if its time is before that end.
 //
 // The paper keeps the history in each record. Here one hash table serves all records, so that records stay small. It
 // may forget any entry: a slot keeps only the last version that was hashed to it, and a writer that finds another

@@ -1,6 +1,6 @@
 #pragma once
-// The owners of locks under two-phase locking, and which of them waits for which (the waits-for graph of DL_DETECT; Yu
-// et al., VLDB 2014).
+// Keeps the owners of locks under two-phase locking, and which of them waits for which (the waits-for graph of
+// DL_DETECT; Yu et al., VLDB 2014).
 //
 // An owner is one of 38 bits. A transaction's context takes one with its first lock and keeps it for its later
 // transactions. So a record's lock can name all of its holders (record_lock.h), and an owner can say in one word for

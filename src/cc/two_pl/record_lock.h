@@ -1,5 +1,5 @@
 #pragma once
-// The lock of two-phase locking. It lies in the size word of a local record:
+// Implements the lock of two-phase locking. It lies in the size word of a local record:
 //
 //    63     62     61             24 23      0
 //  +-------+--------+---------------+---------+

@@ -1,6 +1,6 @@
 #pragma once
-// The protocols `no_wait` and `dl_detect`: two-phase locking, as guests of src/cc/protocol.h. They are the baselines of
-// TicToc's section 6, after Yu et al. (VLDB 2014, section 2.1). They know local tables only.
+// Implements the protocols `no_wait` and `dl_detect`: two-phase locking, as guests of src/cc/protocol.h. They are the
+// baselines of TicToc's section 6, after Yu et al. (VLDB 2014, section 2.1). They know local tables only.
 //
 // Locks. A read takes the record's lock, shared, and keeps it until the transaction ends. An operation that looks at
 // the record before it writes, such as an update, takes the lock exclusively at that look. A put, and an insert of a

@@ -1,6 +1,6 @@
 #pragma once
-// The blocks of other nodes' memory that a worker has borrowed, to WRITE old versions into them (I12). old_versions.cc
-// borrows and uses them; src/cluster/messages/lent_blocks.h is the owner's side.
+// Keeps the blocks of other nodes' memory that a worker has borrowed, to WRITE old versions into them (I12).
+// old_versions.cc borrows and uses them; src/cluster/messages/lent_blocks.h is the owner's side.
 
 #include <cstdint>
 #include <unordered_map>

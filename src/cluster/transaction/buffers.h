@@ -1,6 +1,7 @@
 #pragma once
-// Memory that is registered with the fabric, for the one-sided operations of transactions. What READs fetch and what
-// WRITEs send lies here until the transaction ends. Trips (trips.h) has the Buffers of a transaction.
+// Gives out memory that is registered with the fabric, for the one-sided operations of transactions. The bytes that
+// READs fetch and that WRITEs send lie here until the transaction ends. Trips (trips.h) has the Buffers of a
+// transaction.
 
 #include <cstddef>
 #include <mutex>

@@ -1,5 +1,5 @@
 #pragma once
-// The steps of a commit at other nodes: the implementation of cc::RemotePart, which says what each step does.
+// Takes the steps of a commit at other nodes: it implements cc::RemotePart, which says what each step does.
 // src/cc/commit.h calls them in its order. The scheme is that of DrTM+R and FaRM: x-lock by CAS, validate by READ,
 // decide in the coordinator's log, write back by WRITE.
 

@@ -1,6 +1,6 @@
 #pragma once
-// Declared keys: the protocol lease_2pl, two-phase locking with leases (DrTM, slides 28 to 35). Transaction::declare()
-// calls it through RemoteTransaction.
+// Holds declared keys by the protocol lease_2pl, two-phase locking with leases (DrTM, slides 28 to 35).
+// Transaction::declare() calls it through RemoteTransaction.
 //
 // Before it executes, a transaction x-locks the records that it will write, and leases those that it will read, all
 // leases with the same end. At its commit it checks that the leases are still valid. That is their validation, since at

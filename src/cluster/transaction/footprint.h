@@ -1,6 +1,6 @@
 #pragma once
-// The state of a transaction at other nodes: keys, participants, node set, and memory. The parts of the transaction
-// (reading.h, locks.h, declared_keys.h, scan.h, commit_elsewhere.h) share it until the transaction ends.
+// Holds the state of a transaction at other nodes: keys, participants, node set, and memory. The parts of the
+// transaction (reading.h, locks.h, declared_keys.h, scan.h, commit_elsewhere.h) share it until the transaction ends.
 
 #include "src/cc/node_times.h"
 #include "src/cluster/transaction/access.h"

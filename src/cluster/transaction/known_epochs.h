@@ -1,7 +1,7 @@
 #pragma once
-// The epochs that other nodes are known to have reached. E of a node only grows while the node lives. So an E that one
-// transaction of a worker has READ is a lower bound for the worker's next transactions, too, and TicToc's validation
-// (read_checks.h) needs no round trip to learn it (I28).
+// Remembers the epochs that other nodes are known to have reached. E of a node only grows while the node lives. So an E
+// that one transaction of a worker has READ is a lower bound for the worker's next transactions, too, and TicToc's
+// validation (read_checks.h) needs no round trip to learn it (I28).
 
 #include <algorithm>
 #include <vector>

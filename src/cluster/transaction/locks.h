@@ -1,5 +1,6 @@
 #pragma once
-// A transaction's x-locks at other nodes (I2, I5, I10). Commits, declared keys and locked reads take them here.
+// Takes and gives back a transaction's x-locks at other nodes (I2, I5, I10), for commits, declared keys and locked
+// reads.
 //
 // Every lock is named in the lock-ahead record before its CAS is posted. It is given back with the new version if the
 // transaction was decided, and without one if not. If a connection breaks, the next connection shows what became of the

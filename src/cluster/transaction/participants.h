@@ -1,5 +1,5 @@
 #pragma once
-// The nodes that a transaction has touched, and what it has READ of their E (I7). The transaction's epoch must be
+// Keeps the nodes that a transaction has touched, and what it has READ of their E (I7). The transaction's epoch must be
 // reached at each of them before its commit validates and writes there.
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
-// A worker's reach: all that its transactions need to work at other nodes (endpoint, connections, messages, memory,
-// clock). RemoteWorker (remote_worker.h) makes it. It outlives the worker's transactions. Only the worker's thread uses
-// it, except for the counters and for what belongs to the whole node.
+// Holds a worker's reach: all that its transactions need to work at other nodes (endpoint, connections, messages,
+// memory, clock). RemoteWorker (remote_worker.h) makes it. It outlives the worker's transactions. Only the worker's
+// thread uses it, except for the counters and for what belongs to the whole node.
 
 #include <array>
 #include <atomic>

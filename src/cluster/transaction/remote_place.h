@@ -1,6 +1,6 @@
 #pragma once
-// A leaf or a bucket of another node's index, as the node set of a transaction has it (src/cc/node_set.h; cc::Place is
-// the same for indexes of this node).
+// Names a leaf or a bucket of another node's index, as the node set of a transaction has it (src/cc/node_set.h;
+// cc::Place is the same for indexes of this node).
 
 #include "src/cc/node_set.h"
 #include "src/cluster/messages/requests.h"

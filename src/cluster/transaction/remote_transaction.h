@@ -1,5 +1,5 @@
 #pragma once
-// The part of a transaction that happens at other nodes: the implementation of txn::RemoteAccess. Each context of a
+// Runs the part of a transaction that happens at other nodes: it implements txn::RemoteAccess. Each context of a
 // RemoteWorker has one.
 //
 // This is the protocol `occ`; DrTM+R and FaRM have the same shape. Reads are one-sided and optimistic, and writes are

@@ -1,5 +1,5 @@
 #pragma once
-// Reads of a snapshot at other nodes: the implementation of txn::RemoteSnapshots. SnapshotContext
+// Reads for a snapshot at other nodes: it implements txn::RemoteSnapshots. SnapshotContext
 // (src/txn/snapshot_context.h) calls it.
 
 #include <vector>

@@ -1,6 +1,7 @@
 #pragma once
-// The records that transactions of a worker have left locked at other nodes that live, because one connection after the
-// other broke. The worker gives them back later, with the new version if the transaction was decided (I5, I10).
+// Keeps the records that transactions of a worker have left locked at other nodes that live, because one connection
+// after the other broke. The worker gives them back later, with the new version if the transaction was decided (I5,
+// I10).
 //
 // Only the endpoint that took a lock may give it back, so only this worker may. It tries between its transactions and
 // snapshots (RemoteTransaction::tidy), or when the application calls Worker::collect_garbage(). The pauses between two

@@ -1,7 +1,7 @@
 #pragma once
-// Transaction chopping (Shasha, Llirbat, Simon, Valduriez, "Transaction Chopping: Algorithms and Performance Studies";
-// DrTM slide 51). A procedure runs as a chain of pieces, each a transaction of its own, so that each piece holds few
-// records for a short time. src/db/procedures.cc checks the procedures of a database by it.
+// Checks transaction chopping (Shasha, Llirbat, Simon, Valduriez, "Transaction Chopping: Algorithms and Performance
+// Studies"; DrTM slide 51). A procedure runs as a chain of pieces, each a transaction of its own, so that each piece
+// holds few records for a short time. src/db/procedures.cc checks the procedures of a database by it.
 //
 // S-edges join the pieces of one call of a procedure, and C-edges join conflicting pieces of different calls. If no
 // cycle has edges of both kinds, the calls are serializable, however their pieces interleave. A procedure may run at
