@@ -7,7 +7,7 @@
 namespace granary::cluster {
 namespace {
 
-/// Called when the record is held and its TID is known. What was READ before is still there if the TID is the same
+/// Notes the TID of a record that is held now. The value that was READ before is still there if the TID is the same
 /// (I1). If not, the value has to be READ again.
 void adopt_held_tid(Access& access, record::TidWord tid) {
   if (access.seen.tid == tid) return;
@@ -49,7 +49,7 @@ AbortReason DeclaredKeys::declare(std::span<const txn::DeclaredKey> keys) {
   const bool epochs_behind = may_all_be_shared(unseen);
   reason = epochs_behind ? reading_.look_up(unseen, Reading::Behind::kEpochs) : reading_.find(unseen);
   if (reason != AbortReason::kNone) return reason;
-  declared.erase_if([this](Access* access) { return !has_to_hold(*access); });
+  declared.erase_if([this](Access* access) { return !is_left_to_hold(*access); });
   return epochs_behind && declared.empty() ? AbortReason::kNone : hold(declared);
 }
 
@@ -95,10 +95,10 @@ bool DeclaredKeys::adopt_known_places(std::span<Access* const> unseen) const {
   });
 }
 
-/// Whether a step has to lock or lease the record. If there is no record, the node set tells whether one appears. If
-/// the READ showed a lease that can be shared, the record is under that lease already. If it showed one that can be
-/// neither shared nor followed by another, the record is read without a lease.
-bool DeclaredKeys::has_to_hold(Access& access) const {
+/// Shares the lease that the READ of the record has shown, if that lease can be shared. Returns whether a step has to
+/// lock or lease the record all the same. If there is no record, the node set tells whether one appears. If the READ
+/// showed a lease that can be neither shared nor followed by another, the record is read without a lease.
+bool DeclaredKeys::is_left_to_hold(Access& access) const {
   if (!access.has_record()) return false;
   if (access.declared.kind != DeclaredHold::Kind::kLease) return true;
   const base::TimeReading now = footprint_.reach().time->read();

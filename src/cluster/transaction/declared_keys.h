@@ -49,7 +49,7 @@ class DeclaredKeys {
   bool may_lease(const txn::RemoteKey& key) const;
   bool adopt_known_places(std::span<Access* const> unseen) const;
   AbortReason hold(std::span<Access* const> accesses);
-  bool has_to_hold(Access& access) const;
+  bool is_left_to_hold(Access& access) const;
   LeaseTerm lease_term(const base::TimeReading& now) const;
   AbortReason adopt_leases(const Batch<Lease>& leases, std::span<Access* const> accesses) const;
   void lease_until(Access& access, std::uint64_t end_us) const;
