@@ -157,16 +157,23 @@ struct WorkerState {
   base::Waiter* waiter;             ///< how this worker waits; with fibers, each pause lets the other fibers run
   memory::SlabCache slabs;
   NodeMemory nodes;
-  log::Ring* ring = nullptr;               ///< this worker's log ring; nullptr: nothing is logged
+  log::Ring* ring = nullptr;  ///< this worker's log ring; nullptr: nothing is logged
+
+  // Garbage that waits until its epoch is over everywhere (garbage.h).
   epoch::LimboList<Record*> versions;      ///< by the epoch of the TID that superseded them (snapshot reclamation)
   epoch::LimboList<AbsentRecord> absents;  ///< by the epoch of the removal (snapshot reclamation)
   epoch::LimboList<AbsentRecord> unborn;   ///< placeholders of aborted inserts (tree reclamation)
   epoch::LimboList<Record*> unhooked;      ///< by tree reclamation epoch
-  NodeTimes::Words& node_times;            ///< this worker's words (TicToc)
-  Misses::Line* misses = nullptr;          ///< this worker's line, used instead of node_times in a cluster (TicToc)
-  TidWord last_tid = 0;                    ///< the greatest TID that this worker has committed (I1)
-  std::unique_ptr<htm::Region> region;     ///< tries commits in regions; nullptr without HTM or under drtm
-  std::unique_ptr<htm::OpenRegion> open_region;  ///< runs whole transactions in regions (drtm); otherwise nullptr
+
+  // Under TicToc: the times at which the worker's transactions have missed keys.
+  NodeTimes::Words& node_times;    ///< this worker's words
+  Misses::Line* misses = nullptr;  ///< this worker's line, used instead of node_times in a cluster
+
+  TidWord last_tid = 0;  ///< the greatest TID that this worker has committed (I1)
+
+  // HTM regions. The members are nullptr where there is no HTM.
+  std::unique_ptr<htm::Region> region;           ///< tries commits in regions; nullptr under drtm
+  std::unique_ptr<htm::OpenRegion> open_region;  ///< runs whole transactions in regions; only under drtm
   const AccessSet* in_open_region = nullptr;     ///< the access sets of the transaction that runs in `open_region` now
   /// TID words of the records to write, noted before a region (region.h, drtm) or before the claims (SnapshotHere).
   std::vector<TidWord> planned_words;
