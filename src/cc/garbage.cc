@@ -21,12 +21,14 @@ void add_garbage(WorkerState& worker, epoch::LimboList<Garbage>& list, epoch::Ep
 
 std::size_t block_bytes(WorkerState& worker, const Record* record) { return worker.shared.slabs.capacity(record); }
 
+/// Registers an absent record once more, as of now.
 void keep_for_later(WorkerState& worker, const AbsentRecord& absent) {
   auto& list = absent.tid == record::kUnborn ? worker.unborn : worker.absents;
   add_garbage(worker, list, worker.shared.epochs.current(), absent);
 }
 
-bool take(const WorkerState& worker, Record& record, TidWord expected) {
+/// Makes one attempt to take the record's lock bit. False if its TID word is not `expected`, or another node holds it.
+bool try_claim(const WorkerState& worker, Record& record, TidWord expected) {
   if (!record::is_shared(&record)) return record.try_lock(expected);
   const auto is_free = [&worker](record::StateWord state) { return is_free_for_owner(state, worker.shared); };
   return record::lock_as_owner(record::shared_of(record), expected, is_free) == record::OwnerLock::kTaken;
@@ -44,7 +46,7 @@ void unhook(WorkerState& worker, const AbsentRecord& absent) {
   // I3: acts only if the TID word is the one that was registered. Another TID means that the key was written since; the
   // next removal registers it anew. The same TID means that somebody holds the record, here or at another node, and may
   // give it back unchanged; then it is registered for later.
-  if (!take(worker, *record, expected)) {
+  if (!try_claim(worker, *record, expected)) {
     if (record::unlocked(record->tid()) == expected) keep_for_later(worker, absent);
     return;
   }

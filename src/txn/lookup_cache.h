@@ -61,7 +61,7 @@ class LookupCache {
 
   std::uint64_t generation_ = 1;  // of 60 bits, so it does not come back
   std::array<Entry, kEntries> entries_{};
-  record::Record* forgotten_ = nullptr;  // the place of all keys that are too long
+  record::Record* forgotten_ = nullptr;  // stands for the record of every key that is too long
 };
 
 /// Remembers where a transaction last inserted into each of a few tables, so that a run of neighbouring keys searches

@@ -24,7 +24,7 @@ class LeafReads {
   LeafReads(Footprint& footprint, std::size_t most);
 
   /// Adds the leaf that has this position of the table, unless it was added already. Returns nullptr if no such leaf is
-  /// known.
+  /// known, or there is no memory to READ it.
   const LeafRead* add(const KnownTable& table, Position at);
 
   /// Runs the READs, and tells the caches what they have found. Returns kNone, or why the transaction must end.

@@ -41,7 +41,7 @@ class Reading {
   /// Asks the owners for the records and values.
   AbortReason ask_owners(std::span<Access* const> accesses);
   /// Makes the step READ a piece of its table's main header, too, to fill the location cache. False if the whole header
-  /// was READ already.
+  /// was READ already, or there is no memory for the piece.
   bool add_header_piece(const KnownTable& table, KeyRead& read);
   AbortReason adopt_look_up(Access& access, const KeyRead& read);
 

@@ -36,7 +36,7 @@ struct NodeParts {
   std::function<bool(rdma::NodeId)> comes_back = {};
 };
 
-/// Used by one thread, that of its scheduler, whose polling calls poll(). It ends after the worker's transactions, and
+/// One thread uses it, that of its scheduler, whose polling calls poll(). It ends after the worker's transactions, and
 /// before the worker's core is given back.
 class RemoteWorker {
  public:
