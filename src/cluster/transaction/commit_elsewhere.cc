@@ -136,40 +136,47 @@ AbortReason CommitElsewhere::lock_all(bool* misses_known) {
 
 AbortReason CommitElsewhere::agree(epoch::Epoch here, record::TidWord stamp, epoch::Epoch& agreed) {
   Participants& participants = footprint_.participants;
-  std::optional<record::TidWord> checked;
+  std::optional<record::TidWord> validated;
   if (writes().empty()) {
-    checked = ~record::TidWord{0};
-    if (!participants.epochs_known() || !checks_.nothing_to_check()) {
-      // The transaction writes nothing at other nodes, so nothing was locked by this commit. E is READ in front of what
-      // is validated, in the same round. Under TicToc that needs a stamp for which the checks can be made already.
-      const bool together = !footprint_.reach().stamps_reads || (stamp != 0 && checks_.can_check(stamp));
-      const AbortReason reason = together ? checks_.run(ReadChecks::Epochs::kInFront, stamp)
-                                          : participants.run_before_epochs(Phase::kAgree, {});
-      if (reason != AbortReason::kNone) return reason;
-      checked = together ? std::optional(stamp) : std::nullopt;
-    }
+    const AbortReason reason = validate_with_epochs(stamp, validated);
+    if (reason != AbortReason::kNone) return reason;
   }
   agreed = std::max({here, record::epoch_of(greatest_tid()), participants.greatest_epoch()});
-  agreed_ = {.epoch = agreed, .validated = participants.all_read_at_least(agreed) ? checked : std::nullopt};
+  agreed_ = {.epoch = agreed, .validated = participants.all_read_at_least(agreed) ? validated : std::nullopt};
   return injected("skip-epoch-wait") ? AbortReason::kNone : participants.await_epoch(agreed);
+}
+
+/// READs E of all participants, for a transaction that writes nothing at other nodes. Its commit has locked nothing
+/// there, so E is READ in front of what is validated, in the same round. Under TicToc that needs a stamp for which the
+/// checks can be made already. `validated` becomes the greatest stamp for which the reads were validated, if they were.
+AbortReason CommitElsewhere::validate_with_epochs(record::TidWord stamp, std::optional<record::TidWord>& validated) {
+  validated = ~record::TidWord{0};
+  if (footprint_.participants.epochs_known() && checks_.nothing_to_check()) return AbortReason::kNone;
+  const bool together = !footprint_.reach().stamps_reads || (stamp != 0 && checks_.can_check(stamp));
+  validated = together ? std::optional(stamp) : std::nullopt;
+  return together ? checks_.run(ReadChecks::Epochs::kInFront, stamp)
+                  : footprint_.participants.run_before_epochs(Phase::kAgree, {});
 }
 
 AbortReason CommitElsewhere::validate(record::TidWord stamp) {
   const std::optional<Agreed> agreed = std::exchange(agreed_, std::nullopt);
   const bool validated = agreed && agreed->validated && *agreed->validated >= stamp;
   if (!validated) {
-    AbortReason reason = AbortReason::kNone;
-    // In a commit the epochs are known here. A validation before the commit may not know them.
-    if (!checks_.can_check(stamp)) {
-      reason = footprint_.participants.run_before_epochs(Phase::kAgree, {});
-      if (reason == AbortReason::kNone && !checks_.can_check(stamp)) reason = AbortReason::kEpochsApart;
-    }
+    AbortReason reason = prepare_to_check(stamp);
     if (reason == AbortReason::kNone)
       reason = check_and_keep(stamp, agreed ? std::optional(agreed->epoch) : std::nullopt);
     if (reason != AbortReason::kNone) return reason;
   }
   if (footprint_.reach().stamps_reads) raise_rts_of_held_reads(stamp);
   return declared_.confirm_leases();
+}
+
+/// Makes sure that the checks can be made for the stamp. In a commit the epochs that this needs are known. A validation
+/// before the commit may have to READ them first.
+AbortReason CommitElsewhere::prepare_to_check(record::TidWord stamp) {
+  if (checks_.can_check(stamp)) return AbortReason::kNone;
+  const AbortReason reason = footprint_.participants.run_before_epochs(Phase::kAgree, {});
+  return reason == AbortReason::kNone && !checks_.can_check(stamp) ? AbortReason::kEpochsApart : reason;
 }
 
 /// Makes the checks, and copies old versions in the same round if the epoch is agreed on. If a check fails, the copies
@@ -182,9 +189,9 @@ AbortReason CommitElsewhere::check_and_keep(record::TidWord stamp, std::optional
   return reason == AbortReason::kNone ? old_versions_.confirm_copies(copies) : reason;
 }
 
-/// TicToc's validation of records that are x-locked and only read. Such a record has not changed until now, but must
-/// not be overwritten at a time before the stamp either. So the stamp becomes the record's rts when the lock is given
-/// back.
+/// Validates, under TicToc, the records that are x-locked and only read. Such a record has not changed until now, but
+/// must not be overwritten at a time before the stamp either. So the stamp becomes the record's rts when the lock is
+/// given back.
 void CommitElsewhere::raise_rts_of_held_reads(record::TidWord stamp) {
   if (injected("tictoc-forgets-held-reads")) return;
   for (Access& access : footprint_.accesses) {

@@ -51,6 +51,8 @@ class CommitElsewhere final : public cc::RemotePart {
     std::optional<record::TidWord> validated;
   };
 
+  AbortReason validate_with_epochs(record::TidWord stamp, std::optional<record::TidWord>& validated);
+  AbortReason prepare_to_check(record::TidWord stamp);
   AbortReason check_and_keep(record::TidWord stamp, std::optional<epoch::Epoch> agreed);
   Batch<Access*> overwritten();
   AbortReason find_or_make_records();
