@@ -79,6 +79,13 @@ struct Access {
   bool unseen() const { return seen.what == SeenKey::What::kNothing; }
   bool has_record() const { return seen.what == SeenKey::What::kRecord; }
   bool has_no_record() const { return seen.what == SeenKey::What::kNoRecord; }
+  /// Notes that the transaction relies on what is at the key's home, unless it sees its own write there. Returns
+  /// whether nothing of the key has been seen yet, so that it has to be looked for.
+  bool note_read() {
+    if (written() || read) return false;
+    read = true;
+    return unseen();
+  }
   /// Whether the key had a value when it was READ.
   bool found() const { return has_record() && !record::is_absent(seen.tid); }
   bool written() const { return write.is_set; }

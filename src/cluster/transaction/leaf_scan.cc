@@ -160,9 +160,7 @@ AbortReason LeafScan::read_bases(const Batch<Access*>& entries) {
     Access* base = nullptr;
     const AbortReason reason = footprint_.open({&asked_.table, asked_.home, entry->seen.value}, base);
     if (reason != AbortReason::kNone) return reason;
-    if (base->written() || base->read) continue;
-    base->read = true;
-    if (base->unseen()) unseen.push_back(base);
+    if (base->note_read()) unseen.push_back(base);
   }
   return reading_.find(unseen);
 }

@@ -33,9 +33,7 @@ AbortReason LockedReads::get(std::span<txn::RemoteGet> gets) {
   }
   for (std::size_t i = 0; i < gets.size(); ++i) {
     Access* const access = wanted[i];
-    if (access->written() || access->read) continue;
-    access->read = true;
-    if (!access->unseen()) continue;
+    if (!access->note_read()) continue;
     const bool will_write = gets[i].will_write && !gets[i].key.table->is_immutable();
     (will_write && may_lock && adopt_known_place(*access) ? to_lock : unseen).push_back(access);
   }

@@ -17,9 +17,7 @@ bool is_short(std::string_view key) { return key.size() <= kvstore::ordered::kSl
 }  // namespace
 
 AbortReason Reading::read(Access& access) {
-  if (access.written() || access.read) return AbortReason::kNone;
-  access.read = true;
-  if (!access.unseen()) return AbortReason::kNone;
+  if (!access.note_read()) return AbortReason::kNone;
   Access* const one = &access;
   return find({&one, 1});
 }
