@@ -77,7 +77,7 @@ AbortReason CommitElsewhere::learn_misses() {
   if (!footprint_.reach().stamps_reads) return AbortReason::kNone;
   const AccessTable& accesses = footprint_.accesses;
   if (std::none_of(accesses.begin(), accesses.end(), is_first_write)) return AbortReason::kNone;
-  return footprint_.participants.run_before_epochs(Phase::kLock, {}, Participants::With::kMisses);
+  return footprint_.participants.read_epochs(Phase::kLock, Participants::With::kMisses);
 }
 
 /// Finds the records of blind writes, and has the owners make those of new keys.
@@ -155,7 +155,7 @@ AbortReason CommitElsewhere::validate_with_epochs(record::TidWord stamp, std::op
   const bool together = !footprint_.reach().stamps_reads || (stamp != 0 && checks_.can_check(stamp));
   validated = together ? std::optional(stamp) : std::nullopt;
   return together ? checks_.run(ReadChecks::Epochs::kInFront, stamp)
-                  : footprint_.participants.run_before_epochs(Phase::kAgree, {});
+                  : footprint_.participants.read_epochs(Phase::kAgree);
 }
 
 AbortReason CommitElsewhere::validate(record::TidWord stamp) {
@@ -175,7 +175,7 @@ AbortReason CommitElsewhere::validate(record::TidWord stamp) {
 /// before the commit may have to READ them first.
 AbortReason CommitElsewhere::prepare_to_check(record::TidWord stamp) {
   if (checks_.can_check(stamp)) return AbortReason::kNone;
-  const AbortReason reason = footprint_.participants.run_before_epochs(Phase::kAgree, {});
+  const AbortReason reason = footprint_.participants.read_epochs(Phase::kAgree);
   return reason == AbortReason::kNone && !checks_.can_check(stamp) ? AbortReason::kEpochsApart : reason;
 }
 
