@@ -1,6 +1,7 @@
 // The HTTP server against clients as they are and as they should not be: methods, bodies, heads, tokens, connections that say or read
 // nothing. Not covered: 10,000 of them (hostile_test.cc).
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -112,6 +113,18 @@ TEST_F(HttpServer, WithoutATokenAnswersToAddressesOnly) {
   EXPECT_TRUE(ask_as("[::1]:9461").starts_with("HTTP/1.1 200 "));
   EXPECT_TRUE(ask_as("evil.example:9461").starts_with("HTTP/1.1 403 "));
   EXPECT_TRUE(ask_as("127.0.0.1.evil.example").starts_with("HTTP/1.1 403 "));
+}
+
+TEST_F(HttpServer, RefusesSeveralHosts) {
+  const std::string token(64, 'f');
+  for (const std::string& asked : {std::string(), token}) {
+    serve(asked);
+    for (const char* second : {"127.0.0.1", "evil.example"}) {
+      const std::string got = get("/x", fmt::format("host: {}\r\nAuthorization: Bearer {}\r\n", second, token));
+      EXPECT_TRUE(got.starts_with("HTTP/1.1 400 ")) << got;
+      EXPECT_NE(got.find("the header Host is there more than once"), std::string::npos) << got;
+    }
+  }
 }
 
 TEST_F(HttpServer, GivesTheSilentOnesPlaceToAnother) {

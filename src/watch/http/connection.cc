@@ -85,6 +85,8 @@ std::optional<Response> Connection::refusal() const {
     return Response{.status = 405, .body = "only GET and HEAD\n"};
   if (parser_->chunked() || (parser_->content_length() && *parser_->content_length() != 0))
     return Response{.status = 413, .body = "a request has no body here\n"};
+  if (request.count(field::host) > 1)  // RFC 9112, section 3.2; a proxy may have gone by the other one
+    return Response{.status = 400, .body = "the header Host is there more than once\n"};
   if (parts_.token.empty() && !names_address(view(request[field::host]))) {
     return Response{.status = 403,
                     .body = "without a token, ask by an IP address or as localhost: the header Host is a name\n"};
