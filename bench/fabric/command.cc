@@ -110,6 +110,7 @@ const BenchCommand& fabric_command() {
                 bytes_flag("region", "1GiB", kLeastRegion, std::uint64_t{1} << 40,
                            "Of memory that is reached; if not given, less where there is little memory."),
                 integer_flag("operations", 1'000'000, 16, 1'000'000'000'000, "operations", "For each figure.")},
+      .durability = "",
       .run_instead = run,
   };
   return command;

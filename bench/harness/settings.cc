@@ -61,13 +61,35 @@ Result<std::string> scratch_below(const std::string& parent, Settings& settings)
   return settings.scratch.back()->path();
 }
 
-Status set_durability(const FlagValues& flags, Settings& settings) {
+/// Refuses what says where the logs lie, where there are none, or where they lie somewhere else.
+Status check_log_flags(const BenchCommand& command, const FlagValues& flags) {
+  const std::string& mode = flags.text("durability");
+  const auto refusal = [](std::string why) { return Status(StatusCode::kInvalidArgument, std::move(why)); };
+  if (command.durability.empty() && mode != "none")
+    return refusal(fmt::format("--durability={}: {} logs nothing; leave it out", mode, command.name));
+  if (mode == "disk") return {};
+  for (const char* const flag : {"directory", "log_dirs"}) {
+    if (!flags.given(flag)) continue;
+    const std::string given = fmt::format("--{}={}", flag, flags.text(flag));
+    if (command.durability.empty())
+      return refusal(fmt::format("{}: {} logs nothing; leave it out", given, command.name));
+    return refusal(
+        fmt::format("{}: it is where --durability=disk puts logs, but --durability is {}; expected both or "
+                    "neither",
+                    given, mode));
+  }
+  return {};
+}
+
+Status set_durability(const BenchCommand& command, const FlagValues& flags, Settings& settings) {
+  if (Status placed = check_log_flags(command, flags); !placed.ok()) return placed;
   Options& options = settings.options;
   const std::string& mode = flags.text("durability");
   if (mode == "none") return {};
-  if (settings.variants.has(Variant::kMemSilo)) {
+  for (const Variant variant : {Variant::kMemSilo, Variant::kKeyValue, Variant::kPartitionedStore}) {
+    if (!settings.variants.has(variant)) continue;
     return {StatusCode::kInvalidArgument,
-            fmt::format("--durability={}: --variant=memsilo has no log; leave one of them out", mode)};
+            fmt::format("--durability={}: --variant={} has no log; leave one of them out", mode, name(variant))};
   }
   auto directory = scratch_below(mode == "tmpfs" ? "/dev/shm" : flags.text("directory"), settings);
   if (!directory.ok()) return directory.status();
@@ -254,7 +276,8 @@ std::vector<Flag> common_flags(const BenchCommand& command) {
                                   : "Checks the data after the run; a failed check ends in exit code 1."));
   if (command.on_nodes || command.variants.has(Variant::kNoSnapshots)) flags.push_back(protocol_flag(command));
   if (!command.variants.empty()) flags.push_back(text_flag("variant", "", "a,b", variant_help(command.variants)));
-  flags.push_back(choice_flag("durability", "none", {"none", "tmpfs", "disk"},
+  flags.push_back(choice_flag("durability", command.durability.empty() ? "none" : command.durability,
+                              {"none", "tmpfs", "disk"},
                               "Logs: none; tmpfs: to files in memory, which survive the process; disk: to --directory, "
                               "synced, which survives power loss."));
   flags.push_back(
@@ -332,7 +355,7 @@ Result<Settings> settings_from(const BenchCommand& command, const FlagValues& fl
                                                             flags.all().find("prefault")->second.text,
                                                             static_cast<double>(available_memory()) / (1 << 30)));
   }
-  if (const Status durable = set_durability(flags, settings); !durable.ok()) return durable;
+  if (const Status durable = set_durability(command, flags, settings); !durable.ok()) return durable;
   apply(settings.variants, options);
   const Result<Protocol> protocol = protocol_from(command, flags);
   if (!protocol.ok()) return protocol.status();

@@ -211,6 +211,7 @@ const BenchCommand& predict_command() {
                           "Reports of more runs on that machine: sets each beside its prediction; exit code 1 if one "
                           "differs by more than --within."),
                 real_flag("within", 15, 0, 1000, "percent", "That a run may differ from its prediction.")},
+      .durability = "",
       .run_instead = run,
   };
   return command;

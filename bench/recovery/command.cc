@@ -208,28 +208,18 @@ nlohmann::ordered_json json_of(const Outcome& outcome) {
   return {{"Benchmark Type", "recovery"}, {"DBMS Type", "granary"}, {"granary", std::move(ours)}};
 }
 
-/// There is nothing to recover without a log: --durability=disk unless the command line says otherwise.
-Result<Settings> durable_settings(const Settings& given, FlagValues flags) {
-  if (!given.options.directory.empty()) return given;
-  if (flags.given("durability"))
-    return Status(StatusCode::kInvalidArgument,
-                  "--durability=none: there would be nothing to recover; use tmpfs or disk");
-  flags.set("durability", {.kind = FlagKind::kChoice, .given = true, .text = "disk"});
-  return settings_from(recovery_command(), flags);
-}
-
-ExitCode run(const Settings& given, const FlagValues& flags) {
+ExitCode run(const Settings& settings, const FlagValues& flags) {
   const auto fail = [](const Status& status) { return refuse(exit_code_of(status), status.message()); };
+  if (settings.options.directory.empty())
+    return refuse(ExitCode::kUsage, "--durability=none: there would be nothing to recover; use tmpfs or disk");
   const std::string& path = flags.text("json");
   if (const Status writable = check_writable(path); !writable.ok()) return fail(writable);
-  const auto load = load_from(given, flags);
+  const auto load = load_from(settings, flags);
   if (!load.ok()) return fail(load.status());
-  const auto settings = durable_settings(given, flags);
-  if (!settings.ok()) return fail(settings.status());
   const CheckpointAt checkpoint = checkpoint_from(flags);
-  if (const Status fits = check_room(*load, settings->options, checkpoint); !fits.ok()) return fail(fits);
+  if (const Status fits = check_room(*load, settings.options, checkpoint); !fits.ok()) return fail(fits);
   StopSignals signals;
-  const auto outcome = measure(settings->options, *load, checkpoint, flags.enabled("progress"), signals);
+  const auto outcome = measure(settings.options, *load, checkpoint, flags.enabled("progress"), signals);
   if (!outcome.ok()) return fail(outcome.status());
   note_build_type();
   base::print("{}", text_of(*outcome));
@@ -261,6 +251,7 @@ const BenchCommand& recovery_command() {
                 integer_flag("writes", 4, 1, 100, "records", "Written by each transaction."),
                 choice_flag("checkpoint", "none", {"none", "half", "all"},
                             "A checkpoint after half of the records, after all of them, or none.")},
+      .durability = "disk",
       .run_instead = run,
   };
   return command;

@@ -207,6 +207,7 @@ const BenchCommand& kv_command() {
       .flags = parameter_flags(),
       .variants = {Variant::kKeyValue, Variant::kSimpleAllocator},
       .latency_sample = kLatencySample,
+      .durability = "",
       .make = [](const Settings& settings, const FlagValues& flags) { return make("kv", true, settings, flags); },
   };
   return command;

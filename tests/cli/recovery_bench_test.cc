@@ -14,9 +14,10 @@ class RecoveryBench : public testing::TestWithParam<const char*> {};
 
 TEST_P(RecoveryBench, GivesBackWhatWasWritten) {
   const tests::TemporaryDirectory directory;
+  const bool in_memory = std::string_view(GetParam()).starts_with("--durability=tmpfs");
   const std::string json = scratch(".json");
   const Ran ran = granary("bench recovery --records=5000 --keys=700 --epoch_ms=2 --snapshot_epochs=2 --noprogress " +
-                          ("--directory=" + directory.path()) + " --json=" + json + " " + GetParam());
+                          (in_memory ? "" : "--directory=" + directory.path()) + " --json=" + json + " " + GetParam());
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_NE(ran.out.find("0 wrong, 0 missing, 0 unexpected"), std::string::npos) << ran.out;
   const auto parsed = nlohmann::json::parse(contents(json), nullptr, false);

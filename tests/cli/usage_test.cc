@@ -97,6 +97,20 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"bench ycsb --variant=no-gc,", "--variant=no-gc,: a name is missing beside a comma"},
         Mistake{"bench ycsb --durability=disk --log_dirs=/tmp,/tmp", "--log_dirs=/tmp,/tmp: '/tmp' is named twice"},
         Mistake{"bench ycsb --durability=disk --directory=", "--directory: a value is missing; expected DIR"},
+        Mistake{"bench ycsb --directory=/tmp",
+                "--directory=/tmp: it is where --durability=disk puts logs, but --durability is none; expected both or "
+                "neither"},
+        Mistake{"bench tpcc --durability=tmpfs --log_dirs=/tmp",
+                "--log_dirs=/tmp: it is where --durability=disk puts logs, but --durability is tmpfs; expected both or "
+                "neither"},
+        Mistake{
+            "bench recovery --durability=tmpfs --directory=/tmp",
+            "--directory=/tmp: it is where --durability=disk puts logs, but --durability is tmpfs; expected both or "
+            "neither"},
+        Mistake{"bench hash --directory=/tmp", "--directory=/tmp: hash logs nothing; leave it out"},
+        Mistake{"bench kv --durability=disk", "--durability=disk: kv logs nothing; leave it out"},
+        Mistake{"bench ycsb --variant=key-value --durability=disk",
+                "--durability=disk: --variant=key-value has no log; leave one of them out"},
         Mistake{"bench ycsb --json=", "--json: a value is missing; expected FILE"},
         Mistake{"bench ycsb --variant=", "--variant: a value is missing; expected a,b"},
         Mistake{"node --cluster= --id=1", "--cluster: a value is missing; expected FILE"},

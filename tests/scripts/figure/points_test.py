@@ -49,10 +49,10 @@ class Paths(unittest.TestCase):
 
 class Templates(unittest.TestCase):
     def test_words(self):
-        variables = {"x": 4, "more": "--a --b", "none": "", "name": "a b", "share": 0.5}
+        variables = {"x": 4, "more": "--a --b={directory}", "none": "", "name": "a b", "share": 0.5}
         self.assertEqual(
             filled_words("bench {more} {none} --x={x} --name={name} --s={share} {directory}", variables, 2),
-            ["bench", "--a", "--b", "--x=4", "--name=a b", "--s=0.5", "{directory}"])
+            ["bench", "--a", "--b={directory}", "--x=4", "--name=a b", "--s=0.5", "{directory}"])
 
     def test_scaled_to_the_machine(self):
         self.assertEqual([plain({"per_core": 2, "at_least": 3, "at_most": 40}, cores) for cores in (1, 2, 64)],
