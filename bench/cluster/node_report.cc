@@ -26,6 +26,7 @@ TypeResult type_of(const std::string& name, const Json& json) {
                   .committed = json.at("committed"),
                   .rolled_back = json.at("rolled_back"),
                   .gave_up = json.at("gave_up"),
+                  .too_long = json.value("open_too_long", std::uint64_t{0}),  // older releases do not tell it
                   .latency = histogram_of(json.at("latency_buckets")),
                   .durable = histogram_of(json.at("released_latency_buckets"))};
   for (const auto& [reason, count] : json.at("aborts_by_reason").items()) {

@@ -209,7 +209,7 @@ ExitCode report(const NodesRun& run, const std::vector<Repeat>& repeats, const A
       bench::report(result_text(title, totals) + "\n" + nodes_text(run, repeats, median), run.flags.text("json"), json);
   if (written != ExitCode::kOk) return written;
   const ExitCode found = check_findings(totals);
-  return found == ExitCode::kOk ? check_memory_sufficed(totals) : found;
+  return found == ExitCode::kOk ? check_given_up(totals) : found;
 }
 
 /// One repeat, from start to end. `*code` is how the nodes ended if there is none.

@@ -26,6 +26,21 @@ inline void back_off(base::Random& random, std::uint32_t attempt) {
     std::this_thread::yield();
 }
 
+/// Counts the attempts of a request that ended with kOpenTooLong, one after another. A thread that was not scheduled for a while
+/// explains some of them. After as many as Worker::run() would make, the request itself takes too long, and always will.
+class OpenTooLong {
+ public:
+  /// Notes why an attempt has failed. Returns whether the request is to be given up.
+  bool is_hopeless(AbortReason reason) {
+    in_a_row_ = reason == AbortReason::kOpenTooLong ? in_a_row_ + 1 : 0;
+    return in_a_row_ >= kMost;
+  }
+
+ private:
+  static constexpr std::uint32_t kMost = 10;
+  std::uint32_t in_a_row_ = 0;
+};
+
 /// Runs a request, timed if there is somebody to tell.
 template <typename Run>
 Ending timed_request(RequestTimes* times, Run&& run) {
@@ -49,6 +64,7 @@ template <typename Body>
 Ending run_to_end(Worker& worker, base::Random& random, AbortCounts& aborts, Body&& body,
                   const TransactionOptions& options = {}, RequestTimes* times = nullptr) {
   return timed_request(times, [&] {
+    OpenTooLong too_long;
     for (std::uint32_t attempt = 0;; ++attempt) {
       const AbortReason reason = timed_attempt(times, [&]() -> CommitResult {
                                    Transaction transaction = worker.begin(options);
@@ -63,6 +79,7 @@ Ending run_to_end(Worker& worker, base::Random& random, AbortCounts& aborts, Bod
       if (reason == AbortReason::kUser) return Ending::kRolledBack;
       ++aborts[static_cast<std::size_t>(reason)];
       if (!is_retryable(reason)) return Ending::kGaveUp;
+      if (too_long.is_hopeless(reason)) return Ending::kTooLong;
       back_off(random, attempt);
     }
   });

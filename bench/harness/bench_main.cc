@@ -110,7 +110,7 @@ ExitCode Bench::report() {
       bench::report(driven ? "" : result_text(title, runs_), flags_.text("json"), json_report(input));
   if (written != ExitCode::kOk) return written;
   const ExitCode found = check_findings(runs_);
-  return found != ExitCode::kOk || driven ? found : check_memory_sufficed(runs_);
+  return found != ExitCode::kOk || driven ? found : check_given_up(runs_);
 }
 
 ExitCode Bench::run() {

@@ -11,6 +11,7 @@ void TypeResult::add(const TypeResult& other) {
   committed += other.committed;
   rolled_back += other.rolled_back;
   gave_up += other.gave_up;
+  too_long += other.too_long;
   for (std::size_t i = 0; i < aborts.size(); ++i) aborts[i] += other.aborts[i];
   latency.merge(other.latency);
   durable.merge(other.durable);

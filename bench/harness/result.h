@@ -18,9 +18,10 @@ struct TypeResult {
   std::uint64_t committed = 0;
   std::uint64_t rolled_back = 0;
   std::uint64_t gave_up = 0;
-  AbortCounts aborts{};  ///< attempts that failed, by reason
-  Histogram latency;     ///< in clock ticks, sampled
-  Histogram durable;     ///< until the result may be shown; empty without a log
+  std::uint64_t too_long = 0;  ///< of those: Ending::kTooLong
+  AbortCounts aborts{};        ///< attempts that failed, by reason
+  Histogram latency;           ///< in clock ticks, sampled
+  Histogram durable;           ///< until the result may be shown; empty without a log
 
   /// Requests that count as throughput.
   std::uint64_t finished() const { return committed + rolled_back; }

@@ -131,6 +131,10 @@ std::string summary(const std::vector<Measurement>& runs, const Measurement& med
     text += fmt::format("            RAN OUT: {} requests were given up, so the figures are of something else\n",
                         with_commas(median.starved()));
   }
+  if (total.too_long != 0) {
+    text += fmt::format("            TOO LONG: {} requests were given up, so the figures are of something else\n",
+                        with_commas(total.too_long));
+  }
   if (!median.store.protocol.empty()) text += fmt::format("protocol    {}\n", median.store.protocol);
   if (median.store.durable_epoch != 0) text += durability_text(median);
   if (median.store.checkpoint_seconds > median.loaded.checkpoint_seconds) text += checkpoint_text(median);

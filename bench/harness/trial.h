@@ -26,8 +26,9 @@ ExitCode exit_code_of(const Status& status);
 /// kCheckFailed, said on standard error, if any finding does not hold.
 ExitCode check_findings(const std::vector<Measurement>& runs);
 
-/// kEnvironment, said on standard error, if requests were given up because memory ran out.
-ExitCode check_memory_sufficed(const std::vector<Measurement>& runs);
+/// kEnvironment, said on standard error, if requests were given up because memory ran out, or because they take longer than a
+/// transaction may be open.
+ExitCode check_given_up(const std::vector<Measurement>& runs);
 
 /// Whether the file that --`flag` names can be written (or none is named), found out before a run and not after it. Leaves nothing
 /// where there was no file.

@@ -100,7 +100,7 @@ void WorkerThread::track(Client& client, const Request& request) {
   std::uint64_t aborts = 0;
   for (const std::uint64_t count : client.aborts(request.type)) aborts += count;
   const std::uint64_t aborted = aborts - std::exchange(tracked_aborts_[request.type], aborts);
-  track_->note(base::monotonic_ns(), request.ending != Ending::kGaveUp, client.reached(), aborted);
+  track_->note(base::monotonic_ns(), !is_given_up(request.ending), client.reached(), aborted);
 }
 
 void WorkerThread::begin_measurement() {
@@ -124,8 +124,8 @@ void WorkerThread::end_measurement() {
 std::uint64_t WorkerThread::live_requests() const {
   std::uint64_t sum = 0;
   for (std::size_t type = 0; type < type_count_; ++type) {
-    sum += counters_[type].of(Ending::kCommitted) + counters_[type].of(Ending::kRolledBack) +
-           counters_[type].of(Ending::kGaveUp);
+    sum +=
+        counters_[type].of(Ending::kCommitted) + counters_[type].of(Ending::kRolledBack) + counters_[type].given_up();
   }
   return sum;
 }
@@ -134,7 +134,8 @@ void WorkerThread::add_to(std::vector<TypeResult>& types) const {
   for (std::size_t type = 0; type < type_count_; ++type) {
     types[type].committed += counters_[type].of(Ending::kCommitted);
     types[type].rolled_back += counters_[type].of(Ending::kRolledBack);
-    types[type].gave_up += counters_[type].of(Ending::kGaveUp);
+    types[type].gave_up += counters_[type].given_up();
+    types[type].too_long += counters_[type].of(Ending::kTooLong);
     for (std::size_t reason = 0; reason < kAbortReasons; ++reason) types[type].aborts[reason] += aborts_[type][reason];
     types[type].latency.merge(latencies_[type]);
     types[type].durable.merge(durable_.of(type));

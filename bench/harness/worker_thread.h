@@ -66,7 +66,7 @@ class alignas(base::kCacheLine) WorkerThread {
 
   /// Written by the worker, read by the progress line: relaxed, each figure stands for itself.
   struct Counters {
-    std::atomic<std::uint64_t> by_ending[3] = {};
+    std::atomic<std::uint64_t> by_ending[kEndings] = {};
     void count(Ending ending) {
       auto& counter = by_ending[static_cast<std::size_t>(ending)];
       counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -74,6 +74,7 @@ class alignas(base::kCacheLine) WorkerThread {
     std::uint64_t of(Ending ending) const {
       return by_ending[static_cast<std::size_t>(ending)].load(std::memory_order_relaxed);
     }
+    std::uint64_t given_up() const { return of(Ending::kGaveUp) + of(Ending::kTooLong); }
   };
 
   void main();

@@ -26,7 +26,10 @@ enum class Ending : std::uint8_t {
   kCommitted,
   kRolledBack,  ///< by the application, as specified (TPC-C's 1 % of new-orders): throughput, but not goodput
   kGaveUp,      ///< could not be run to an end; counts as neither
+  kTooLong,     ///< given up as well: its attempts were open for too long, one after another (OpenTooLong)
 };
+inline constexpr std::size_t kEndings = 4;
+constexpr bool is_given_up(Ending ending) { return ending == Ending::kGaveUp || ending == Ending::kTooLong; }
 
 /// What helps who runs out of memory, for messages.
 inline constexpr const char* kMoreMemory = "more memory (--memory_limit; in a cluster, 'memory' of its file)";

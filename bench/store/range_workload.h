@@ -285,7 +285,7 @@ Ending RangeWorkload<S, Plan>::check_key(Session& session, std::uint32_t partiti
       sums = {};
       return Plan::template check<S>(t, tables_, partition, key, sums) ? Verdict::kCommit : Verdict::kRollBack;
     });
-    if (ending != Ending::kGaveUp || attempt == kTries) return ending;
+    if (!is_given_up(ending) || attempt == kTries) return ending;
     std::this_thread::sleep_for(kPause);
   }
 }
@@ -296,7 +296,7 @@ Status RangeWorkload<S, Plan>::check_piece(Session& session, const Piece& piece,
   for (std::uint64_t key = piece.keys.from; key < piece.keys.to; ++key) {
     Sums<kSums> sums;
     const Ending ending = check_key(session, piece.partition, key, sums);
-    if (ending == Ending::kGaveUp)
+    if (is_given_up(ending))
       return Status(StatusCode::kUnavailable, fmt::format("{} {} cannot be read", Plan::kWords.key, key));
     if (ending != Ending::kCommitted)
       return Status(StatusCode::kDamaged, fmt::format("{} {} {}", Plan::kWords.key, key, Plan::kWords.broken));

@@ -48,6 +48,7 @@ class WorkerSession {
   Ending run(const Footprint&, AbortCounts& aborts, Body&& body) {
     RequestTimes* const times = times_ ? &*times_ : nullptr;
     return timed_request(times, [&] {
+      OpenTooLong too_long;
       for (std::uint32_t attempt = 0; attempt < kMaxAttempts; ++attempt) {
         const AbortReason reason = timed_attempt(times, [&] { return attempt_once(body, times); }).reason;
         if (reason == AbortReason::kNone) [[likely]]
@@ -56,6 +57,7 @@ class WorkerSession {
         ++aborts[static_cast<std::size_t>(reason)];
         // A node's recovery takes longer than clients wait that have other requests.
         if (!is_retryable(reason) || reason == AbortReason::kNodeRecovering) return Ending::kGaveUp;
+        if (too_long.is_hopeless(reason)) return Ending::kTooLong;
         back_off(random_, attempt);
       }
       return Ending::kGaveUp;

@@ -55,14 +55,26 @@ TEST(Report, TableShowsTypesAbortReasonsAndFailedChecks) {
 /// Requests that want of memory ended make less of a workload than its figures seem to be of.
 TEST(Report, TellsThatMemoryRanOut) {
   Measurement run = measurement(900, 100);
-  EXPECT_EQ(check_memory_sufficed({run, run}), ExitCode::kOk);
+  EXPECT_EQ(check_given_up({run, run}), ExitCode::kOk);
   EXPECT_EQ(result_text("title", {run}).find("RAN OUT"), std::string::npos);
   Measurement starved = run;
   starved.types[1].aborts[static_cast<std::size_t>(AbortReason::kOutOfMemory)] = 1234;
   EXPECT_NE(result_text("title", {starved}).find("RAN OUT: 1,234 requests were given up"), std::string::npos);
   testing::internal::CaptureStderr();
-  EXPECT_EQ(check_memory_sufficed({run, starved}), ExitCode::kEnvironment);
+  EXPECT_EQ(check_given_up({run, starved}), ExitCode::kEnvironment);
   EXPECT_NE(testing::internal::GetCapturedStderr().find("1,234 requests"), std::string::npos);
+}
+
+TEST(Report, TellsThatRequestsTookTooLong) {
+  Measurement run = measurement(900, 100);
+  EXPECT_EQ(result_text("title", {run}).find("TOO LONG"), std::string::npos);
+  Measurement slow = run;
+  slow.types[0].gave_up = slow.types[0].too_long = 1234;
+  EXPECT_NE(result_text("title", {slow}).find("TOO LONG: 1,234 requests were given up"), std::string::npos);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(check_given_up({run, slow}), ExitCode::kEnvironment);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("1,234 requests were given up, each after ten attempts"),
+            std::string::npos);
 }
 
 TEST(Report, TableTellsWhatCheckpointsCost) {

@@ -1,4 +1,4 @@
-// A session meets records that another node holds, in transactions and in snapshots.
+// A session meets records that another node holds, in transactions and in snapshots; and a request that takes too long.
 
 #include "bench/store/granary_store.h"
 #include "tests/isolation/remote_holder.h"
@@ -49,6 +49,26 @@ TEST_F(MeetsHolder, ADoomedTransactionThatLooksRolledBackIsTriedAgain) {
   };
   EXPECT_EQ(session_.run({}, aborts_, body), Ending::kCommitted);
   EXPECT_EQ(tries, 2);
+}
+
+/// The body gives up by itself after many attempts, so that this test ends where the request does not.
+TEST(Session, ARequestThatAlwaysTakesTooLongIsGivenUp) {
+  Options options = tests::manual_options();
+  options.max_open_epochs = 3;
+  tests::ManualDatabase database(1, options);
+  const Rows rows(database->create_table("rows", {.max_value_bytes = 8}).value());
+  WorkerSession<HeldWorker> session(std::make_shared<Worker>(database->register_worker().value()), base::Random(1));
+  AbortCounts aborts{};
+  int attempts = 0;
+  const auto body = [&](auto& t) {
+    if (++attempts == 50) return Verdict::kRollBack;
+    for (int i = 0; i < 6; ++i) (void)database->step();
+    std::uint64_t row = 0;
+    return t.get(rows, std::uint64_t{1}, row) == Outcome::kOk ? Verdict::kCommit : Verdict::kRetry;
+  };
+  EXPECT_EQ(session.run({}, aborts, body), Ending::kTooLong);
+  EXPECT_EQ(attempts, 10);
+  EXPECT_EQ(aborts[static_cast<std::size_t>(AbortReason::kOpenTooLong)], 10u);
 }
 
 TEST_F(MeetsHolder, AGetOfASnapshotIsTriedAgain) {
