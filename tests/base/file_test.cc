@@ -8,13 +8,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "src/base/directory.h"
+#include "tests/support/paused_child.h"
 #include "tests/support/temporary_directory.h"
 
 namespace granary::base {
@@ -80,33 +80,16 @@ TEST(Locks, ExcludeAlsoThisProcess) {
   EXPECT_EQ(system_files().lock(path).status().code(), StatusCode::kUnavailable);
 }
 
-/// A child process that has inherited all and only pauses, for as long as this lives.
-class Child {
- public:
-  Child() : process_(::fork()) {
-    while (process_ == 0) ::pause();
-  }
-  ~Child() {
-    ::kill(process_, SIGKILL);
-    ::waitpid(process_, nullptr, 0);
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-
- private:
-  const pid_t process_;
-};
-
 TEST(Locks, AreNotKeptByAChild) {
   const tests::TemporaryDirectory directory;
   const std::string path = directory / "LOCK";
   auto whole = system_files().lock(path);
   ASSERT_TRUE(whole.ok());
-  const Child child;
+  const tests::PausedChild child;
   whole->reset();
   auto to_read = lock_to_read(path);
   EXPECT_TRUE(to_read.ok()) << to_read.status().message();
-  const Child another;
+  const tests::PausedChild another;
   if (to_read.ok()) to_read->reset();
   EXPECT_TRUE(system_files().lock(path).ok());
 }

@@ -78,6 +78,7 @@ class LocalBoard final : public Board {
     if (!mark.ok()) return mark.status();
     id_ = id;
     mark_ = *mark;
+    marked_by_ = ::getpid();
     const Status beats = begin_heartbeat();
     if (!beats.ok()) (void)unmark();
     bells_.ring_all();
@@ -86,7 +87,7 @@ class LocalBoard final : public Board {
   Status unmark() override {
     heart_.reset();
     if (mark_ < 0) return {};
-    ::close(std::exchange(mark_, -1));
+    MembershipFiles::unlock_mark(std::exchange(mark_, -1), marked_by_);
     bells_.ring_all();
     return {};
   }
@@ -121,6 +122,7 @@ class LocalBoard final : public Board {
   int settling_ = 0;            ///< the waiting thread's: looks to take soon after a ring or an end
   NodeId id_ = 0;
   int mark_ = -1;
+  pid_t marked_by_ = 0;           ///< the process that has made the mark
   std::optional<Heartbeat> own_;  ///< of this node, once it had a mark
   std::optional<Heart> heart_;    ///< while it has it
   Silence silence_;               ///< of the others

@@ -103,17 +103,25 @@ Result<int> MembershipFiles::lock_mark(NodeId id, const std::string& who) const 
   if (::fcntl(file, F_OFD_SETLK, &lock) == 0 && ::ftruncate(file, 0) == 0) {
     const Status status = write_whole(mark, file, fmt::format("process {} ({})", ::getpid(), who));
     if (status.ok()) return file;
-    ::close(file);
+    unlock_mark(file, ::getpid());
     return status;
   }
   const int error = errno;
-  ::close(file);
+  unlock_mark(file, ::getpid());
   if (error != EAGAIN && error != EACCES) return base::file_error("lock", mark, error);
   const Result<std::string> holder = base::read_file(base::system_files(), mark);
   return Status(
       StatusCode::kAlreadyExists,
       fmt::format("node {} is a member already: {} has '{}' locked; give this node another id, or end that one", id,
                   holder.ok() && !holder->empty() ? *holder : "another process", mark));
+}
+
+/// The lock is one of the open file (F_OFD_SETLK), which a child shares, so closing the descriptor here would leave it with the child.
+/// base::unlock() does the same for locks by flock(), but nobody can ask for such a lock without taking it, as is_locked() has to.
+void MembershipFiles::unlock_mark(int descriptor, pid_t taker) {
+  struct flock none = whole_file(F_UNLCK);
+  if (::getpid() == taker) (void)::fcntl(descriptor, F_OFD_SETLK, &none);
+  ::close(descriptor);
 }
 
 bool MembershipFiles::is_mark(int descriptor, NodeId id) const {

@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +22,7 @@
 #include "src/base/sanitizers.h"
 #include "tests/cluster_config/membership/world.h"
 #include "tests/support/crash_child.h"
+#include "tests/support/paused_child.h"
 #include "tests/support/scale.h"
 #include "tests/support/temporary_directory.h"
 
@@ -28,6 +30,7 @@ namespace granary::membership::tests {
 namespace {
 
 using granary::tests::CrashChild;
+using granary::tests::PausedChild;
 using granary::tests::TemporaryDirectory;
 
 constexpr std::uint64_t kTimeoutUs = 60'000'000;
@@ -121,6 +124,34 @@ TEST(MembershipFiles, AreTheirUsersAlone) {
   EXPECT_THAT(again.status().message(), testing::HasSubstr("chmod 700"));
 }
 
+TEST(MembershipFiles, AMarkIsNotKeptByAChild) {
+  const TemporaryDirectory directory;
+  const MembershipFiles files = files_in(directory);
+  const Result<int> mark = files.lock_mark(1, "somebody");
+  ASSERT_TRUE(mark.ok());
+  const PausedChild child;
+  MembershipFiles::unlock_mark(*mark, ::getpid());
+  EXPECT_TRUE(files.locked_marks()->empty());
+  const Result<int> again = files.lock_mark(1, "its next life");
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  MembershipFiles::unlock_mark(*again, ::getpid());
+}
+
+TEST(MembershipFiles, AMarkIsNotGivenUpByAChild) {
+  const TemporaryDirectory directory;
+  const MembershipFiles files = files_in(directory);
+  const Result<int> mark = files.lock_mark(1, "somebody");
+  ASSERT_TRUE(mark.ok());
+  const pid_t taker = ::getpid(), child = ::fork();
+  if (child == 0) {
+    MembershipFiles::unlock_mark(*mark, taker);
+    ::_exit(0);
+  }
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_THAT(*files.locked_marks(), testing::ElementsAre(1));
+  MembershipFiles::unlock_mark(*mark, taker);
+}
+
 TEST(MembershipFiles, StrangeFilesAreNoMarks) {
   const TemporaryDirectory directory;
   const MembershipFiles files = files_in(directory);
@@ -130,6 +161,21 @@ TEST(MembershipFiles, StrangeFilesAreNoMarks) {
   }
   EXPECT_TRUE(files.locked_marks()->empty());
   EXPECT_EQ(files.newest().status().code(), StatusCode::kNotFound);
+}
+
+/// A program may fork while it is a member, and its child may outlive the membership.
+TEST(LocalBoard, AMemberThatLeavesIsGoneThoughAChildOfItsProcessLives) {
+  const TemporaryDirectory directory;
+  Result<std::unique_ptr<Board>> left = open_local_board(directory.path(), kTimeoutUs);
+  Result<std::unique_ptr<Board>> other = open_local_board(directory.path(), kTimeoutUs);
+  ASSERT_TRUE(left.ok() && other.ok());
+  ASSERT_TRUE((*left)->mark(1, "somebody").ok());
+  const PausedChild child;
+  ASSERT_TRUE((*left)->unmark().ok());
+  EXPECT_TRUE((*other)->marks()->nodes.empty());
+  ASSERT_TRUE((*left)->mark(1, "its next life").ok());
+  left->reset();
+  EXPECT_TRUE((*other)->marks()->nodes.empty());
 }
 
 TEST(LocalBoard, WhatCannotBeAskedIsNoDeath) {
