@@ -152,6 +152,8 @@ Status ClusterNode::join() {
   watch_ = std::move(watch).value();
   enter(watch::Stage::kRecovering);
   status = open_database();
+  // The directory may be one in which a volume is to be mounted. Who has lost its membership has another life that may use it by now.
+  if (!status.ok() && (membership_->status().ok() || start_watch_.gives_up())) life_.take_back();
   if (status.ok()) status = open_fabric();
   if (status.ok()) enter(watch::Stage::kStarting);
   return status;

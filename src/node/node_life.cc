@@ -65,6 +65,14 @@ Status NodeLife::note_joined(membership::Life life) const {
   return membership::write_life(base::system_files(), own_.data_directory, life);
 }
 
+void NodeLife::take_back() const {
+  const std::string& directory = own_.data_directory;
+  if (directory.empty() || finds_data_ || former_ != membership::Life{}) return;
+  base::FileSystem& files = base::system_files();
+  if (recovery::read_manifest(files, directory).status().code() != StatusCode::kNotFound) return;
+  if (files.remove(fmt::format("{}/{}", directory, membership::kLifeName)).ok()) (void)files.sync_directory(directory);
+}
+
 Status NodeLife::note_served(const membership::Life& life) {
   if (served_) return {};
   served_ = true;

@@ -35,6 +35,9 @@ class NodeLife {
   Status note_begun(membership::Generation generation) const;
   /// Notes the life as it is known once the node has joined.
   Status note_joined(membership::Life life) const;
+  /// Takes back what this life has noted in a directory that had neither data nor a note before, and has no data yet. Called by a life that
+  /// does not start, while it is a member: then no other life of the node notes anything. A later life needs the note of none without data.
+  void take_back() const;
   /// Notes that the cluster serves: from then on a directory without data has lost them.
   Status note_served(const membership::Life& life);
 

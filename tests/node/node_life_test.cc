@@ -3,6 +3,7 @@
 #include "src/node/node_life.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <gtest/gtest.h>
 
@@ -68,6 +69,30 @@ TEST_F(NodeLives, AreNotFewerThanThoseThatWroteTheData) {
     ASSERT_TRUE(life.read(/*salvage=*/true).ok());
     EXPECT_EQ(life.former().generation, std::max(5U, written));
   }
+}
+
+/// Of a node whose volume is not mounted nothing is left in the directory; what was noted before stays, and so does what data have.
+TEST_F(NodeLives, ThatDoNotStartLeaveNoNoteInAnEmptyDirectory) {
+  const std::string note = own_.data_directory + "/MEMBER";
+  db::NodeLife first = reread();
+  ASSERT_TRUE(first.note_begun(5).ok());
+  first.take_back();
+  EXPECT_TRUE(std::filesystem::is_empty(own_.data_directory));
+  first.take_back();
+  ASSERT_TRUE(first.note_begun(6).ok());
+  reread().take_back();
+  EXPECT_TRUE(std::filesystem::exists(note)) << "it was there before";
+  std::filesystem::remove(note);
+
+  const recovery::Manifest manifest{.generations = {{.number = 1, .life = 7, .stamp = 1}}};
+  db::NodeLife writer = reread();
+  ASSERT_TRUE(writer.note_begun(7).ok());
+  ASSERT_TRUE(recovery::write_manifest(base::system_files(), own_.data_directory, manifest).ok());
+  writer.take_back();
+  reread().take_back();
+  EXPECT_TRUE(std::filesystem::exists(note)) << "the data need it";
+  own_.data_directory.clear();
+  reread().take_back();
 }
 
 TEST_F(NodeLives, OfANodeWithoutADirectoryAreForgotten) {

@@ -156,6 +156,38 @@ TEST_F(ClusterRestart, DataThatAreNotMountedAreMissed) {
   }
 }
 
+/// Nobody else sees its directory, so it learns only together with the others that it lacks its data, or waits in vain for these.
+TEST(ClusterApart, AStartWithoutTheDataLeavesNothingInTheirPlace) {
+  const ClusterFile file(2, 2, "directories = \"apart\"\n",
+                         "data_directory = \"data\"\nreliable_directory = \"rings\"\n");
+  const std::filesystem::path data = std::filesystem::path(file.path()).parent_path() / "data/node-2";
+  on_each_node(file, 2, [](Cluster& cluster) { ASSERT_TRUE(cluster.start().ok()); });
+  std::filesystem::rename(data, data.string() + "-elsewhere");
+  std::filesystem::create_directory(data);
+  ClusterOptions impatient = node_options(file, 2);
+  impatient.start_timeout_ms = 100;
+  EXPECT_THAT(Cluster::join(impatient).status().message(), testing::HasSubstr("these nodes are not there"));
+  EXPECT_TRUE(std::filesystem::is_empty(data));
+  std::string refused[2];
+  const auto join = [&](NodeNumber node) {
+    ClusterOptions options = node_options(file, node);
+    options.start_timeout_ms = 5'000;
+    refused[node - 1] = Cluster::join(options).status().message();
+  };
+  std::thread first(join, NodeNumber{1});
+  join(2);
+  first.join();
+  // Who hears of it first ends, and the other may then wait for it until its patience is over.
+  EXPECT_THAT(refused, testing::Contains(testing::HasSubstr("the directory of node 2 holds no data")));
+  EXPECT_TRUE(std::filesystem::is_empty(data));
+  std::filesystem::remove(data);
+  std::filesystem::rename(data.string() + "-elsewhere", data);
+  on_each_node(file, 2, [](Cluster& cluster) {
+    const Status started = cluster.start();
+    EXPECT_TRUE(started.ok()) << started.message();
+  });
+}
+
 /// Nobody else sees its directory.
 TEST(ClusterApart, ANodeThatComesBackMissesDataThatAreNotMounted) {
   const ClusterFile file(2, 2, "directories = \"apart\"\n",
