@@ -121,7 +121,7 @@ struct Configuration {
 };
 
 /// Completes a change that was made to `before`: counts lives that have begun or ended in it, chooses the leader if there are any, and
-/// notes what lives owe that did not end in order.
+/// notes what lives owe that did not end in order. A life that never served is not noted if another one's entry stands for it.
 void count_lives(const Configuration& before, Configuration& after);
 
 /// The document; the same for equal configurations.

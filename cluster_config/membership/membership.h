@@ -7,7 +7,8 @@
 //   open (Board::fence_lasts_us()) says so in the configuration.
 // - What a life owes that did not end in order stays in the configuration (Configuration::owed) until somebody has recovered it, or
 //   until a later life of the node serves after all nodes have started together. A life that joined and left again meanwhile has taken
-//   nothing over; so it counts as dead, too. One that only visited is not meant to.
+//   nothing over; so it counts as dead, too. One that only visited is not meant to. Lives that begin and end while nobody serves add
+//   nothing to what their node owes already (count_lives).
 // - A member that finds its mark gone, or itself dead in the configuration, or another cluster's configuration in the
 //   place of its own, has lost its membership for good: its process ends (exit code 6).
 // - An older life of a node is dead once a later one is in the configuration, whether or not anybody saw it die.

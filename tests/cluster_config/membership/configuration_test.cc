@@ -196,6 +196,65 @@ TEST(Configuration, TheNumberGrowsWithLivesOnly) {
   EXPECT_EQ(left.owed, died.owed) << "who left in order owes nothing";
 }
 
+/// Node 1 owes what its life 1 has left, and its life 2 has begun, and ends without having served. Node 2 is dead.
+class LoneStart : public testing::Test {
+ protected:
+  /// The lives that node 1 owes something for when its life 2 has ended.
+  std::vector<Generation> owed_after(MemberState end = MemberState::kDead) const {
+    Configuration after = before_;
+    after.find(1)->state = end;
+    count_lives(before_, after);
+    EXPECT_EQ(after.number, before_.number + 1);
+    std::vector<Generation> lives;
+    for (const Owed& debt : after.owed) lives.push_back(debt.node == 1 ? debt.generation : 0);
+    return lives;
+  }
+
+  Configuration before_{.version = 9,
+                        .number = 7,
+                        .members = {{.id = 1, .generation = 2, .state = MemberState::kReady, .address = {}},
+                                    {.id = 2, .generation = 1, .state = MemberState::kDead, .address = {}}},
+                        .owed = {{.node = 1, .generation = 1, .number = 5}}};
+};
+
+TEST_F(LoneStart, AddsNothingToWhatItsNodeOwes) {
+  using testing::ElementsAre;
+  EXPECT_THAT(owed_after(), ElementsAre(1));
+  EXPECT_THAT(owed_after(MemberState::kLeft), ElementsAre(1));
+  before_.find(1)->state = MemberState::kJoining;
+  EXPECT_THAT(owed_after(), ElementsAre(1));
+  before_.find(2)->state = MemberState::kJoining;
+  EXPECT_THAT(owed_after(), ElementsAre(1)) << "nobody has let node 2 in";
+}
+
+TEST_F(LoneStart, OwesSomethingIfNothingElseStandsForIt) {
+  const Configuration lone = before_;
+  before_.owed.clear();
+  EXPECT_THAT(owed_after(), testing::ElementsAre(2)) << "its node owes nothing else";
+  before_.owed = {{.node = 2, .generation = 1, .number = 5}};
+  EXPECT_THAT(owed_after(), testing::ElementsAre(0, 2)) << "another node's debt says nothing of this one";
+  before_ = lone;
+  before_.find(1)->state = MemberState::kServing;
+  EXPECT_THAT(owed_after(), testing::ElementsAre(1, 2)) << "it may hold something";
+  before_ = lone;
+  for (const MemberState other : {MemberState::kReady, MemberState::kServing}) {
+    before_.find(2)->state = other;
+    EXPECT_THAT(owed_after(), testing::ElementsAre(1, 2)) << "node 2 has to cut it off";
+  }
+  before_ = lone;
+  before_.owed[0].claimed_by = 1;
+  before_.owed[0].claimed_generation = 2;
+  EXPECT_THAT(owed_after(), testing::ElementsAre(1, 2)) << "it may be recovering the other life";
+}
+
+TEST_F(LoneStart, AddsNothingThoughTheNextOneHasBegun) {
+  Configuration after = before_;
+  *after.find(1) = {.id = 1, .generation = 3, .state = MemberState::kJoining, .address = {}};
+  count_lives(before_, after);
+  EXPECT_EQ(after.owed, before_.owed);
+  EXPECT_EQ(after.number, before_.number + 1);
+}
+
 TEST(Configuration, ALifeThatANextOneHasOvertakenOwes) {
   Configuration before;
   before.add(1) = {.id = 1, .generation = 4, .state = MemberState::kServing, .address = {}};

@@ -165,6 +165,30 @@ TEST_F(OwedSuite, ANodeComesBackOnceNobodyOwesAnything) {
   EXPECT_GT(back->configuration()->number, number);
 }
 
+/// As of a node that is started again and again while the others are not: the configuration would grow with each start.
+TEST_F(OwedSuite, StartsOfANodeAloneAddNothing) {
+  { Serving one(world(), 1); }
+  MembershipOptions again = options_of(1);
+  again.together_us = 0;
+  again.rejoins_us = kPatienceUs;
+  for (const bool leaves : {false, true, false, false}) {
+    Node alone(world(), again);
+    ASSERT_TRUE(alone.joined()) << alone.status().message();
+    ASSERT_TRUE(alone->be_ready().ok());
+    EXPECT_EQ(alone->configuration()->owed.size(), 1u);
+    EXPECT_NE(alone->configuration()->debt(1, 1), nullptr);
+    if (leaves) {
+      EXPECT_TRUE(alone->leave().ok());
+    }
+  }
+  Node one(world(), again);
+  ASSERT_TRUE(one.joined());
+  EXPECT_EQ(one->generation(), 6u);
+  EXPECT_EQ(one->configuration()->owed.size(), 1u);
+  ASSERT_TRUE(one->serve().ok());
+  EXPECT_TRUE(one->configuration()->owed.empty());
+}
+
 /// Then all nodes begin together, and each takes over what its former life has left.
 TEST_F(OwedSuite, WhereNobodyServesNodesBeginTogether) {
   { Serving one(world(), 1); }
