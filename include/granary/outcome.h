@@ -64,8 +64,8 @@ enum class [[nodiscard]] AbortReason : std::uint8_t {
   kMembershipLost,  ///< this node may not commit anything: it is no longer a member of its cluster, or has not heard from ZooKeeper
                     ///< for too long to know whether it is (Cluster::status() tells which)
   kMisuse,  ///< commit() of a transaction that had ended, or from another thread; this call has done nothing
-  kLockedByOwnWorker,  ///< under two-phase locking: another open transaction of the same worker holds a lock that this one needs, and
-                       ///< keeps it while this one waits; end that one first
+  kLockedByOwnWorker,  ///< another open transaction of the same worker holds a lock that this one needs, and keeps it while this one
+  ///< waits: under two-phase locking, or of another node by Transaction::declare(); end that one first
 };
 inline constexpr std::size_t kAbortReasons = 26;
 

@@ -16,6 +16,12 @@ class HolderWords {
     ++holder_.sequence;
     return record::x_lock_word(holder_);
   }
+  /// Whether the state word is an x-lock of this worker.
+  bool has_made(record::StateWord word) const {
+    record::Holder holder = record::holder_of(word);
+    holder.sequence = holder_.sequence;
+    return record::is_x_locked(word) && record::x_lock_word(holder) == record::x_lock_word(holder_);
+  }
 
  private:
   record::Holder holder_;

@@ -14,6 +14,19 @@ AbortReason why_held_by_dead(rdma::NodeId owner, const Reach& reach) {
   return cc::why_unusable(owner, reach.worker);
 }
 
+/// Whether the state word is the x-lock of another open transaction of the same worker, which cannot end while this one waits or is run
+/// again, as what a `run` holds by declare() when its body calls another `run`. Other fibers' transactions end meanwhile, and so do the
+/// giving back of a lock that is under way and of one that could not be delivered.
+bool is_held_by_own_worker(record::StateWord state, const Reach& reach) {
+  const bool stands = reach.scheduler.is_alone() && reach.under_way == 0 && reach.undelivered.empty();
+  return stands && reach.holders.has_made(state);
+}
+
+AbortReason why_busy(record::StateWord state, const Reach& reach, AbortReason busy) {
+  if (is_held_by_own_worker(state, reach)) return AbortReason::kLockedByOwnWorker;
+  return cc::why_busy(state, reach.worker, busy);
+}
+
 }  // namespace
 
 AbortReason why_former(rdma::NodeId node, const Reach& reach) {
@@ -42,7 +55,7 @@ AbortReason abort_reason_of(const AccessStep& step, const Reach& reach) {
 
 AbortReason abort_reason_of(const AccessStep& step, record::StateWord state, const Reach& reach) {
   const AbortReason reason = abort_reason_of(step, reach);
-  return step.outcome() == Outcome::kBusy ? cc::why_busy(state, reach.worker, reason) : reason;
+  return step.outcome() == Outcome::kBusy ? why_busy(state, reach, reason) : reason;
 }
 
 AbortReason abort_reason_of(const messages::Question& question, const Reach& reach) {

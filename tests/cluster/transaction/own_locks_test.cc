@@ -1,0 +1,114 @@
+// A transaction that meets an x-lock of another open transaction of its own worker: it cannot wait for it, unless the other one is of
+// another fiber. Locks at the worker's own node are in tests/isolation/two_pl_test.cc.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/cluster/transaction/sim_cluster.h"
+
+namespace granary::cluster::test {
+namespace {
+
+class OwnLocks : tests::WithLeasesAlone, public testing::TestWithParam<IndexKind> {
+ protected:
+  using Outcome = granary::Outcome;
+  using Act = std::function<void(Transaction&)>;
+
+  OwnLocks() : tables_(cluster_.tables("t", {.max_value_bytes = 32, .index = GetParam(), .shared = true})) {
+    cluster_.start();
+    cluster_.pass_epochs(2);
+    cluster_.set_time(1'000'000);
+    for (const std::string key : {"1x", "1y", "2x"}) EXPECT_TRUE(run(put(key)));
+  }
+  /// By node 0. The body gives up by itself after some attempts, so that a test ends where run() does not.
+  RunResult run(const Act& act, std::size_t worker = 0) {
+    return cluster_.node(0).worker(worker).run([&, attempt = 0](Transaction& t) mutable {
+      if (++attempt == 20) return t.abort();
+      act(t);
+    });
+  }
+  void expect_refused(const Act& act) {
+    const RunResult done = run(act);
+    EXPECT_EQ(done.reason, AbortReason::kLockedByOwnWorker) << name(done.reason);
+    EXPECT_EQ(done.attempts, 1u);
+  }
+  static Act both(Act first, Act second) {
+    return [=](Transaction& t) {
+      first(t);
+      second(t);
+    };
+  }
+  Act put(std::string key) const {
+    return [this, key](Transaction& t) { (void)t.put(tables_[0], key, "new"); };
+  }
+  Act read(std::string key) const {
+    return [this, key](Transaction& t) {
+      std::string value;
+      (void)t.get(tables_[0], key, value);
+    };
+  }
+  Act declare(std::string key, bool write) const {
+    return [this, key, write](Transaction& t) {
+      const Declared declared{tables_[0], key, write};
+      (void)t.declare({&declared, 1});
+    };
+  }
+
+  SimCluster cluster_{3};
+  const std::vector<Table> tables_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, OwnLocks, testing::Values(IndexKind::kHash, IndexKind::kOrdered),
+                         [](const auto& kind) { return kind.param == IndexKind::kHash ? "Hash" : "Ordered"; });
+
+TEST_P(OwnLocks, WhatAnOuterRunHasDeclaredIsNotWaitedFor) {
+  const RunResult outer = run([&](Transaction& t) {
+    declare("1x", /*write=*/true)(t);
+    expect_refused(put("1x"));
+    expect_refused(read("1x"));
+    expect_refused(declare("1x", true));
+    expect_refused(declare("1x", false));
+    expect_refused(both(put("2x"), put("1x")));
+    EXPECT_TRUE(run(both(put("1y"), put("2x")))) << "nothing that the outer one holds, and nothing was left locked";
+    EXPECT_EQ(t.put(tables_[0], "1x", "outer"), Outcome::kOk);
+  });
+  EXPECT_TRUE(outer) << name(outer.reason);
+  EXPECT_EQ(outer.attempts, 1u);
+  EXPECT_TRUE(run(put("1x"))) << "free again";
+}
+
+TEST_P(OwnLocks, AnotherWorkersTransactionMayEndMeanwhile) {
+  Transaction holder = cluster_.node(0).worker(1).begin();
+  declare("1x", true)(holder);
+  int attempts = 0;
+  const RunResult done = run([&](Transaction& t) {
+    if (++attempts == 5) holder.abort();
+    put("1x")(t);
+  });
+  EXPECT_TRUE(done) << name(done.reason);
+  EXPECT_EQ(attempts, 5);
+}
+
+TEST_P(OwnLocks, AnotherFibersTransactionMayEndMeanwhile) {
+  bool held = false;
+  cluster_.scheduler.spawn([&] {
+    Transaction t = cluster_.node(0).worker().begin();
+    declare("1x", true)(t);
+    held = true;
+    for (int turn = 0; turn < 50; ++turn) cluster_.scheduler.yield();
+    EXPECT_EQ(t.put(tables_[0], "1x", "first"), Outcome::kOk);
+    EXPECT_TRUE(t.commit().committed());
+  });
+  cluster_.scheduler.spawn([&] {
+    while (!held) cluster_.scheduler.yield();
+    const RunResult done = cluster_.node(0).worker().run(put("1x"));
+    EXPECT_TRUE(done) << name(done.reason);
+  });
+  cluster_.scheduler.run();
+}
+
+}  // namespace
+}  // namespace granary::cluster::test
