@@ -47,7 +47,7 @@ class SoakClient final : public Client {
   /// Another value of another size: records outgrow their place, shrink, leave old versions.
   Ending update(AbortCounts& counts) {
     const EncodedKey<std::uint64_t> key(random_.below(parameters_.keys));
-    fill();
+    fill(value_, parameters_, random_);
     return run_to_end(worker_, random_, counts,
                       [&](Transaction& t) { static_cast<void>(t.put(tables_.updated, key.view(), value_)); });
   }
@@ -55,7 +55,7 @@ class SoakClient final : public Client {
   /// Deletes the record if it is there, else gives birth to it.
   Ending churn(AbortCounts& counts) {
     const EncodedKey<std::uint64_t> key(random_.below(parameters_.keys));
-    fill();
+    fill(value_, parameters_, random_);
     return run_to_end(worker_, random_, counts, [&](Transaction& t) {
       if (t.remove(tables_.churned, key.view()) == Outcome::kNotFound)
         static_cast<void>(t.insert(tables_.churned, key.view(), value_));
@@ -65,7 +65,7 @@ class SoakClient final : public Client {
   /// Inserts at the head; deletes at the tail once the queue is long enough. Leaves of the index fill and empty.
   Ending move_queue(AbortCounts& counts) {
     const EncodedKey<std::pair<std::uint32_t, std::uint64_t>> head({id_, head_});
-    fill();
+    fill(value_, parameters_, random_);
     const bool full = head_ - tail_ >= parameters_.queue_length;
     const EncodedKey<std::pair<std::uint32_t, std::uint64_t>> tail({id_, tail_});
     const Ending ending = run_to_end(worker_, random_, counts, [&](Transaction& t) {
@@ -93,17 +93,13 @@ class SoakClient final : public Client {
     return done ? Ending::kCommitted : Ending::kGaveUp;
   }
 
-  void fill() {
-    value_.assign(16 + random_.below(parameters_.largest_value - 15), static_cast<char>('a' + random_.below(26)));
-  }
-
   Worker worker_;
   const Tables tables_;
   const Parameters parameters_;
   const std::uint32_t id_;
   base::Random random_;
   std::string value_;
-  std::uint64_t head_ = 0, tail_ = 0;
+  std::uint64_t head_ = parameters_.queue_length, tail_ = 0;
 };
 
 }  // namespace

@@ -16,10 +16,10 @@ Result<std::unique_ptr<Workload>> make(const Settings& settings, const FlagValue
                               .queue_length = flags.integer("queue_length"),
                               .seed = settings.seed,
                               .snapshots = settings.options.snapshots};
-  if (settings.verify && flags.real("seconds") < static_cast<double>(kFewestSamples)) {
+  if (settings.verify && flags.real("seconds") < kFewestSeconds) {
     return Status(StatusCode::kInvalidArgument,
                   fmt::format("--seconds={}: a verdict needs at least {} seconds (or use --noverify)",
-                              flags.real("seconds"), kFewestSamples));
+                              flags.real("seconds"), kFewestSeconds));
   }
   return std::unique_ptr<Workload>(std::make_unique<SoakWorkload>(settings, parameters));
 }

@@ -18,6 +18,19 @@ std::uint64_t SoakWorkload::estimated_bytes() const {
   return 2 * record * (2 * parameters_.keys + settings_.workers * parameters_.queue_length);
 }
 
+Status SoakWorkload::load_one(Worker& worker, const Table& table, std::string_view key, Progress& progress) {
+  fill(value_, parameters_, random_);
+  const RunResult done = worker.run([&](Transaction& t) { static_cast<void>(t.put(table, key, value_)); });
+  if (!done.committed()) {
+    return Status(StatusCode::kResourceExhausted,
+                  fmt::format("loading failed in table '{}': {}", table.name(), granary::name(done.reason)));
+  }
+  progress.add(1);
+  return {};
+}
+
+/// Loads what requests would come to after a while, since it depends on the machine how many they are in the first third of a run: values
+/// of all sizes, half of the records that come and go, and full queues.
 Status SoakWorkload::load(unsigned /*threads*/, Progress& progress) {
   Result<std::unique_ptr<Database>> opened = open_fresh(settings_.options);
   if (!opened.ok()) return opened.status();
@@ -31,15 +44,17 @@ Status SoakWorkload::load(unsigned /*threads*/, Progress& progress) {
   }
   Result<Worker> worker = database_->register_worker();
   if (!worker.ok()) return worker.status();
-  const std::string value(parameters_.largest_value / 2 + 8, 'v');
   for (std::uint64_t key = 0; key < parameters_.keys; ++key) {
     const EncodedKey<std::uint64_t> bytes(key);
-    const RunResult done =
-        worker->run([&](Transaction& t) { static_cast<void>(t.put(tables_.updated, bytes.view(), value)); });
-    if (!done.committed())
-      return Status(StatusCode::kResourceExhausted,
-                    fmt::format("loading failed after {} keys: {}", key, granary::name(done.reason)));
-    progress.add(1);
+    Status done = load_one(*worker, tables_.updated, bytes.view(), progress);
+    if (done.ok() && key % 2 == 0) done = load_one(*worker, tables_.churned, bytes.view(), progress);
+    if (!done.ok()) return done;
+  }
+  for (std::uint32_t id = 0; id < settings_.workers; ++id) {
+    for (std::uint64_t number = 0; number < parameters_.queue_length; ++number) {
+      const EncodedKey<std::pair<std::uint32_t, std::uint64_t>> bytes({id, number});
+      if (Status done = load_one(*worker, tables_.queues, bytes.view(), progress); !done.ok()) return done;
+    }
   }
   return {};
 }
@@ -52,12 +67,25 @@ Result<std::unique_ptr<Client>> SoakWorkload::make_client(std::uint32_t id) {
 
 StoreFigures SoakWorkload::figures() const { return figures_of(*database_); }
 
+/// What a request leaves waits for up to two snapshot periods, and is freed some epochs later.
+double SoakWorkload::seconds_kept() const {
+  constexpr double kEpochsMore = 10;
+  const Options& options = settings_.options;
+  return (2.0 * options.snapshot_epochs + kEpochsMore) * options.epoch_ms / 1000;
+}
+
+/// A request leaves a version or a deleted record at most, and of the index a deleted record's place.
 std::vector<Finding> SoakWorkload::verify() {
+  constexpr double kPlaceBytes = 32;
+  const double record_bytes = 64 + (16.0 + parameters_.largest_value) / 2;
+  const auto judge = [this](const std::string& what, double bytes, std::uint64_t (*bytes_of)(const Sample&)) {
+    return judge_level(what, samples_, bytes_of, seconds_kept() * bytes);
+  };
   return {
-      judge_level("memory taken for records and index", samples_, [](const Sample& s) { return s.store.memory_bytes; }),
-      judge_level("memory in use by records", samples_, [](const Sample& s) { return s.store.records_bytes; }),
-      judge_level("memory in use by the index", samples_, [](const Sample& s) { return s.store.index_bytes; }),
-      judge_level("resident memory of the process", samples_, [](const Sample& s) { return s.resident_bytes; })};
+      judge("memory taken for records and index", record_bytes, [](const Sample& s) { return s.store.memory_bytes; }),
+      judge("memory in use by records", record_bytes, [](const Sample& s) { return s.store.records_bytes; }),
+      judge("memory in use by the index", kPlaceBytes, [](const Sample& s) { return s.store.index_bytes; }),
+      judge("resident memory of the process", record_bytes, [](const Sample& s) { return s.resident_bytes; })};
 }
 
 }  // namespace granary::bench::soak

@@ -10,6 +10,7 @@
 #include <granary/granary.h>
 
 #include "bench/harness/command.h"
+#include "src/base/random.h"
 
 namespace granary::bench::soak {
 
@@ -20,6 +21,11 @@ struct Parameters {
   std::uint64_t seed = 1;
   bool snapshots = true;
 };
+
+/// Makes a value of some size from 16 bytes on.
+inline void fill(std::string& value, const Parameters& parameters, base::Random& random) {
+  value.assign(16 + random.below(parameters.largest_value - 15), static_cast<char>('a' + random.below(26)));
+}
 
 struct Tables {
   Table updated;  ///< every key is present; sizes and contents change
@@ -35,7 +41,9 @@ class SoakWorkload final : public Workload {
   std::vector<std::string> transaction_types() const override;
   double scale_factor() const override { return static_cast<double>(parameters_.keys) / 1e6; }
   std::uint64_t estimated_bytes() const override;
-  std::uint64_t load_units() const override { return parameters_.keys; }
+  std::uint64_t load_units() const override {
+    return parameters_.keys + (parameters_.keys + 1) / 2 + settings_.workers * parameters_.queue_length;
+  }
   bool reload_each_repeat() const override { return true; }
   Status load(unsigned threads, Progress& progress) override;
   Result<std::unique_ptr<Client>> make_client(std::uint32_t worker) override;
@@ -44,14 +52,19 @@ class SoakWorkload final : public Workload {
   std::vector<Finding> verify() override;
 
  private:
+  double seconds_kept() const;
+  Status load_one(Worker& worker, const Table& table, std::string_view key, Progress& progress);
+
   const Settings settings_;
   const Parameters parameters_;
   std::unique_ptr<Database> database_;
   Tables tables_;
+  base::Random random_{parameters_.seed, 0};
+  std::string value_;            // of the record that is loaded
   std::vector<Sample> samples_;  // of the runner's own thread
 };
 
-/// One worker's requests (client.cc).
+/// One worker's requests (client.cc). Its queue has been loaded: the numbers from 0 to Parameters::queue_length.
 std::unique_ptr<Client> make_soak_client(Worker worker, const Tables& tables, const Parameters& parameters,
                                          std::uint32_t id);
 std::vector<std::string> soak_types(bool snapshots);
