@@ -14,26 +14,13 @@
 
 #include "src/base/cache_line.h"
 #include "src/record/record.h"
+#include "tests/memory/slab_fixture.h"
 #include "tests/support/units.h"
 
 namespace granary::memory {
 namespace {
 
 using tests::kMiB;
-
-class Slab : public testing::Test {
- protected:
-  explicit Slab(SlabOptions options = {})
-      : region_(Region::map({.reserve_bytes = 64 * kMiB, .huge_pages = HugePages::kOff}).value()),
-        pool_(*region_, options) {}
-
-  static std::int64_t in_use(const SlabCache& cache) {
-    return cache.bytes_in_use(SlabKind::kRecord) + cache.bytes_in_use(SlabKind::kNode);
-  }
-
-  std::unique_ptr<Region> region_;
-  SlabPool pool_;
-};
 
 TEST(SlabClasses, EverySizeFitsItsClassTightly) {
   for (std::size_t bytes = 0; bytes <= kMaxSlabBytes; bytes += bytes < 5000 ? 1 : 61) {
@@ -199,11 +186,6 @@ TEST_F(LimitedSlab, ABlockLargerThanTheLimitIsRefused) {
   EXPECT_EQ(pool_.bytes_reserved(), 0u);
 }
 
-class ReservingSlab : public Slab {
- protected:
-  ReservingSlab() : Slab({.limit_bytes = 2 * kMiB, .reserve_bytes = kMiB}) {}
-};
-
 TEST_F(ReservingSlab, NodesOfIndexesTakeHalfTheReserveAndUrgentAllocationsAllOfIt) {
   SlabCache cache(pool_);
   std::size_t normal = 0, index = 0, urgent = 0;
@@ -257,188 +239,6 @@ TEST_F(SimpleSlab, UsesMallocWithTheSameContract) {
   }
   EXPECT_EQ(in_use(cache) + in_use(other), 0);
   EXPECT_EQ(pool_.bytes_reserved(), 0u);
-}
-
-// --- memory between classes ---
-
-class FullSlab : public Slab {
- protected:
-  static constexpr std::uint64_t kLimit = 4 * kMiB;
-  FullSlab() : Slab({.limit_bytes = kLimit}) {}
-
-  std::vector<void*> fill(SlabCache& cache, SlabKind kind, std::size_t bytes) {
-    std::vector<void*> blocks;
-    while (void* const block = cache.allocate(kind, bytes)) {
-      std::memset(block, 0xff, bytes);
-      blocks.push_back(block);
-    }
-    return blocks;
-  }
-  void fill_and_free(SlabKind kind, std::size_t bytes) {
-    SlabCache cache(pool_);
-    for (void* const block : fill(cache, kind, bytes)) cache.free(kind, block);
-  }
-};
-
-TEST_F(FullSlab, WhatIsAllFreeServesAnyClassOnceItIsRegained) {
-  for (const std::size_t bytes : {100u, 5000u, 300'000u, 1000u, 60'000u, 40u}) {
-    SlabCache cache(pool_);
-    pool_.regain();
-    EXPECT_EQ(pool_.bytes_reserved(), 0u);
-    const std::vector<void*> blocks = fill(cache, SlabKind::kRecord, bytes);
-    EXPECT_GE(blocks.size() * class_bytes(size_class(bytes)), kLimit * 6 / 10) << bytes;
-    EXPECT_LE(pool_.bytes_reserved(), kLimit);
-    for (void* const block : blocks) EXPECT_EQ(pool_.capacity(block), class_bytes(size_class(bytes)));
-    for (void* const block : blocks) cache.free(SlabKind::kRecord, block);
-  }
-}
-
-TEST_F(FullSlab, ABlockThatIsInUseKeepsItsExtent) {
-  SlabCache cache(pool_);
-  const std::vector<void*> blocks = fill(cache, SlabKind::kRecord, 1000);
-  for (std::size_t i = 1; i < blocks.size(); ++i) cache.free(SlabKind::kRecord, blocks[i]);
-  cache.release();
-  EXPECT_EQ(pool_.regain(), kLimit - SlabPool::kExtentBytes);
-  EXPECT_EQ(pool_.capacity(blocks[0]), 1024u);
-  for (const void* const other : fill(cache, SlabKind::kNode, 3000)) {
-    EXPECT_NE((static_cast<const char*>(other) - region_->base()) >> SlabPool::kExtentShift,
-              (static_cast<const char*>(blocks[0]) - region_->base()) >> SlabPool::kExtentShift);
-  }
-  cache.free(SlabKind::kRecord, blocks[0]);
-  cache.release();
-  EXPECT_EQ(pool_.regain(), SlabPool::kExtentBytes);
-}
-
-TEST_F(FullSlab, WhatACacheHasIsNotRegained) {
-  SlabCache cache(pool_);
-  void* const block = cache.allocate(SlabKind::kRecord, 1000);
-  cache.free(SlabKind::kRecord, block);
-  EXPECT_EQ(pool_.regain(), 0u);
-  EXPECT_EQ(cache.allocate(SlabKind::kRecord, 1000), block);
-}
-
-TEST_F(FullSlab, PlacesThatOtherNodesRememberStayWhatTheyAre) {
-  for (const SlabKind kind : {SlabKind::kSharedRecord, SlabKind::kTreeNode}) {
-    SlabPool pool(*region_, {.limit_bytes = kMiB});
-    SlabCache cache(pool);
-    cache.free(kind, cache.allocate(kind, 1000));
-    cache.release();
-    EXPECT_EQ(pool.regain(), 0u);
-    EXPECT_EQ(pool.bytes_reserved(), SlabPool::kExtentBytes);
-  }
-}
-
-class SlabOfSmallRows : public Slab {
- protected:
-  static constexpr std::size_t kRow = 128, kNode = 320, kLarge = 1024 * 1024 + 24;
-  static constexpr std::size_t kRowsOfANode = 12;
-  SlabOfSmallRows() : Slab({.limit_bytes = 64 * kMiB}) {}
-};
-
-TEST_F(SlabOfSmallRows, OnceTheyAreGoneHasRoomForLargeBlocks) {
-  std::size_t node_bytes = 0;
-  {
-    SlabCache cache(pool_);
-    std::vector<void*> rows, nodes;
-    for (std::size_t i = 0;; ++i) {
-      void* const row = cache.allocate(SlabKind::kRecord, kRow);
-      if (row == nullptr) break;
-      rows.push_back(row);
-      if (i % kRowsOfANode != 0) continue;
-      void* const node = cache.allocate(SlabKind::kTreeNode, kNode);
-      if (node == nullptr) break;
-      nodes.push_back(node);
-    }
-    node_bytes = nodes.size() * kNode;
-    for (void* const row : rows) cache.free(SlabKind::kRecord, row);
-    for (void* const node : nodes) cache.free(SlabKind::kTreeNode, node);
-  }
-  pool_.regain();
-  SlabCache cache(pool_);
-  std::size_t blocks = 0;
-  while (cache.allocate(SlabKind::kRecord, kLarge) != nullptr) ++blocks;
-  const std::size_t at_most = (64 * kMiB - node_bytes) / class_bytes(size_class(kLarge));
-  EXPECT_GE(blocks, at_most * 3 / 4) << "of " << at_most;
-  EXPECT_GE(pool_.limit_bytes(), pool_.bytes_reserved());
-}
-
-TEST_F(SlabOfSmallRows, LeavesNoExtentOfTheRegionUnused) {
-  SlabCache cache(pool_);
-  ASSERT_NE(cache.allocate(SlabKind::kTreeNode, kNode), nullptr);
-  ASSERT_NE(cache.allocate(SlabKind::kSharedRecord, kNode), nullptr);
-  while (const void* const row = cache.allocate(SlabKind::kRecord, kRow)) ASSERT_EQ(pool_.capacity(row), kRow);
-  EXPECT_EQ(pool_.bytes_reserved(), pool_.limit_bytes());
-}
-
-TEST_F(FullSlab, RegainedMemoryIsZero) {
-  fill_and_free(SlabKind::kRecord, 1000);
-  pool_.regain();
-  SlabCache cache(pool_);
-  for (int i = 0; i < 100; ++i) {
-    const auto* const block = static_cast<const char*>(cache.allocate(SlabKind::kSharedRecord, 2048));
-    ASSERT_TRUE(std::all_of(block, block + 2048, [](char byte) { return byte == 0; }));
-  }
-}
-
-TEST_F(FullSlab, ARunThatIsGivenBackServesAnyClass) {
-  constexpr std::size_t kBytes = kLimit - SlabPool::kExtentBytes - 100;
-  for (int round = 0; round < 3; ++round) {
-    char* const run = pool_.take_run(kBytes);
-    ASSERT_NE(run, nullptr) << round;
-    EXPECT_EQ(std::count(run, run + kBytes, 0), static_cast<std::ptrdiff_t>(kBytes));
-    std::fill_n(run, kBytes, 'x');
-    EXPECT_EQ(pool_.take_run(kBytes), nullptr);
-    pool_.give_run(run, kBytes);
-    EXPECT_EQ(pool_.bytes_reserved(), 0u);
-    SlabCache cache(pool_);
-    const std::vector<void*> blocks = fill(cache, SlabKind::kRecord, 1000);
-    EXPECT_EQ(pool_.bytes_reserved(), kLimit);
-    for (void* const block : blocks) cache.free(SlabKind::kRecord, block);
-    cache.release();
-    pool_.regain();
-  }
-}
-
-TEST_F(FullSlab, AShortageIsOverWhenNothingIsRefusedForAWhile) {
-  fill_and_free(SlabKind::kRecord, 1000);
-  EXPECT_TRUE(pool_.short_of_memory());
-  pool_.age_shortage();
-  EXPECT_TRUE(pool_.short_of_memory());
-  pool_.age_shortage();
-  EXPECT_FALSE(pool_.short_of_memory());
-}
-
-TEST_F(ReservingSlab, RegainedMemoryLeavesTheReserve) {
-  for (const std::size_t bytes : {1000u, 3000u, 200u}) {
-    SlabCache cache(pool_);
-    std::vector<void*> blocks;
-    while (void* const block = cache.allocate(SlabKind::kRecord, bytes)) blocks.push_back(block);
-    EXPECT_EQ(pool_.bytes_reserved(), kMiB);
-    void* const urgent = cache.allocate(SlabKind::kRecord, bytes, Urgency::kUrgent);
-    EXPECT_NE(urgent, nullptr);
-    blocks.push_back(urgent);
-    for (void* const block : blocks) cache.free(SlabKind::kRecord, block);
-    cache.release();
-    pool_.regain();
-  }
-}
-
-TEST(FreeRanges, JoinNeighboursAndGiveTheSmallestThatSuffices) {
-  std::vector<char> memory(1000);
-  char* const base = memory.data();
-  FreeRuns runs;
-  EXPECT_EQ(runs.take(1), nullptr);
-  runs.add(base + 100, 100);
-  runs.add(base + 300, 50);
-  EXPECT_EQ(runs.take(200), nullptr);
-  runs.add(base + 200, 100);  // between the two
-  EXPECT_EQ(runs.take(250), base + 100);
-  runs.add(base, 100);
-  runs.add(base + 500, 20);
-  EXPECT_EQ(runs.take(20), base + 500);
-  EXPECT_EQ(runs.take(20), base + 80);
-  EXPECT_EQ(runs.take(80), base);
-  EXPECT_EQ(runs.take(1), nullptr);
 }
 
 TEST_F(Slab, ThreadsExchangeBlocksUnderLoad) {
