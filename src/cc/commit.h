@@ -47,6 +47,7 @@ CommitOutcome take_steps(Here& here, There& there, const LoggedWrites& writes, W
     return end(no);
   if (const AbortReason no = Here::kStampsFirst ? stamp() : AbortReason::kNone; failed(no)) [[unlikely]]
     return end(no);
+  const bool stamped = Here::kStampsFirst || (base::injected("stamp-before-last-wait") && !failed(stamp()));
   if (const AbortReason no = there.validate(Here::kStampsFirst ? here.stamped() : 0); failed(no)) [[unlikely]]
     return end(no);
   if (const AbortReason no = here.validate(epoch); failed(no)) [[unlikely]]
@@ -62,7 +63,6 @@ CommitOutcome take_steps(Here& here, There& there, const LoggedWrites& writes, W
     return end(no);
   // Silo's stamp is chosen after the last wait, because another transaction of the worker may take a TID during a wait
   // (I30).
-  const bool stamped = Here::kStampsFirst || base::injected("stamp-before-last-wait");
   if (const AbortReason no = stamped ? AbortReason::kNone : stamp(); failed(no)) [[unlikely]]
     return end(no);
   if (const AbortReason no = here.prepare(epoch); failed(no)) [[unlikely]]

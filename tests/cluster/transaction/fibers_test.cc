@@ -181,11 +181,42 @@ unsigned run_two_large(IndexKind kind, bool read_first) {
   return committed;
 }
 
+class FibersThatKeepVersions : public testing::TestWithParam<IndexKind> {};
+
+/// A commit waits last for what it keeps and checks at other nodes. Two transactions that wait there at once must not have taken the
+/// same TID before.
+TEST_P(FibersThatKeepVersions, TakeTheirTidsBehindTheirLastWait) {
+  SimCluster cluster(2, 1, kCard);
+  const std::vector<Table> tables = cluster.tables("t", {.max_value_bytes = 32, .index = GetParam(), .shared = true});
+  cluster.start();
+  const std::uint64_t period = tests::manual_options().snapshot_epochs;
+  std::vector<std::uint64_t> tids;
+  const auto write = [&](const std::string& key) {
+    Transaction t = cluster.node(0).worker().begin();
+    std::string found;
+    (void)t.get(tables[0], key, found);
+    EXPECT_EQ(t.put(tables[0], key, "value"), Outcome::kOk);
+    const CommitResult done = t.commit();
+    EXPECT_TRUE(done.committed()) << name(done.reason);
+    tids.push_back(done.ticket.tid);
+  };
+  for (const char* const key : {"1a", "1b"}) write(key);
+  for (unsigned turn = 0; turn < 3; ++turn) {
+    cluster.pass_epochs(2 * period);  // what is there is of an earlier period, so it is kept for snapshots
+    for (const char* const key : {"1a", "1b"}) cluster.scheduler.spawn([&, key] { write(key); });
+    cluster.scheduler.run();
+  }
+  std::ranges::sort(tids);
+  EXPECT_EQ(std::ranges::adjacent_find(tids), tids.end()) << "two transactions have one TID";
+}
+
 class FibersWithALog : public testing::TestWithParam<IndexKind> {};
 
 TEST_P(FibersWithALog, FindRoomBehindTheirLastWait) { EXPECT_EQ(run_two_large(GetParam(), false), 2u); }
 TEST_P(FibersWithALog, FindRoomForWhatTheyHaveLocked) { EXPECT_EQ(run_two_large(GetParam(), true), 2u); }
 
+INSTANTIATE_TEST_SUITE_P(Kinds, FibersThatKeepVersions, testing::Values(IndexKind::kOrdered, IndexKind::kHash),
+                         [](const auto& kind) { return kind.param == IndexKind::kHash ? "Hash" : "Ordered"; });
 INSTANTIATE_TEST_SUITE_P(Kinds, FibersWithALog, testing::Values(IndexKind::kOrdered, IndexKind::kHash),
                          [](const auto& kind) { return kind.param == IndexKind::kHash ? "Hash" : "Ordered"; });
 
