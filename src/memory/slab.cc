@@ -136,24 +136,33 @@ char* SlabPool::take_free(std::size_t bytes) {
   return run;
 }
 
-/// Of the kind's own piece of the region; of whatever is free if the region has no further piece.
+/// Cuts the kind's own piece, and takes another one when it is used up. Where no such piece is free any more, the kind gets
+/// whatever is free. Zeroed.
 char* SlabPool::take_from_piece(SlabKind kind, std::size_t bytes) {
+  char* run = nullptr;
+  bool used_before = false;
   {
     const std::lock_guard lock(mutex_);
     Piece& piece = pieces_[static_cast<std::size_t>(kind)];
-    if (piece.bytes < bytes) {
-      const std::size_t more = std::max(bytes, piece_bytes(limit_bytes()));
-      if (char* const run = region_.take(more); run != nullptr) {
-        if (piece.bytes != 0) add_free_run(piece.free, piece.bytes);
-        piece = {run, more};
-      }
-    }
+    if (piece.bytes < bytes) renew(piece, std::max(bytes, piece_bytes(limit_bytes())));
     if (piece.bytes >= bytes) {
       piece.bytes -= bytes;
-      return std::exchange(piece.free, piece.free + bytes);
+      run = std::exchange(piece.free, piece.free + bytes);
+      used_before = piece.used_before;
     }
   }
-  return take_free(bytes);
+  if (run == nullptr) return take_free(bytes);
+  if (used_before) std::memset(run, 0, bytes);
+  return run;
+}
+
+/// Leaves the piece as it is if there is no other one so large. By who has the mutex.
+void SlabPool::renew(Piece& piece, std::size_t bytes) {
+  Piece next{.free = take_of_free_runs(bytes), .bytes = bytes, .used_before = true};
+  if (next.free == nullptr) next = {.free = region_.take(bytes), .bytes = bytes, .used_before = false};
+  if (next.free == nullptr) return;
+  if (piece.bytes != 0) add_free_run(piece.free, piece.bytes);
+  piece = next;
 }
 
 /// Where the region has nothing left, what pieces have not used yet is for everybody. By who has the mutex.

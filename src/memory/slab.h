@@ -94,14 +94,17 @@ class SlabPool {
  private:
   friend class SlabCache;
   using Blocks = std::vector<void*>;
-  /// A piece of the region for extents of one kind that stay what they are; `free` is what no extent has yet.
+  /// A piece of the region for extents of one kind that stay what they are; `free` is what no extent has yet. Other extents may have
+  /// used it before, and then it is not zero.
   struct Piece {
     char* free = nullptr;
     std::size_t bytes = 0;
+    bool used_before = false;
   };
   char* take(SlabKind kind, std::size_t bytes, std::uint64_t limit);
   char* take_free(std::size_t bytes);
   char* take_from_piece(SlabKind kind, std::size_t bytes);
+  void renew(Piece& piece, std::size_t bytes);
   char* take_of_pieces(std::size_t bytes);
   char* take_of_free_runs(std::size_t bytes);
   void give_back(char* run, std::size_t bytes);

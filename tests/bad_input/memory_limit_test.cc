@@ -140,7 +140,7 @@ TEST_P(MemoryLimit, AfterDeletingEverythingRecordsOfAnotherSizeFindRoom) {
   const Table other = db_.table("other");
   std::size_t rows = fill();
   std::size_t in_other = 0;
-  for (const std::size_t bytes : {1000u, 200u, 20'000u, 64u, 100'000u}) {
+  for (const std::size_t bytes : {1000u, 200u, 20'000u, 64u, 1'000'000u, 100'000u}) {
     for (std::size_t row = 0; row < std::max(rows, in_other); ++row) {
       db_.commit([&](Transaction& t) {
         if (row < rows) (void)t.remove(table_, key(row));
