@@ -81,11 +81,22 @@ class Run:
             self.process.wait()
 
 
+def end_what_is_left(folder):
+    """Kills what a program has started in a session of its own, such as a ZooKeeper server: its arguments name the folder."""
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if folder.encode() in (process / "cmdline").read_bytes():
+                os.kill(int(process.name), signal.SIGKILL)
+        except OSError:
+            pass  # it has ended, or is another user's
+
+
 def run_with(program, gtest_filter, bug, more, timeout, enough):
     # What a program leaves that is stopped half-way goes with its folder.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         run = Run(program, [f"--inject_bug={bug}", f"--gtest_filter={gtest_filter}", *more], folder)
         code = run.read_until(enough, timeout)
+        end_what_is_left(folder)
     if code == 2:
         sys.exit(f"{program} does not know the bug '{bug}', or is a build without test hooks")
     if code not in (None, 0, 1) and run.running and without_parameters(run.running) not in run.cases:

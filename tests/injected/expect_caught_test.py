@@ -47,6 +47,16 @@ class Counting(unittest.TestCase):
         self.assertFalse(caught(PASSES, "--hangs"))
 
 
+class Servers(unittest.TestCase):
+    def test_what_a_program_has_started_ends_with_it(self):
+        """A server in a session of its own; its arguments name the folder that the program was given."""
+        with tempfile.TemporaryDirectory() as directory:
+            number = pathlib.Path(directory) / "number"
+            server = f"setsid sh -c 'echo $$ > {number}; sleep 60; :' server \"$TMPDIR\" > /dev/null 2>&1 &"
+            self.assertTrue(caught(f"{server}\nwhile [ ! -s {number} ]; do sleep 0.01; done\n{CRASHES}"))
+            self.assertFalse(pathlib.Path(f"/proc/{number.read_text().strip()}/fd/1").exists())
+
+
 class Kept(unittest.TestCase):
     """`asked` has the filters that the program was run with."""
 
