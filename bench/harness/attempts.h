@@ -26,18 +26,17 @@ inline void back_off(base::Random& random, std::uint32_t attempt) {
     std::this_thread::yield();
 }
 
-/// Counts the attempts of a request that ended with kOpenTooLong, one after another. A thread that was not scheduled for a while
-/// explains some of them. After as many as Worker::run() would make, the request itself takes too long, and always will.
+/// Counts the attempts of a request that ended with kOpenTooLong, one after another. The request is given up after as many as
+/// Worker::run() would make, since it always takes too long then.
 class OpenTooLong {
  public:
   /// Notes why an attempt has failed. Returns whether the request is to be given up.
   bool is_hopeless(AbortReason reason) {
     in_a_row_ = reason == AbortReason::kOpenTooLong ? in_a_row_ + 1 : 0;
-    return in_a_row_ >= kMost;
+    return in_a_row_ >= kMostOpenTooLong;
   }
 
  private:
-  static constexpr std::uint32_t kMost = 10;
   std::uint32_t in_a_row_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <granary/database.h>
+#include <granary/limits.h>
 
 #include "src/base/cache_line.h"
 #include "src/db/engine.h"
@@ -39,10 +40,6 @@ void sleep_a_while(txn::WorkerCore& worker, const RetryPolicy& policy) {
   do worker.state().waiter->rest();
   while (Clock::now() < until);
 }
-
-/// How often in a row an attempt of Worker::run() may end with kOpenTooLong, as RetryPolicy::max_attempts tells. A thread that was
-/// not scheduled for a while explains some such ends, but not ten in a row: then the body itself takes too long, and always will.
-constexpr std::uint32_t kMostOpenTooLong = 10;
 
 /// Returns an idle context of a worker that is bound to this thread: almost always the first.
 txn::Context* context_for(txn::WorkerCore& worker) {

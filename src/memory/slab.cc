@@ -136,8 +136,8 @@ char* SlabPool::take_free(std::size_t bytes) {
   return run;
 }
 
-/// Cuts the kind's own piece, and takes another one when it is used up. Where no such piece is free any more, the kind gets
-/// whatever is free. Zeroed.
+/// Cuts the extent from the kind's own piece, and takes another piece when that is used up. Where no piece is free any more, the
+/// kind gets whatever is free. The memory is zero.
 char* SlabPool::take_from_piece(SlabKind kind, std::size_t bytes) {
   char* run = nullptr;
   bool used_before = false;
@@ -156,7 +156,7 @@ char* SlabPool::take_from_piece(SlabKind kind, std::size_t bytes) {
   return run;
 }
 
-/// Leaves the piece as it is if there is no other one so large. By who has the mutex.
+/// Leaves the piece as it is if there is no other one so large. The caller has the mutex.
 void SlabPool::renew(Piece& piece, std::size_t bytes) {
   Piece next{.free = take_of_free_runs(bytes), .bytes = bytes, .used_before = true};
   if (next.free == nullptr) next = {.free = region_.take(bytes), .bytes = bytes, .used_before = false};
@@ -165,7 +165,7 @@ void SlabPool::renew(Piece& piece, std::size_t bytes) {
   piece = next;
 }
 
-/// Where the region has nothing left, what pieces have not used yet is for everybody. By who has the mutex.
+/// Lets everybody have what the pieces have not used yet, because the region has nothing else left. The caller has the mutex.
 char* SlabPool::take_of_pieces(std::size_t bytes) {
   for (Piece& piece : pieces_) {
     if (piece.bytes != 0) add_free_run(piece.free, piece.bytes);
@@ -174,7 +174,7 @@ char* SlabPool::take_of_pieces(std::size_t bytes) {
   return take_of_free_runs(bytes);
 }
 
-/// By who has the mutex.
+/// The caller has the mutex.
 char* SlabPool::take_of_free_runs(std::size_t bytes) {
   char* const run = free_runs_.take(bytes);
   if (run != nullptr) free_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
@@ -220,14 +220,14 @@ std::uint64_t SlabPool::regain() {
   return bytes;
 }
 
-/// Memory that took part of the limit. By who has the mutex.
+/// Takes back memory that was counted against the limit. The caller has the mutex.
 void SlabPool::give_back(char* run, std::size_t bytes) {
   add_free_run(run, bytes);
   const std::uint64_t reserved = reserved_.fetch_sub(bytes, std::memory_order_relaxed);
   base::always_check(reserved >= bytes, "what is given back was taken");
 }
 
-/// By who has the mutex.
+/// Adds memory that is not counted against the limit. The caller has the mutex.
 void SlabPool::add_free_run(char* run, std::size_t bytes) {
   free_runs_.add(run, bytes);
   free_bytes_.fetch_add(bytes, std::memory_order_relaxed);

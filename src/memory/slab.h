@@ -23,9 +23,9 @@
 
 namespace granary::memory {
 
-/// What an extent's blocks hold, shared records and tree nodes for good. Shared records, which other nodes reach, lie in extents
-/// of their own: a place that was one stays one, down to its state word and incarnation (I3). So do the nodes of ordered indexes,
-/// whose version words other nodes READ; all else that indexes need is kNode.
+/// Tells what the blocks of an extent hold. Shared records have extents of their own, because other nodes reach them: a place that
+/// was a shared record stays one, down to its state word and incarnation (I3). Nodes of ordered indexes have extents of their own as
+/// well, because other nodes READ their version words. All else that indexes need is kNode.
 enum class SlabKind : std::uint8_t { kRecord, kNode, kSharedRecord, kTreeNode };
 inline constexpr std::size_t kSlabKinds = 4;
 
@@ -48,8 +48,8 @@ struct SlabOptions {
   bool simple = false;
 };
 
-/// Who may use the reserve: nodes of indexes the first half of it, what is urgent all of it. Where records have filled memory,
-/// deletions leave gaps that only records fit into, and the insert that comes into such a gap may need a node.
+/// Tells how much of the reserve an allocation may use: none, half of it for nodes of indexes, or all of it if it is urgent. Indexes
+/// have a half because an insert may need a node where records have filled memory, and deletions have left gaps for records only.
 enum class Urgency : std::uint8_t { kNormal, kIndex, kUrgent };
 
 class SlabCache;

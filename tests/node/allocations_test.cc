@@ -79,7 +79,11 @@ Counted allocations_of(IndexKind index, const Turn& turn) {
         }
         ASSERT_TRUE(cluster.barrier().ok());
       },
-      [](ClusterOptions& options) { options.database.snapshots = false; });
+      [](ClusterOptions& options) {
+        options.database.snapshots = false;
+        // On a busy machine a process may stand still in the middle of a transaction for longer than the default allows.
+        options.database.max_open_epochs = 0;
+      });
   base::set_process_sync_hook({});
   return counted;
 }
@@ -144,13 +148,11 @@ TEST_P(Allocations, NoneOfGetsTogetherElsewhere) {
   EXPECT_EQ(allocations_of_transactions(GetParam(), get), Counted());
 }
 
-/// On a busy machine a transaction may have been open for too long. It is run again then.
 TEST_P(Allocations, NoneOfKeysThatComeAndGoElsewhere) {
-  const auto succeeds = [](Outcome outcome) { return outcome == Outcome::kOk || outcome == Outcome::kAborted; };
-  const auto replace = [&](Transaction& t, const Rows& table, std::uint64_t turn) {
-    EXPECT_PRED1(succeeds, t.insert(table, 2 * kKeysEach + turn, Row{turn}));
-    if (turn != 0 && t.open()) {
-      EXPECT_PRED1(succeeds, t.remove(table, 2 * kKeysEach + turn - 1));
+  const auto replace = [](Transaction& t, const Rows& table, std::uint64_t turn) {
+    EXPECT_EQ(t.insert(table, 2 * kKeysEach + turn, Row{turn}), Outcome::kOk);
+    if (turn != 0) {
+      EXPECT_EQ(t.remove(table, 2 * kKeysEach + turn - 1), Outcome::kOk);
     }
   };
   EXPECT_EQ(allocations_of_transactions(GetParam(), replace), Counted());

@@ -71,7 +71,7 @@ TEST_F(NodeLives, AreNotFewerThanThoseThatWroteTheData) {
   }
 }
 
-/// Of a node whose volume is not mounted nothing is left in the directory; what was noted before stays, and so does what data have.
+/// A node whose volume is not mounted leaves nothing in the directory. A note that was there before stays, and so do data.
 TEST_F(NodeLives, ThatDoNotStartLeaveNoNoteInAnEmptyDirectory) {
   const std::string note = own_.data_directory + "/MEMBER";
   db::NodeLife first = reread();

@@ -177,7 +177,7 @@ TEST(ClusterApart, AStartWithoutTheDataLeavesNothingInTheirPlace) {
   std::thread first(join, NodeNumber{1});
   join(2);
   first.join();
-  // Who hears of it first ends, and the other may then wait for it until its patience is over.
+  // The node that hears of it first ends, and the other one may then wait for that node until its patience is over.
   EXPECT_THAT(refused, testing::Contains(testing::HasSubstr("the directory of node 2 holds no data")));
   EXPECT_TRUE(std::filesystem::is_empty(data));
   std::filesystem::remove(data);
