@@ -31,10 +31,7 @@ class Bench {
   Status prepare();
   Status measure_one(std::uint64_t repeat);
   void verify();
-  /// With the other nodes, if there are any: by way of who has started all, or of the cluster.
-  Status meet(Meeting meeting) {
-    return settings_.rendezvous ? settings_.rendezvous->await(meeting) : loaded_.workload->meet();
-  }
+  Status meet(Meeting meeting);
   ExitCode report();
 
   const BenchCommand& command_;
@@ -49,6 +46,15 @@ class Bench {
   std::vector<Measurement> runs_;
   Status failure_;  ///< status_of() the workload
 };
+
+/// Meets the other nodes, if there are any. A process that has started all nodes brings them together, since it sees
+/// which of them has died. Nodes that have loaded meet by way of the cluster as well: only behind Cluster::barrier() do
+/// they know which tables of the others are sealed.
+Status Bench::meet(Meeting meeting) {
+  if (settings_.rendezvous == nullptr) return loaded_.workload->meet();
+  const Status met = settings_.rendezvous->await(meeting);
+  return met.ok() && meeting == Meeting::kLoaded ? loaded_.workload->meet() : met;
+}
 
 /// Makes and loads a workload, unless the last repeat's data will do.
 Status Bench::prepare() {
