@@ -15,7 +15,7 @@ void PeerRead::append(std::vector<Operation>& chain) {
     return;
   }
   const Wanted slots = wanted();
-  chain.push_back(Operation::read(buffer_, slots.first, slots.bytes));
+  chain.emplace_back() = Operation::read(buffer_, slots.first, slots.bytes);
 }
 
 Next PeerRead::settle() {

@@ -34,7 +34,7 @@ std::uint64_t HeaderSweep::buckets_of(std::uint64_t piece) const {
 
 void HeaderSweep::append(std::uint64_t piece, void* buffer, std::vector<rdma::Operation>& chain) const {
   const auto bytes = static_cast<std::uint32_t>(buckets_of(piece) * sizeof(hash::Bucket));
-  chain.push_back(rdma::Operation::read(buffer, table_.bucket(piece), bytes));
+  chain.emplace_back() = rdma::Operation::read(buffer, table_.bucket(piece), bytes);
 }
 
 void HeaderSweep::take(std::uint64_t piece, const hash::Bucket* copy) {

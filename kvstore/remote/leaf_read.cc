@@ -11,9 +11,9 @@ using rdma::fiber::Next;
 
 /// READs of a connection take effect in order (rdma/fabric.h), but the lines of one READ do not. A leaf begins with its version.
 void LeafRead::append(std::vector<Operation>& chain) {
-  chain.push_back(Operation::read(before(), at_, base::kWord));
-  chain.push_back(Operation::read(bytes(), at_, LeafCopy::kBytes));
-  chain.push_back(Operation::read(after(), at_, base::kWord));
+  chain.emplace_back() = Operation::read(before(), at_, base::kWord);
+  chain.emplace_back() = Operation::read(bytes(), at_, LeafCopy::kBytes);
+  chain.emplace_back() = Operation::read(after(), at_, base::kWord);
 }
 
 Next LeafRead::settle() {

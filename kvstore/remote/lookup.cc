@@ -34,12 +34,12 @@ std::uint32_t Lookup::name_bytes() const {
 
 void Lookup::append(std::vector<Operation>& chain) {
   if (!name_entry_) {
-    chain.push_back(Operation::read(buffer_, at_, sizeof(hash::Bucket)));
+    chain.emplace_back() = Operation::read(buffer_, at_, sizeof(hash::Bucket));
     return;
   }
-  chain.push_back(Operation::read(name(), table_->at(name_entry_->offset()), name_bytes()));
+  chain.emplace_back() = Operation::read(name(), table_->at(name_entry_->offset()), name_bytes());
   // READs of a connection are in order: an unchanged version confirms the name.
-  chain.push_back(Operation::read(version_word(), bucket().plus(offsetof(Line, opened)), base::kWord));
+  chain.emplace_back() = Operation::read(version_word(), bucket().plus(offsetof(Line, opened)), base::kWord);
 }
 
 Next Lookup::settle() {

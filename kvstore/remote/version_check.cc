@@ -15,7 +15,7 @@ using rdma::fiber::Next;
 /// (hash::Table::version_word).
 void VersionCheck::append(std::vector<rdma::Operation>& chain) {
   const std::uint64_t within = kind_ == NodeKind::kBucket ? offsetof(hash::Line, opened) : 0;
-  chain.push_back(rdma::Operation::read(buffer_, node_.plus(within), base::kWord));
+  chain.emplace_back() = rdma::Operation::read(buffer_, node_.plus(within), base::kWord);
 }
 
 bool VersionCheck::unchanged() const {

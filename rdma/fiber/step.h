@@ -32,7 +32,10 @@ class Step {
   NodeId node() const { return node_; }
   Generation generation() const { return generation_; }
 
-  /// Adds the operations of this round, a few; their buffers live until settle() or fail().
+  /// Adds the operations of this round, a few; their buffers live until settle() or fail(). It adds each by
+  /// `chain.emplace_back() = Operation::read(...)`. With push_back(), whose call the compiler does not inline, the
+  /// operation would be made elsewhere, field by field, and copied in wide words right away, for which a processor has
+  /// to wait until all fields have been stored: some 5 ns for each operation.
   virtual void append(std::vector<Operation>& chain) = 0;
   /// They have completed. A step bounds the number of its rounds itself.
   virtual Next settle() = 0;

@@ -19,7 +19,13 @@ inline std::uint32_t crc32c(std::uint32_t crc, const void* data, std::size_t byt
     state = _mm_crc32_u64(state, word);
   }
   auto narrow = static_cast<std::uint32_t>(state);
-  for (; bytes != 0; --bytes, ++at) narrow = _mm_crc32_u8(narrow, *at);
+  if ((bytes & 4) != 0) {
+    std::uint32_t half;
+    std::memcpy(&half, at, sizeof half);
+    narrow = _mm_crc32_u32(narrow, half);
+    at += sizeof half;
+  }
+  for (std::size_t left = bytes % 4; left != 0; --left, ++at) narrow = _mm_crc32_u8(narrow, *at);
   return ~narrow;
 }
 

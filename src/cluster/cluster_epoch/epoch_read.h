@@ -36,7 +36,7 @@ class EpochRead final : public rdma::fiber::Step {
   EpochRead(const rdma::RemoteAddress& control, void* buffer) : EpochRead(control, buffer, Until{}) {}
 
   void append(std::vector<rdma::Operation>& chain) override {
-    chain.push_back(rdma::Operation::read(buffer_, at_, bytes_));
+    chain.emplace_back() = rdma::Operation::read(buffer_, at_, bytes_);
   }
   rdma::fiber::Next settle() override;
   void fail(rdma::fiber::Failure) override { failed_ = true; }

@@ -18,7 +18,7 @@ class EpochLeader::Look : public Step {
   Look(const rdma::RemoteAddress& at, Place& place) : Step(at), at_(at), place_(place) {}
 
   void append(std::vector<Operation>& chain) override {
-    chain.push_back(Operation::read(&place_.block, at_, sizeof(ControlBlock)));
+    chain.emplace_back() = Operation::read(&place_.block, at_, sizeof(ControlBlock));
   }
   Next settle() override { return Next::kEnded; }
   void fail(Failure failure) override { failure_ = failure; }
@@ -56,7 +56,7 @@ class EpochLeader::Change final : public Look {
     if (to == 0) return;
     base::debug_invariant("I7", [&] { return to > from; });
     const rdma::RemoteAddress at = at_.plus(offsetof(ControlBlock, by_leader) + offset);
-    chain.push_back(Operation::compare_swap(at, from, to, &place_.old_words[word]));
+    chain.emplace_back() = Operation::compare_swap(at, from, to, &place_.old_words[word]);
   }
 
   const MemberView seen_;

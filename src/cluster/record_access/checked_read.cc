@@ -12,12 +12,12 @@ using rdma::fiber::Next;
 /// READs the record at once. The header lies within a cache line, so its state was loaded no later than its TID word.
 void CheckedRead::append(std::vector<Operation>& chain) {
   if (!injected("tid-before-state")) {
-    chain.push_back(Operation::read(buffer_, record_.at, record_.bytes()));
+    chain.emplace_back() = Operation::read(buffer_, record_.at, record_.bytes());
     return;
   }
-  chain.push_back(Operation::read(static_cast<char*>(buffer_) + base::kWord, record_.at.plus(base::kWord),
-                                  record_.bytes() - base::kWord));
-  chain.push_back(Operation::read(buffer_, record_.at, base::kWord));
+  chain.emplace_back() = Operation::read(static_cast<char*>(buffer_) + base::kWord, record_.at.plus(base::kWord),
+                                         record_.bytes() - base::kWord);
+  chain.emplace_back() = Operation::read(buffer_, record_.at, base::kWord);
 }
 
 Next CheckedRead::settle() {

@@ -13,9 +13,9 @@ using rdma::fiber::Next;
 void Extend::append(std::vector<Operation>& chain) {
   base::invariant("I28", !record::is_x_locked(expected_) && wanted_.rts >= wanted_.least);
   const Operation header = Operation::read(words_ + 1, at_, sizeof(record::SharedRecord));
-  if (base::injected("tictoc-header-before-raising")) chain.push_back(header);
-  chain.push_back(Operation::compare_swap(at_, expected_, std::max(expected_, wanted_.rts), words_));
-  if (!base::injected("tictoc-header-before-raising")) chain.push_back(header);
+  if (base::injected("tictoc-header-before-raising")) chain.emplace_back() = header;
+  chain.emplace_back() = Operation::compare_swap(at_, expected_, std::max(expected_, wanted_.rts), words_);
+  if (!base::injected("tictoc-header-before-raising")) chain.emplace_back() = header;
 }
 
 Next Extend::settle() {

@@ -11,12 +11,12 @@ using rdma::fiber::Next;
 /// the TID word could be gone with the state, and the write of its holder go unnoticed.
 void HeaderRead::append(std::vector<Operation>& chain) {
   if (!base::injected("tid-before-state")) {
-    chain.push_back(Operation::read(buffer_, at_, sizeof(record::SharedRecord)));
+    chain.emplace_back() = Operation::read(buffer_, at_, sizeof(record::SharedRecord));
     return;
   }
-  chain.push_back(Operation::read(static_cast<char*>(buffer_) + base::kWord, at_.plus(base::kWord),
-                                  sizeof(record::SharedRecord) - base::kWord));
-  chain.push_back(Operation::read(buffer_, at_, base::kWord));
+  chain.emplace_back() = Operation::read(static_cast<char*>(buffer_) + base::kWord, at_.plus(base::kWord),
+                                         sizeof(record::SharedRecord) - base::kWord);
+  chain.emplace_back() = Operation::read(buffer_, at_, base::kWord);
 }
 
 Next HeaderRead::settle() {

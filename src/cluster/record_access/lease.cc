@@ -20,8 +20,8 @@ Lease::Lease(const RemoteRecord& record, const LeaseTerm& term, void* buffer, co
 void Lease::append(std::vector<Operation>& chain) {
   base::invariant("I9", record::is_lease(record::lease_word(term_.end_us)) && !record::is_x_locked(expected_));
   if (!taken_)
-    chain.push_back(Operation::compare_swap(record_.at, expected_, record::lease_word(term_.end_us), words_));
-  chain.push_back(Operation::read(words_ + 1, record_.at, record_.head_bytes()));
+    chain.emplace_back() = Operation::compare_swap(record_.at, expected_, record::lease_word(term_.end_us), words_);
+  chain.emplace_back() = Operation::read(words_ + 1, record_.at, record_.head_bytes());
 }
 
 Next Lease::settle() {

@@ -22,15 +22,15 @@ Release::Release(const RemoteRecord& record, record::StateWord mine, record::Sta
 void Release::append(std::vector<Operation>& chain) {
   const rdma::RemoteAddress& at = version_.record().at;
   if (phase_ == Phase::kFindOut) {
-    chain.push_back(Operation::read(words_ + 1, at, base::kWord));
+    chain.emplace_back() = Operation::read(words_ + 1, at, base::kWord);
     return;
   }
   const Operation free = Operation::write(at, words_, base::kWord);
   const bool free_first = injected("unlock-before-write-back");
-  if (free_first) chain.push_back(free);
+  if (free_first) chain.emplace_back() = free;
   // Not fenced: the READs that took the lock have completed, and no other operation minds.
-  if (version_.is_set()) chain.push_back(version_.operation());
-  if (!free_first) chain.push_back(free);
+  if (version_.is_set()) chain.emplace_back() = version_.operation();
+  if (!free_first) chain.emplace_back() = free;
   // What frees the record is the last that is posted.
   base::debug_invariant("I5", [&] { return chain.back().remote == at && chain.back().bytes == base::kWord; });
 }

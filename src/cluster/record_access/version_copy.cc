@@ -30,9 +30,9 @@ VersionCopy::VersionCopy(const RemoteRecord& record, const HeldVersion& version,
 void VersionCopy::append(std::vector<Operation>& chain) {
   const Operation link = Operation::write(previous_, words_, base::kWord);
   const bool link_first = base::injected("link-before-copy");
-  if (link_first) chain.push_back(link);
-  chain.push_back(Operation::write(block_, words_ + 1, bytes_));
-  if (!link_first) chain.push_back(link);
+  if (link_first) chain.emplace_back() = link;
+  chain.emplace_back() = Operation::write(block_, words_ + 1, bytes_);
+  if (!link_first) chain.emplace_back() = link;
 }
 
 rdma::fiber::Next VersionCopy::settle() {

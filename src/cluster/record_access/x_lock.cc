@@ -32,20 +32,20 @@ void XLock::append(std::vector<Operation>& chain) {
     case Phase::kTake:
       if (injected("header-before-lock")) append_look(chain);
       base::invariant("I9", !record::is_x_locked(expected_));
-      chain.push_back(Operation::compare_swap(record_.at, expected_, mine_, words_));
+      chain.emplace_back() = Operation::compare_swap(record_.at, expected_, mine_, words_);
       if (!injected("header-before-lock")) append_look(chain);
       break;
     case Phase::kLook:
     case Phase::kFindOut: append_look(chain); break;
     // No operation of ours is under way that it could overtake.
-    case Phase::kLetGo: chain.push_back(Operation::write(record_.at, words_ + 1, base::kWord)); break;
+    case Phase::kLetGo: chain.emplace_back() = Operation::write(record_.at, words_ + 1, base::kWord); break;
   }
 }
 
 void XLock::append_look(std::vector<Operation>& chain) {
   const bool fetches = fetch_ == Fetch::kRecord;
-  chain.push_back(Operation::read(words_ + kCopy, record_.at, fetches ? record_.bytes() : record_.head_bytes()));
-  if (fetches) chain.push_back(Operation::read(words_ + 2, record_.at.plus(kPreviousVersion), base::kWord));
+  chain.emplace_back() = Operation::read(words_ + kCopy, record_.at, fetches ? record_.bytes() : record_.head_bytes());
+  if (fetches) chain.emplace_back() = Operation::read(words_ + 2, record_.at.plus(kPreviousVersion), base::kWord);
 }
 
 Next XLock::settle() {

@@ -45,12 +45,12 @@ Settle::Settle(const log::Debt& debt, const rdma::RemoteAddress& home, void* buf
 
 void Settle::append(std::vector<Operation>& chain) {
   if (phase_ == Phase::kLook) {
-    chain.push_back(Operation::read(words_ + 1, record().at, record().head_bytes()));
+    chain.emplace_back() = Operation::read(words_ + 1, record().at, record().head_bytes());
     return;
   }
   // A CAS does not overtake a WRITE that was posted before it (I25).
-  if (version_.is_set()) chain.push_back(version_.operation());
-  chain.push_back(Operation::compare_swap(record().at, word_, record::kFree, words_));
+  if (version_.is_set()) chain.emplace_back() = version_.operation();
+  chain.emplace_back() = Operation::compare_swap(record().at, word_, record::kFree, words_);
 }
 
 Next Settle::settle() {

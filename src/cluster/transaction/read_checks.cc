@@ -21,7 +21,7 @@ class LineWrite final : public Step {
   LineWrite(const rdma::RemoteAddress& line, const cc::Misses::Line& own) : Step(line), line_(line), own_(own) {}
 
   void append(std::vector<rdma::Operation>& chain) override {
-    chain.push_back(rdma::Operation::write(line_, &own_, sizeof own_));
+    chain.emplace_back() = rdma::Operation::write(line_, &own_, sizeof own_);
   }
   rdma::fiber::Next settle() override { return rdma::fiber::Next::kEnded; }
   void fail(rdma::fiber::Failure) override { failed_ = true; }
