@@ -72,7 +72,7 @@ class WriteSet {
 
   WriteEntry& add(const WriteEntry& entry) {
     filter_ |= filter_bit(entry.record);
-    entries_.push_back(entry);
+    entries_.emplace_back() = entry;  // not push_back(), for the reason that CommitOutcome names (participant.h)
     if (entries_.size() > kLinear) [[unlikely]]
       index_last();
     return entries_.back();

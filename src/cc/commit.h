@@ -77,7 +77,7 @@ CommitOutcome take_steps(Here& here, There& there, const LoggedWrites& writes, W
   base::debug_invariant("I8", [&] { return decision.logged(); });
   there.write_back(here.tid());
   reach(kPoints.written_back);
-  return {.tid = here.tid(), .epoch = epoch};
+  return {.epoch = epoch, .tid = here.tid()};
 }
 
 /// Commits a transaction that writes. It tries an HTM region first, if the worker has regions and everything that was

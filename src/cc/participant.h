@@ -18,11 +18,15 @@
 
 namespace granary::cc {
 
+/// How a commit ended. Functions return it in two registers. Larger, it would be stored field by field and copied in
+/// wide words right away, for which a processor has to wait until the stores have reached the cache: and these wait for
+/// all loads before them, such as a record's that comes from memory.
 struct CommitOutcome {
-  AbortReason reason = AbortReason::kNone;
-  TidWord tid = 0;         ///< the transaction's TID, status bits clear; 0 if it wrote nothing
-  epoch::Epoch epoch = 0;  ///< the epoch of its serialization point
+  AbortReason reason : 8 = AbortReason::kNone;
+  epoch::Epoch epoch : 56 = 0;  ///< the epoch of its serialization point
+  TidWord tid = 0;              ///< the transaction's TID, status bits clear; 0 if it wrote nothing
 };
+static_assert(sizeof(CommitOutcome) == 2 * sizeof(std::uint64_t) && record::kEpochBits <= 56);
 
 constexpr bool failed(AbortReason reason) { return reason != AbortReason::kNone; }
 

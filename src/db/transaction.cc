@@ -112,7 +112,8 @@ GetResult Transaction::get(const Index& index, std::string_view secondary_key, s
 }
 CommitResult Transaction::commit() {
   if (context_ == nullptr) return {.reason = AbortReason::kMisuse, .ticket = {}};
-  const CommitResult result = context_->commit(serial_);
+  const cc::CommitOutcome outcome = context_->commit(serial_);
+  const CommitResult result = {.reason = outcome.reason, .ticket = {outcome.tid, outcome.epoch}};
   if (result.reason != AbortReason::kMisuse) [[likely]] {
     context_ = nullptr;
     committed_ = result;

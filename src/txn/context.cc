@@ -92,13 +92,13 @@ Outcome Context::doom_with(AbortReason reason) {
   return reason == AbortReason::kOutOfMemory ? Outcome::kOutOfMemory : Outcome::kAborted;
 }
 
-CommitResult Context::commit(std::uint64_t serial) {
+cc::CommitOutcome Context::commit(std::uint64_t serial) {
   const Outcome admitted = admit(serial);
   if (admitted != Outcome::kOk) [[unlikely]] {
-    if (admitted != Outcome::kAborted) return {.reason = AbortReason::kMisuse, .ticket = {}};
+    if (admitted != Outcome::kAborted) return {.reason = AbortReason::kMisuse};
     state_ = State::kIdle;
     worker_.collect_some(epoch_);
-    return {.reason = doom_, .ticket = {}};
+    return {.reason = doom_};
   }
   if (base::injected("leave-before-commit")) worker_.shared().epochs.leave(slot_);
   const bool clustered = execution_.remote() != nullptr || worker_.shared().fence != nullptr;
@@ -122,7 +122,7 @@ CommitResult Context::commit(std::uint64_t serial) {
   if (state_ != State::kUnderWay) [[likely]]
     state_ = State::kIdle;
   worker_.collect_some(epoch_);
-  return {.reason = outcome.reason, .ticket = {outcome.tid, outcome.epoch}};
+  return outcome;
 }
 
 bool Context::may_try_again(AbortReason reason) {

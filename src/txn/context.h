@@ -71,7 +71,7 @@ class Context final : private Life {
                 const WriteRule& rule);
   ScanResult scan(std::uint64_t serial, TableCore* table, const ScanRange& range, ScanFn visit);
   ScanResult scan_index(std::uint64_t serial, TableCore* index, const ScanRange& range, ScanFn visit);
-  CommitResult commit(std::uint64_t serial);
+  cc::CommitOutcome commit(std::uint64_t serial);
   void abort(std::uint64_t serial);
   bool open(std::uint64_t serial) const;
   /// If a committed transaction's writes to other nodes were under way and have arrived, ends the transaction there,

@@ -124,7 +124,7 @@ class LocalAccess {
   GetResult read_part(TableCore& table, cc::Record* record, const MultiGet& get);
   /// Copies the whole value of `record`, or of the record that has taken its place.
   Outcome read_whole(TableCore& table, std::string_view key, cc::Record* record, std::string& value);
-  Outcome note_read(const cc::ReadEntry& entry);
+  Outcome note_read(cc::Record* record, record::TidWord tid, record::TidWord rts = 0);
   /// Dooms the transaction because `record` could not be read in a bounded time.
   [[gnu::cold]] Outcome doom_busy(const cc::Record* record);
   /// Whether the table is sealed for this transaction: then nothing in it ever changes, and reads of it are in no set

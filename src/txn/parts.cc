@@ -50,7 +50,7 @@ GetResult LocalAccess::read_part(TableCore& table, std::string_view key, Record*
     }
     if (seen.state == ReadState::kBusy) [[unlikely]]
       break;
-    const Outcome noted = note_read({record, seen.tid});
+    const Outcome noted = note_read(record, seen.tid);
     if (noted != Outcome::kOk) [[unlikely]]
       return {noted, 0};
     if (seen.state == ReadState::kMissing) return {Outcome::kNotFound, 0};
@@ -87,7 +87,7 @@ Outcome LocalAccess::widen(WriteEntry& own, std::size_t from, std::size_t to) {
     return life_.doom_with(AbortReason::kRecordBusy);
   if (seen.state != ReadState::kValue || seen.size != own.whole_bytes)
     return life_.doom_with(AbortReason::kReadChanged);
-  if (const Outcome noted = note_read({own.record, seen.tid}); noted != Outcome::kOk) return noted;
+  if (const Outcome noted = note_read(own.record, seen.tid); noted != Outcome::kOk) return noted;
   std::memcpy(room + (own.part_from - from), own.value.data(), own.value.size());
   own.value = {room, to - from};
   own.part_from = static_cast<std::uint32_t>(from);
@@ -109,7 +109,7 @@ Outcome LocalAccess::write_part(TableCore& table, std::string_view key, std::siz
     }
     if (seen.state == ReadState::kBusy) [[unlikely]]
       break;
-    const Outcome noted = base::injected("part-without-read") ? Outcome::kOk : note_read({record, seen.tid});
+    const Outcome noted = base::injected("part-without-read") ? Outcome::kOk : note_read(record, seen.tid);
     if (noted != Outcome::kOk) [[unlikely]]
       return noted;
     if (seen.state == ReadState::kMissing) return Outcome::kNotFound;

@@ -13,10 +13,10 @@ namespace granary::txn {
 using cc::Record;
 using record::ReadState;
 
-Outcome LocalAccess::note_read(const cc::ReadEntry& entry) {
+Outcome LocalAccess::note_read(Record* record, record::TidWord tid, record::TidWord rts) {
   if (access_.reads.size() >= kMaxAccesses) [[unlikely]]
     return Outcome::kTooManyAccesses;
-  access_.reads.push_back(entry);
+  access_.reads.emplace_back() = {record, tid, rts};
   return Outcome::kOk;
 }
 
@@ -83,7 +83,7 @@ GetResult LocalAccess::read(TableCore& table, std::string_view key, Record* reco
     }
     if (seen.state == ReadState::kBusy) [[unlikely]]
       break;
-    const Outcome noted = note_read({record, seen.tid, rts});
+    const Outcome noted = note_read(record, seen.tid, rts);
     if (noted != Outcome::kOk) [[unlikely]]
       return {noted, 0};
     if (seen.state == ReadState::kMissing) return {Outcome::kNotFound, 0};

@@ -95,7 +95,7 @@ Outcome LocalAccess::write_new(TableCore& table, std::string_view key, std::stri
     // the placeholder as a read, since another transaction may commit to it first, which the leaf's version does not
     // show.
     if (placed == Outcome::kOk && (expects_none || !access_.nodes.empty())) {
-      return {.settled = note_read({access_.writes.entries().back().record, record::kUnborn})};
+      return {.settled = note_read(access_.writes.entries().back().record, record::kUnborn)};
     }
     if (placed != Outcome::kAlreadyExists) return {.settled = placed};
   }
@@ -125,7 +125,7 @@ Outcome LocalAccess::write(TableCore& table, std::string_view key, std::string_v
         record = nullptr;  // the key has another record by now, or none
         continue;
       }
-      const Outcome noted = note_read({record, seen.tid, rts});
+      const Outcome noted = note_read(record, seen.tid, rts);
       if (noted != Outcome::kOk) [[unlikely]]
         return noted;
       const Outcome outcome = rule.outcome(seen.state == ReadState::kValue);
