@@ -17,10 +17,12 @@ enum class HugePages : std::uint8_t {
   kOff,      ///< ordinary pages
 };
 
-/// Who drives the periodic work (epochs, watchdog).
+/// Who drives the periodic work.
 enum class Background : std::uint8_t {
   kThreads,  ///< threads of the database (default)
-  kManual,   ///< the caller, through Database::step(); for tests and simulators
+  /// The caller, through Database::step(), for tests and simulators. What goes by real time is left out then: there are
+  /// no checkpoints but those that are asked for (checkpoint_interval_s), and no NoticeTopic::kOpenTransaction.
+  kManual,
 };
 
 /// Where a transaction's TID comes from.
@@ -55,10 +57,10 @@ struct HtmSimulation {
   std::uint64_t seed = 1;                   ///< of chance: which do, and where
 };
 
-/// How far a recovery is: bytes of checkpoint and log read, of all there are.
+/// How far a recovery is. A checkpoint is loaded first, and then the log is replayed, whose bytes are counted anew.
 struct RecoveryProgress {
-  std::uint64_t bytes_done = 0;
-  std::uint64_t bytes_all = 0;
+  std::uint64_t bytes_done = 0;  ///< read so far, of the checkpoint or of the log
+  std::uint64_t bytes_all = 0;   ///< of the log; 0 as long as the checkpoint is loaded, whose size is not known before
 };
 
 struct Options {
@@ -139,8 +141,8 @@ struct Options {
   bool tictoc_no_wait = false;
   /// With this one a commit looks whether its reads can pass at all before it claims anything.
   bool tictoc_preempt = false;
-  /// With this one the database remembers when overwritten versions ended, so that a transaction which has read one may still commit before
-  /// that time.
+  /// With this one the database remembers when overwritten versions ended, so that a transaction which has read one may
+  /// still commit before that time. Tables that are shared with other nodes remember nothing.
   bool tictoc_history = false;
   TidSource tid_source = TidSource::kDecentralized;
   /// Try to commit in one hardware transaction, without locks ("drtm": to run whole transactions in one); with locks if it aborts again and

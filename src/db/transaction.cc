@@ -142,7 +142,7 @@ Snapshot& Snapshot::operator=(Snapshot&& other) noexcept {
 
 Snapshot::~Snapshot() { finish(); }
 
-std::uint64_t Snapshot::epoch() const { return context_ == nullptr ? 0 : context_->snapshot().epoch(); }
+std::uint64_t Snapshot::epoch() const { return context_ == nullptr ? 0 : context_->snapshot().epoch_of(serial_); }
 
 GetResult Snapshot::get(const Table& table, std::string_view key, std::span<char> buffer) {
   if (context_ == nullptr) return {Outcome::kFinished, 0};

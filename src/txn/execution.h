@@ -79,6 +79,10 @@ class Execution {
   Outcome multi_get_elsewhere(GetsElsewhere<RemoteGet>& elsewhere);
   Outcome write_elsewhere(std::uint16_t home, TableCore& table, std::string_view key, std::string_view value,
                           const WriteRule& rule);
+  ScanResult scan_at(Home home, TableCore& table, TableCore* index, const ScanRange& range, ScanFn visit) {
+    if (range.limit == 0) return {};
+    return home ? scan_elsewhere(*home, table, index, range, visit) : local_.scan(table, index, range, visit);
+  }
   ScanResult scan_elsewhere(std::uint16_t home, TableCore& table, TableCore* index, const ScanRange& range,
                             ScanFn visit);
 

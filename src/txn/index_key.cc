@@ -34,6 +34,17 @@ void append_part(const IndexPart& part, std::string_view source, std::string& ou
   }
 }
 
+/// Returns the bytes that a part takes at the beginning of `from`; nullopt if they are not all there. A text ends with
+/// its first 0x00, which a 0x00 follows, since it has no 0x00 of its own.
+std::optional<std::size_t> bytes_of_part(const IndexPart& part, std::string_view from) {
+  if (part.encoding != IndexEncoding::kText)
+    return from.size() < part.length ? std::nullopt : std::optional<std::size_t>(part.length);
+  const std::size_t end = from.find('\0');
+  if (end == std::string_view::npos || end > part.length || from.substr(end, 2) != std::string_view("\0\0", 2))
+    return std::nullopt;
+  return end + 2;
+}
+
 /// Returns the number of an enumerator, for a message about one that has no name.
 template <typename Enum>
 std::string number_of(Enum value) {
@@ -50,6 +61,16 @@ void append_index_key(const IndexOptions& options, std::string_view key, std::st
   }
   // All parts before it have a fixed length or show where they end, so the primary key needs no delimiter.
   if (!options.unique) out += key;
+}
+
+std::optional<std::size_t> index_key_bytes(const IndexOptions& options, std::string_view bytes) {
+  std::size_t all = 0;
+  for (const IndexPart& part : options.parts) {
+    const std::optional<std::size_t> more = bytes_of_part(part, bytes.substr(all));
+    if (!more) return std::nullopt;
+    all += *more;
+  }
+  return all;
 }
 
 std::string index_options_error(const IndexOptions& options) {

@@ -2,6 +2,8 @@
 // Makes the keys of secondary indexes from records (IndexPart in include/granary/table.h). Transactions use it to keep
 // indexes in step (index_maintenance.cc), and the schema to check the options of a new index.
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,6 +14,9 @@ namespace granary::txn {
 /// Appends the secondary key of a record to `out`. An index that is not unique has the primary key behind it, so that
 /// entries of one secondary key differ.
 void append_index_key(const IndexOptions& options, std::string_view key, std::string_view value, std::string& out);
+
+/// Returns how many bytes the secondary key has with which `bytes` begins; nullopt if they begin with no whole one.
+std::optional<std::size_t> index_key_bytes(const IndexOptions& options, std::string_view bytes);
 
 /// Returns why there can be no index with these parts; empty if there can.
 std::string index_options_error(const IndexOptions& options);

@@ -5,6 +5,7 @@
 
 #include "src/base/test_hooks.h"
 #include "src/txn/execution.h"
+#include "src/txn/index_range.h"
 #include "src/txn/multi_get.h"
 
 namespace granary::txn {
@@ -77,9 +78,10 @@ Outcome Execution::write_elsewhere(std::uint16_t home, TableCore& table, std::st
 }
 
 ScanResult Execution::scan(TableCore& table, TableCore* index, const ScanRange& range, ScanFn visit) {
-  if (const Home home = home_elsewhere(index == nullptr ? table : *index, range.from)) [[unlikely]]
-    return scan_elsewhere(*home, table, index, range, visit);
-  return local_.scan(table, index, range, visit);
+  const Home home = home_elsewhere(index == nullptr ? table : *index, range.from);
+  if (index == nullptr) return scan_at(home, table, nullptr, range, visit);
+  const IndexRange entries(index->index_options(), range);
+  return scan_at(home, table, index, entries.entries(), visit);
 }
 
 ScanResult Execution::scan_elsewhere(std::uint16_t home, TableCore& table, TableCore* index, const ScanRange& range,

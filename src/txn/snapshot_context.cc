@@ -10,6 +10,7 @@
 #include "src/txn/local_access.h"
 #include "src/txn/look_for.h"
 #include "src/txn/multi_get.h"
+#include "src/txn/index_range.h"
 #include "src/txn/scan_range.h"
 
 namespace granary::txn {
@@ -179,6 +180,9 @@ GetResult SnapshotContext::get(std::uint64_t serial, TableCore* table, std::stri
 }
 
 Outcome SnapshotContext::get(std::uint64_t serial, TableCore* table, std::string_view key, std::string& value) {
+  const Outcome admitted = admit(serial, table, key);
+  if (admitted != Outcome::kOk) [[unlikely]]
+    return admitted;
   return read_into(value, [&](std::span<char> buffer) { return get(serial, table, key, buffer); });
 }
 
@@ -259,8 +263,10 @@ ScanResult SnapshotContext::scan_index(std::uint64_t serial, TableCore* index, c
   const Outcome admitted = admit(serial, index, longest_bound(range));
   if (admitted != Outcome::kOk) [[unlikely]]
     return {admitted, 0};
+  const IndexRange entries(index->index_options(), range);
+  if (entries.entries().limit == 0) return {};
   if (const auto home = home_elsewhere(*index, range.from)) [[unlikely]]
-    return scan_elsewhere(*home, *index, range, visit);
+    return scan_elsewhere(*home, *index, entries.entries(), visit);
   std::string value;
   Outcome outcome = Outcome::kOk;
   const auto visit_entry = [&](std::string_view, std::string_view primary_key) {
@@ -270,7 +276,7 @@ ScanResult SnapshotContext::scan_index(std::uint64_t serial, TableCore* index, c
     if (outcome != Outcome::kOk) return false;
     return visit(primary_key, value);
   };
-  ScanResult result = scan(serial, index, range, visit_entry);
+  ScanResult result = scan(serial, index, entries.entries(), visit_entry);
   if (outcome != Outcome::kOk) result.outcome = outcome;
   return result;
 }

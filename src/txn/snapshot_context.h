@@ -34,6 +34,8 @@ class SnapshotContext {
   void set_remote(RemoteAccess* remote) { remote_ = remote; }
   bool open() const { return open_; }
   epoch::Epoch epoch() const { return epoch_; }
+  /// Returns the epoch of the snapshot with this serial, and 0 if it is finished.
+  epoch::Epoch epoch_of(std::uint64_t serial) const { return serial == serial_ && open_ ? epoch_ : 0; }
 
   /// Opens a snapshot and returns its serial.
   std::uint64_t begin();

@@ -75,6 +75,18 @@ class IndexIsolation : public testing::TestWithParam<std::size_t> {
 };
 INSTANTIATE_TEST_SUITE_P(Workers, IndexIsolation, testing::Values(1, 4), workers_name);
 
+TEST_P(IndexIsolation, ARangeBeginsBehindATownAndEndsWithOne) {
+  const std::string bonn(encode_key(std::string("Bonn")).view()), rome(encode_key(std::string("Rome")).view());
+  std::string text;
+  Transaction t = db_.begin();
+  const ScanRange range{.from = bonn, .from_inclusive = false, .to = rome, .to_inclusive = true};
+  EXPECT_TRUE(t.scan(by_town_, range, [&](std::string_view key, std::string_view) {
+    text.append(key).append(" ");
+    return true;
+  }));
+  EXPECT_EQ(text, "bob ");
+}
+
 TEST_P(IndexIsolation, EntriesFollowTheirRecords) {
   db_.commit([&](Transaction& t) {
     put(t, "ann", "Rome", 5);
@@ -194,6 +206,53 @@ TEST_P(IndexIsolation, SnapshotsSeeTheIndexOfTheirTime) {
   EXPECT_EQ(in_town(after, "Bonn"), "");
   EXPECT_EQ(in_town(after, "Rome"), "ann ");
   EXPECT_EQ(with_number(after, 5), "ann");
+}
+
+/// Bounds of a range are secondary keys, whatever primary keys stand behind them in the entries (index_range.h): the
+/// same records are in it as in the range of a unique index.
+TEST(IndexBounds, AreSecondaryKeysAlsoIfTheseAreNotUnique) {
+  ManualDatabase db;
+  const Table shared_keys = db.table("shared keys"), own_keys = db.table("own keys");
+  const IndexPart first_two{.offset = 0, .length = 2};
+  const std::array<Index, 2> indexes = {
+      db->create_index(shared_keys, "any", {.parts = {first_two}}).value(),
+      db->create_index(own_keys, "one", {.parts = {first_two}, .unique = true}).value()};
+  const std::vector<std::string> values = {std::string("a\0", 2),  "aa",       "ab",      "a\xff",
+                                           std::string("b\0c", 3), "\xff\xfe", "\xff\xff"};
+  db.commit([&](Transaction& t) {
+    for (const std::string& value : values) {
+      for (const Table& table : {shared_keys, own_keys})
+        EXPECT_EQ(t.put(table, "primary key of " + value, value), Outcome::kOk);
+    }
+  });
+  const auto visited = [&](auto& reader, const Index& index, const ScanRange& range) {
+    std::string text;
+    EXPECT_TRUE(reader.scan(index, range, [&](std::string_view, std::string_view value) {
+      text.append(value).append(" ");
+      return true;
+    }));
+    return text;
+  };
+  // Whole secondary keys, parts of them, and bytes that go on behind them.
+  const std::vector<std::string> bounds = {"",      "a", "aa",       "aaa",      "ab",       "ab\xff",
+                                           "a\xff", "b", "\xff\xfe", "\xff\xff", "\xff\xffz"};
+  db.pass_snapshot_period();
+  Transaction transaction = db.worker(0).begin();
+  Snapshot snapshot = db.worker(1).snapshot();
+  for (const std::string& from : bounds) {
+    for (const std::string& to : bounds) {
+      for (unsigned kind = 0; kind < 8; ++kind) {
+        const ScanRange range{.from = from,
+                              .from_inclusive = (kind & 1) != 0,
+                              .to = to,
+                              .to_inclusive = (kind & 2) != 0,
+                              .order = (kind & 4) != 0 ? Order::kDescending : Order::kAscending};
+        EXPECT_EQ(visited(transaction, indexes[0], range), visited(transaction, indexes[1], range))
+            << from << " " << to;
+        EXPECT_EQ(visited(snapshot, indexes[0], range), visited(snapshot, indexes[1], range)) << from << " " << to;
+      }
+    }
+  }
 }
 
 }  // namespace

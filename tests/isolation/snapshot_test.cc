@@ -1,6 +1,7 @@
 // Snapshots (Silo 4.9): one consistent cut in the past, kept however long it is read.
 
 #include <array>
+#include <optional>
 
 #include "src/db/engine.h"
 #include "tests/isolation/isolation_test.h"
@@ -229,6 +230,23 @@ TEST_P(SnapshotTest, AFinishedOneSaysSo) {
   std::string value;
   EXPECT_EQ(snapshot.get(table_, "x", value), Outcome::kFinished);
   EXPECT_EQ(snapshot.scan(table_, {}, [](auto, auto) { return true; }).outcome, Outcome::kFinished);
+}
+
+TEST(RefusedSnapshot, LeavesTheStringAndHasNoEpoch) {
+  ManualDatabase db;
+  const Table table = db.table("t");
+  db.put(table, "key", "value");
+  db.pass_snapshot_period();
+  std::optional<Worker> worker(db->register_worker().value());
+  Snapshot snapshot = worker->snapshot();
+  std::string value = "as before";
+  EXPECT_EQ(snapshot.get(Table(), "key", value), Outcome::kUnknownTable);
+  EXPECT_EQ(snapshot.get(table, std::string(kMaxKeyBytes + 1, 'k'), value), Outcome::kKeyTooLong);
+  EXPECT_NE(snapshot.epoch(), 0u);
+  worker.reset();
+  EXPECT_EQ(snapshot.get(table, "key", value), Outcome::kFinished);
+  EXPECT_EQ(value, "as before");
+  EXPECT_EQ(snapshot.epoch(), 0u);
 }
 
 }  // namespace
