@@ -20,6 +20,7 @@ BenchCommand analysis_of(const BenchCommand& workload) {
       "steps in turn, each on freshly loaded data; the median counts.";
   command.examples = {"--workers=2 --seconds=10", "--durability=disk", "--json=factor.json"};
   command.variants = {};
+  command.on_nodes = false;  // nodes of a cluster refuse what its steps do without
   command.seconds = 10;
   command.run_instead = [workload](const Settings& settings, const FlagValues& flags) {
     return run_bars(workload, settings, flags);

@@ -12,8 +12,8 @@ namespace {
 Status needs_engine(const char* flag, const FlagValues& flags, const Settings& settings) {
   if (on_cluster(flags))
     return {StatusCode::kInvalidArgument, fmt::format("--{}: it is for one node alone, not for a cluster's", flag)};
-  for (const Variant variant : {Variant::kKeyValue, Variant::kHekaton, Variant::kDta, Variant::kPartitionedStore}) {
-    if (!settings.variants.has(variant)) continue;
+  for (const Variant variant : settings.variants.list()) {
+    if (!is_other_engine(variant)) continue;
     return {StatusCode::kInvalidArgument,
             fmt::format("--{}: --variant={} has no transactions of the engine", flag, name(variant))};
   }

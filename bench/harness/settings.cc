@@ -9,6 +9,7 @@
 #include "bench/harness/comma_list.h"
 #include "bench/harness/command.h"
 #include "bench/harness/engine_flags.h"
+#include "bench/harness/flag_effects.h"
 #include "bench/harness/machine.h"
 #include "bench/harness/option_flags.h"
 #include "bench/harness/rendezvous.h"
@@ -61,36 +62,10 @@ Result<std::string> scratch_below(const std::string& parent, Settings& settings)
   return settings.scratch.back()->path();
 }
 
-/// Refuses what says where the logs lie, where there are none, or where they lie somewhere else.
-Status check_log_flags(const BenchCommand& command, const FlagValues& flags) {
-  const std::string& mode = flags.text("durability");
-  const auto refusal = [](std::string why) { return Status(StatusCode::kInvalidArgument, std::move(why)); };
-  if (command.durability.empty() && mode != "none")
-    return refusal(fmt::format("--durability={}: {} logs nothing; leave it out", mode, command.name));
-  if (mode == "disk") return {};
-  for (const char* const flag : {"directory", "log_dirs"}) {
-    if (!flags.given(flag)) continue;
-    const std::string given = fmt::format("--{}={}", flag, flags.text(flag));
-    if (command.durability.empty())
-      return refusal(fmt::format("{}: {} logs nothing; leave it out", given, command.name));
-    return refusal(
-        fmt::format("{}: it is where --durability=disk puts logs, but --durability is {}; expected both or "
-                    "neither",
-                    given, mode));
-  }
-  return {};
-}
-
-Status set_durability(const BenchCommand& command, const FlagValues& flags, Settings& settings) {
-  if (Status placed = check_log_flags(command, flags); !placed.ok()) return placed;
+Status set_durability(const FlagValues& flags, Settings& settings) {
   Options& options = settings.options;
   const std::string& mode = flags.text("durability");
   if (mode == "none") return {};
-  for (const Variant variant : {Variant::kMemSilo, Variant::kKeyValue, Variant::kPartitionedStore}) {
-    if (!settings.variants.has(variant)) continue;
-    return {StatusCode::kInvalidArgument,
-            fmt::format("--durability={}: --variant={} has no log; leave one of them out", mode, name(variant))};
-  }
   auto directory = scratch_below(mode == "tmpfs" ? "/dev/shm" : flags.text("directory"), settings);
   if (!directory.ok()) return directory.status();
   options.directory = *directory + "/data";
@@ -274,7 +249,8 @@ std::vector<Flag> common_flags(const BenchCommand& command) {
                                   ? "Checks the data after the run; a failed check ends in exit code 1. On a cluster, "
                                     "the default is true."
                                   : "Checks the data after the run; a failed check ends in exit code 1."));
-  if (command.on_nodes || command.variants.has(Variant::kNoSnapshots)) flags.push_back(protocol_flag(command));
+  if (command.on_nodes || command.breakdown || command.variants.has(Variant::kNoSnapshots))
+    flags.push_back(protocol_flag(command));
   if (!command.variants.empty()) flags.push_back(text_flag("variant", "", "a,b", variant_help(command.variants)));
   flags.push_back(choice_flag("durability", command.durability.empty() ? "none" : command.durability,
                               {"none", "tmpfs", "disk"},
@@ -337,11 +313,10 @@ Result<Settings> settings_from(const BenchCommand& command, const FlagValues& fl
   settings.workers = static_cast<std::uint32_t>(flags.integer("workers"));
   settings.seed = flags.integer("seed");
   settings.verify = flags.enabled("verify");
-  if (flags.declared("variant")) {
-    Result<VariantSet> variants = parse_variants(flags.text("variant"), command.variants);
-    if (!variants.ok()) return variants.status();
-    settings.variants = *variants;
-  }
+  const Result<VariantSet> variants = variants_from(command, flags);
+  if (!variants.ok()) return variants.status();
+  settings.variants = *variants;
+  if (Status effective = check_flag_effects(command, flags, *variants); !effective.ok()) return effective;
   const std::size_t cpus = allowed_cpus().size();
   if (flags.text("pin") == "on" && settings.workers > cpus) {
     return Status(StatusCode::kInvalidArgument,
@@ -355,7 +330,7 @@ Result<Settings> settings_from(const BenchCommand& command, const FlagValues& fl
                                                             flags.all().find("prefault")->second.text,
                                                             static_cast<double>(available_memory()) / (1 << 30)));
   }
-  if (const Status durable = set_durability(command, flags, settings); !durable.ok()) return durable;
+  if (const Status durable = set_durability(flags, settings); !durable.ok()) return durable;
   apply(settings.variants, options);
   const Result<Protocol> protocol = protocol_from(command, flags);
   if (!protocol.ok()) return protocol.status();

@@ -43,10 +43,6 @@ constexpr std::array<NamedVariant, kVariants> kNamed{{
 /// engine does.
 constexpr std::array kOtherEngines{Variant::kKeyValue, Variant::kDta, Variant::kHekaton, Variant::kPartitionedStore};
 
-bool is_other_engine(Variant variant) {
-  return std::find(kOtherEngines.begin(), kOtherEngines.end(), variant) != kOtherEngines.end();
-}
-
 bool needs_own_engine(Variant variant) {
   if (variant == Variant::kSplit || variant == Variant::kDtaBound) return true;
   return variant != Variant::kSimpleAllocator && VariantSet::engine().has(variant);
@@ -73,6 +69,10 @@ std::string names(VariantSet set) {
 
 std::string_view name(Variant variant) { return kNamed[static_cast<std::size_t>(variant)].name; }
 std::string_view meaning(Variant variant) { return kNamed[static_cast<std::size_t>(variant)].meaning; }
+
+bool is_other_engine(Variant variant) {
+  return std::find(kOtherEngines.begin(), kOtherEngines.end(), variant) != kOtherEngines.end();
+}
 
 VariantSet VariantSet::all() {
   VariantSet set;

@@ -37,6 +37,8 @@ inline constexpr std::size_t kVariants = 18;
 
 std::string_view name(Variant variant);
 std::string_view meaning(Variant variant);
+/// Whether it runs a store that is not Granary's engine.
+bool is_other_engine(Variant variant);
 
 class VariantSet {
  public:

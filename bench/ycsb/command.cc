@@ -83,20 +83,8 @@ std::optional<Variant> row_engine(const Settings& settings) {
 }
 
 /// Whether such an engine can do what is asked for.
-Status check_row_engine(Variant variant, const Settings& settings, const FlagValues& flags,
-                        const Parameters& parameters) {
+Status check_row_engine(Variant variant, const FlagValues& flags, const Parameters& parameters) {
   const std::string flag = fmt::format("--variant={}", name(variant));
-  if (!settings.share.alone())
-    return {StatusCode::kInvalidArgument, fmt::format("{}: it is for one node alone, not for a cluster's", flag)};
-  if (flags.given("protocol")) {
-    return {StatusCode::kInvalidArgument,
-            fmt::format("--protocol={}: {} is a protocol of its own{}; leave one of them out", flags.text("protocol"),
-                        flag, variant == Variant::kDta ? ", and its bound is --variant=dta-bound" : "")};
-  }
-  if (!settings.options.directory.empty()) {
-    return {StatusCode::kInvalidArgument,
-            fmt::format("--durability={}: {} logs nothing; leave one of them out", flags.text("durability"), flag)};
-  }
   if (variant == Variant::kDta && parameters.isolation != Isolation::kSerializable) {
     return {StatusCode::kInvalidArgument,
             fmt::format("--isolation={}: with {} every transaction is serializable; leave the flag out",
@@ -118,7 +106,7 @@ template <typename Store>
 Result<std::unique_ptr<Workload>> make_on_rows(const std::string& name, Variant variant, const Settings& settings,
                                                const FlagValues& flags, Parameters parameters) {
   parameters.stored_bytes = Store::Row::bytes_for(parameters.value_bytes);
-  if (Status fits = check_row_engine(variant, settings, flags, parameters); !fits.ok()) return fits;
+  if (Status fits = check_row_engine(variant, flags, parameters); !fits.ok()) return fits;
   return std::unique_ptr<Workload>(std::make_unique<YcsbWorkload<Store>>(name, settings, parameters));
 }
 

@@ -8,6 +8,7 @@
 #include "bench/cluster/run.h"
 #include "bench/harness/cluster_flags.h"
 #include "bench/harness/comma_list.h"
+#include "bench/harness/flag_effects.h"
 #include "bench/harness/trial.h"
 #include "cluster_config/load.h"
 #include "src/cli/commands.h"
@@ -83,6 +84,10 @@ bench::ExitCode run_on_nodes(const bench::BenchCommand& command, const bench::Fl
   }
   if (const Status followed = bench::check_cluster_flags(flags); !followed.ok())
     return bench::refuse(bench::ExitCode::kUsage, followed.message());
+  const auto variants = bench::variants_from(command, flags);
+  if (!variants.ok()) return bench::refuse(bench::ExitCode::kUsage, variants.status().message());
+  if (const Status effective = bench::check_flag_effects(command, flags, *variants); !effective.ok())
+    return bench::refuse(bench::ExitCode::kUsage, effective.message());
   if (const auto protocol = bench::protocol_from(command, flags); !protocol.ok())
     return bench::refuse(bench::ExitCode::kUsage, protocol.status().message());
   const auto nodes = nodes_of(flags);

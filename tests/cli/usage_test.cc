@@ -156,17 +156,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "--keys=50: transactions of 16 operations on distinct keys need at least 64"},
         Mistake{"bench ycsb --variant=dta-bound",
                 "--variant=dta-bound: it is made of tictoc on one node; add --protocol=tictoc"},
-        Mistake{
-            "bench ycsb --variant=dta --protocol=tictoc",
-            "--protocol=tictoc: --variant=dta is a protocol of its own, and its bound is --variant=dta-bound; leave "
-            "one of them out"},
-        Mistake{"bench ycsb --variant=hekaton --protocol=tictoc",
-                "--protocol=tictoc: --variant=hekaton is a protocol of its own; leave one of them out"},
         Mistake{"bench ycsb --variant=dta,dta-bound", "--variant=dta,dta-bound: the two exclude each other"},
         Mistake{"bench ycsb --variant=dta --isolation=snapshot",
                 "--isolation=snapshot: with --variant=dta every transaction is serializable; leave the flag out"},
-        Mistake{"bench ycsb --variant=dta --durability=tmpfs",
-                "--durability=tmpfs: --variant=dta logs nothing; leave one of them out"},
         Mistake{"bench ycsb --variant=dta --mix=e",
                 "--variant=dta: mix e inserts or scans, which it cannot; use another mix"},
         Mistake{"bench ycsb --variant=dta --mix=a --multi_get --ops=4",

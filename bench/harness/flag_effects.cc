@@ -1,0 +1,114 @@
+#include "bench/harness/flag_effects.h"
+
+#include <fmt/format.h>
+
+#include "bench/harness/cluster_flags.h"
+#include "cluster_config/load.h"
+
+namespace granary::bench {
+
+namespace {
+
+/// What has to be there, so that a flag has an effect.
+enum class Needs : std::uint8_t { kEngine, kLog, kLogOnDisk };
+
+struct NeedOfFlag {
+  const char* flag;
+  Needs needs;
+};
+
+constexpr NeedOfFlag kNeedsOfFlags[] = {
+    {"htm", Needs::kEngine},          {"protocol", Needs::kEngine},        {"durability", Needs::kLog},
+    {"directory", Needs::kLogOnDisk}, {"log_dirs", Needs::kLogOnDisk},     {"loggers", Needs::kLog},
+    {"ring_bytes", Needs::kLog},      {"log_reserve", Needs::kLog},        {"release", Needs::kLog},
+    {"compress", Needs::kLog},        {"checkpoint_interval", Needs::kLog}};
+
+constexpr Variant kVariantsOfLogs[] = {Variant::kSmallRecords, Variant::kCompress};
+
+Status refusal(std::string why) { return {StatusCode::kInvalidArgument, std::move(why)}; }
+
+/// A command line that is looked at.
+struct Asked {
+  const BenchCommand& command;
+  const FlagValues& flags;
+  VariantSet variants;
+};
+
+/// The flag by which another engine than Granary's runs; empty if there is none.
+std::string flag_of_other_engine(const Asked& asked) {
+  for (const Variant variant : asked.variants.list()) {
+    if (is_other_engine(variant)) return fmt::format("--variant={}", name(variant));
+  }
+  const bool baseline = on_cluster(asked.flags) && asked.flags.text("protocol") == name(Protocol::kTwoPcTcp);
+  return baseline ? fmt::format("--protocol={}", name(Protocol::kTwoPcTcp)) : "";
+}
+
+/// Variants that the store of a cluster's node has nothing of.
+Status check_variants_of_nodes(const Asked& asked) {
+  if (!on_cluster(asked.flags)) return {};
+  for (const Variant variant : asked.variants.list()) {
+    if (!is_other_engine(variant) && variant != Variant::kSplit) continue;
+    return refusal(fmt::format("--variant={}: it is for one node alone, not for a cluster's", name(variant)));
+  }
+  return {};
+}
+
+Status check_engine(const Asked& asked, const std::string& given) {
+  if (asked.command.durability.empty())
+    return refusal(fmt::format("{}: {} does not run Granary's engine; leave it out", given, asked.command.name));
+  const std::string other = flag_of_other_engine(asked);
+  if (other.empty() || other == given) return {};
+  return refusal(fmt::format("{}: {} does not run Granary's engine; leave one of them out", given, other));
+}
+
+/// Nodes have logs by their cluster file. One that cannot be read refuses nothing here: whoever needs it tells what is
+/// wrong with it.
+Status check_logs_of_nodes(const std::string& file, const std::string& given) {
+  const auto config = cluster_config::load(file);
+  if (!config.ok() || cluster_config::has_logs(*config)) return {};
+  return refusal(
+      fmt::format("{}: it is about logs, but no node has one; leave it out, or set 'data_directory' in [defaults] or "
+                  "[[node]] of '{}'",
+                  given, file));
+}
+
+Status check_log(const Asked& asked, const std::string& given, Needs needs) {
+  if (asked.command.durability.empty())
+    return refusal(fmt::format("{}: {} logs nothing; leave it out", given, asked.command.name));
+  std::string unlogged = flag_of_other_engine(asked);
+  if (unlogged.empty() && asked.variants.has(Variant::kMemSilo))
+    unlogged = fmt::format("--variant={}", name(Variant::kMemSilo));
+  if (!unlogged.empty()) return refusal(fmt::format("{}: {} has no log; leave one of them out", given, unlogged));
+  if (on_cluster(asked.flags)) return check_logs_of_nodes(asked.flags.text("cluster"), given);
+  const std::string& mode = asked.flags.text("durability");
+  if (mode == "disk" || (mode != "none" && needs == Needs::kLog)) return {};
+  return refusal(fmt::format("{}: it is {}, but --durability is {}; expected both or neither", given,
+                             needs == Needs::kLog ? "about the log" : "where --durability=disk puts logs", mode));
+}
+
+}  // namespace
+
+Result<VariantSet> variants_from(const BenchCommand& command, const FlagValues& flags) {
+  if (!flags.declared("variant")) return VariantSet();
+  return parse_variants(flags.text("variant"), command.variants);
+}
+
+Status check_flag_effects(const BenchCommand& command, const FlagValues& flags, VariantSet variants) {
+  const Asked asked{command, flags, variants};
+  if (Status nodes = check_variants_of_nodes(asked); !nodes.ok()) return nodes;
+  for (const auto& [flag, needs] : kNeedsOfFlags) {
+    if (!flags.declared(flag) || !flags.given(flag)) continue;
+    const std::string given = fmt::format("--{}={}", flag, flags.all().find(flag)->second.text);
+    if (given == "--durability=none") continue;
+    Status effective = needs == Needs::kEngine ? check_engine(asked, given) : check_log(asked, given, needs);
+    if (!effective.ok()) return effective;
+  }
+  for (const Variant variant : kVariantsOfLogs) {
+    if (!variants.has(variant)) continue;
+    Status logged = check_log(asked, fmt::format("--variant={}", name(variant)), Needs::kLog);
+    if (!logged.ok()) return logged;
+  }
+  return {};
+}
+
+}  // namespace granary::bench

@@ -1,0 +1,18 @@
+#pragma once
+// Flags that would be without effect, as there is no log, or Granary's engine does not run. They are refused, as a
+// figure must not be of other settings than its command line says.
+
+#include <granary/status.h>
+
+#include "bench/harness/command.h"
+#include "bench/harness/flags.h"
+
+namespace granary::bench {
+
+/// What --variant says, if the command has it. An error is a usage error.
+Result<VariantSet> variants_from(const BenchCommand& command, const FlagValues& flags);
+
+/// kInvalidArgument if a flag was given, or a variant, that would have no effect beside the others.
+Status check_flag_effects(const BenchCommand& command, const FlagValues& flags, VariantSet variants);
+
+}  // namespace granary::bench
