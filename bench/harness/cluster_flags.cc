@@ -6,6 +6,7 @@
 
 #include "bench/harness/option_flags.h"
 #include "cluster_config/load.h"
+#include "src/base/options_table.h"
 #include "src/node/cluster_options.h"
 
 namespace granary::bench {
@@ -30,14 +31,32 @@ constexpr KeyOfFile kKeysOfFile[] = {{"durability", "data_directory", "[defaults
 
 constexpr std::uint32_t kMsOfSecond = 1000;
 
-/// Lowers --workers to what every node of the cluster file has. A file that cannot be read changes nothing here: whoever needs it
-/// tells what is wrong with it.
-void fit_workers(FlagValues& flags) {
-  const auto config = cluster_config::load(flags.text("cluster"));
-  if (!config.ok() || !flags.declared("workers")) return;
+/// Sets a flag that nobody has given.
+void set_unless_given(FlagValues& flags, const std::string& name, FlagValues::Entry entry) {
+  if (flags.declared(name) && !flags.given(name)) flags.set(name, std::move(entry));
+}
+
+void set_unless_given(FlagValues& flags, const std::string& name, std::uint64_t value) {
+  set_unless_given(flags, name, {.kind = FlagKind::kInteger, .whole = value, .text = fmt::format("{}", value)});
+}
+
+/// Lowers --workers to what every node of the cluster file has.
+void fit_workers(const cluster_config::ClusterConfig& config, FlagValues& flags) {
+  if (!flags.declared("workers")) return;
   std::uint64_t workers = flags.integer("workers");
-  for (const cluster_config::NodeConfig& node : config->nodes) workers = std::min<std::uint64_t>(workers, node.workers);
-  flags.set("workers", {.kind = FlagKind::kInteger, .whole = workers, .text = fmt::format("{}", workers)});
+  for (const cluster_config::NodeConfig& node : config.nodes) workers = std::min<std::uint64_t>(workers, node.workers);
+  set_unless_given(flags, "workers", workers);
+}
+
+/// Gives flags that all nodes have alike by the cluster file its values, so that reports tell what the nodes had.
+void follow_file(const cluster_config::ClusterConfig& config, FlagValues& flags) {
+  set_unless_given(flags, "epoch_ms", config.epoch_ms);
+  set_unless_given(flags, "snapshot_epochs", config.snapshot_epochs);
+  set_unless_given(
+      flags, "release",
+      {.kind = FlagKind::kChoice, .text = option::text_of(option::row<&Options::release>(), config.release)});
+  set_unless_given(flags, "durability",
+                   {.kind = FlagKind::kChoice, .text = cluster_config::has_logs(config) ? "disk" : "none"});
 }
 
 }  // namespace
@@ -58,8 +77,11 @@ Status check_cluster_flags(const FlagValues& flags) {
 
 void set_cluster_defaults(FlagValues& flags) {
   if (!on_cluster(flags)) return;
-  if (!flags.given("verify")) flags.set("verify", {.kind = FlagKind::kSwitch, .on = true, .text = "true"});
-  if (!flags.given("workers")) fit_workers(flags);
+  set_unless_given(flags, "verify", {.kind = FlagKind::kSwitch, .on = true, .text = "true"});
+  const auto config = cluster_config::load(flags.text("cluster"));
+  if (!config.ok()) return;  // whoever needs the file tells what is wrong with it
+  fit_workers(*config, flags);
+  follow_file(*config, flags);
 }
 
 Flag start_timeout_flag() {

@@ -18,8 +18,8 @@ bool kills(const FlagValues& flags);
 /// be of other settings than its command line says. Names the key of the file.
 Status check_cluster_flags(const FlagValues& flags);
 
-/// Sets the defaults that differ on a cluster: the data of all nodes are checked after each run, and --workers is no more than the
-/// cluster file gives to the node that has fewest.
+/// Sets the defaults that differ on a cluster: the data of all nodes are checked after each run, --workers is no more
+/// than the cluster file gives to the node that has fewest, and epochs and durability are those of the file.
 void set_cluster_defaults(FlagValues& flags);
 
 /// --start_timeout, in seconds, and what it says for ClusterOptions::start_timeout_ms.

@@ -62,10 +62,11 @@ Result<std::string> scratch_below(const std::string& parent, Settings& settings)
   return settings.scratch.back()->path();
 }
 
+/// Where this process has its logs. A cluster's node has them where its file says.
 Status set_durability(const FlagValues& flags, Settings& settings) {
   Options& options = settings.options;
   const std::string& mode = flags.text("durability");
-  if (mode == "none") return {};
+  if (mode == "none" || on_cluster(flags)) return {};
   auto directory = scratch_below(mode == "tmpfs" ? "/dev/shm" : flags.text("directory"), settings);
   if (!directory.ok()) return directory.status();
   options.directory = *directory + "/data";

@@ -101,6 +101,7 @@ bench::ExitCode run_on_nodes(const bench::BenchCommand& command, const bench::Fl
   if (*kills != 0) kills_plan = {*kills, flags.integer("seed")};
   bench::Settings settings;
   settings.workers = static_cast<std::uint32_t>(flags.integer("workers"));
+  settings.variants = *variants;
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
   const auto node_words = [&](std::size_t node, const std::string& report) {
     std::vector<std::string> all{program, "bench", command.name};

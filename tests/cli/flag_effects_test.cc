@@ -3,6 +3,8 @@
 
 #include <fstream>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/cli/command_line.h"
 #include "tests/support/temporary_directory.h"
 
@@ -126,11 +128,16 @@ TEST_F(FlagEffectsOnNodes, FlagsOfTheLogGoWithDataDirectories) {
     expect_refused({("bench ycsb --workers=1 --node=3 " + flag).c_str(), (flag + line).c_str()}, file_);
   }
   std::ofstream(file_, std::ios::app) << "data_directory = \"data\"\n";
+  const std::string json = directory_ / "result.json";
   const Ran ran = granary(
       "cluster run ycsb --keys=1000 --compress=lz4 --loggers=2 --variant=small-records --workers=1 --seconds=0.2 "
       "--warmup=0 --repeat=1 --noprogress --cluster=" +
-      file_);
+      file_ + " --json=" + json);
   EXPECT_EQ(ran.exit_code, 0) << ran.out << ran.err;
+  const auto report = nlohmann::json::parse(contents(json), nullptr, false);
+  ASSERT_TRUE(report.is_object());
+  EXPECT_EQ(report["granary"]["parameters"]["durability"], "disk");
+  EXPECT_EQ(report["granary"]["variants"], nlohmann::json{"small-records"});
 }
 
 TEST_F(FlagEffectsOnNodes, TheFactorAnalysisIsForOneNode) {

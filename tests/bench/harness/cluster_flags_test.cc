@@ -83,5 +83,23 @@ TEST(ClusterFlags, NoNodeHasMoreWorkersThanItsFileSaysUnlessToldOtherwise) {
   EXPECT_EQ(wrong.integer("workers"), 2u);
 }
 
+/// Reports have these flags, and tell by them what the nodes had.
+TEST(ClusterFlags, EpochsAndDurabilityAreThoseOfTheFile) {
+  const tests::TemporaryDirectory directory;
+  const std::string file = directory / "c.toml";
+  const std::string cluster = "[cluster]\nname = \"c\"\nrun_directory = \"run\"\n";
+  std::ofstream(file) << cluster << "epoch_ms = 7\nsnapshot_epochs = 3\nrelease = \"commit\"\n[[node]]\nid = 1\n";
+  FlagValues flags = flags_on(file);
+  set_cluster_defaults(flags);
+  EXPECT_EQ(flags.integer("epoch_ms"), 7u);
+  EXPECT_EQ(flags.integer("snapshot_epochs"), 3u);
+  EXPECT_EQ(flags.text("release"), "commit");
+  EXPECT_EQ(flags.text("durability"), "none");
+  EXPECT_TRUE(check_cluster_flags(flags).ok()) << "nobody has given them";
+  std::ofstream(file) << cluster << "[[node]]\nid = 1\ndata_directory = \"data\"\n";
+  set_cluster_defaults(flags);
+  EXPECT_EQ(flags.text("durability"), "disk");
+}
+
 }  // namespace
 }  // namespace granary::bench
