@@ -75,9 +75,11 @@ Status check_cluster_flags(const FlagValues& flags) {
   return {};
 }
 
-void set_cluster_defaults(FlagValues& flags) {
+void set_cluster_defaults(const BenchCommand& command, FlagValues& flags) {
   if (!on_cluster(flags)) return;
   set_unless_given(flags, "verify", {.kind = FlagKind::kSwitch, .on = true, .text = "true"});
+  if (!command.index_on_nodes.empty())
+    set_unless_given(flags, "index", {.kind = FlagKind::kChoice, .text = command.index_on_nodes});
   const auto config = cluster_config::load(flags.text("cluster"));
   if (!config.ok()) return;  // whoever needs the file tells what is wrong with it
   fit_workers(*config, flags);

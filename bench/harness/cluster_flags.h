@@ -6,6 +6,7 @@
 
 #include <granary/status.h>
 
+#include "bench/harness/command.h"
 #include "bench/harness/flags.h"
 
 namespace granary::bench {
@@ -19,8 +20,9 @@ bool kills(const FlagValues& flags);
 Status check_cluster_flags(const FlagValues& flags);
 
 /// Sets the defaults that differ on a cluster: the data of all nodes are checked after each run, --workers is no more
-/// than the cluster file gives to the node that has fewest, and epochs and durability are those of the file.
-void set_cluster_defaults(FlagValues& flags);
+/// than the cluster file gives to the node that has fewest, epochs and durability are those of the file, and the index
+/// is the one that other nodes can reach.
+void set_cluster_defaults(const BenchCommand& command, FlagValues& flags);
 
 /// --start_timeout, in seconds, and what it says for ClusterOptions::start_timeout_ms.
 Flag start_timeout_flag();

@@ -65,6 +65,7 @@ struct BenchCommand {
   double seconds = 30;                                 ///< default of --seconds
   std::uint64_t repeat = 3;                            ///< default of --repeat
   std::string durability = "none";                     ///< default of --durability; empty: there is nothing to log
+  std::string index_on_nodes = {};                     ///< what --index is on a cluster if it is not its default
   /// Makes a fresh workload. An error is a usage error (exit code 2): contradictory flags and the like.
   WorkloadFactory make = nullptr;
   /// Set by a command that does not fit the runner: gets everything, prints and returns by itself.

@@ -59,6 +59,7 @@ const BenchCommand& tpcc_command() {
       .batches = true,
       .on_nodes = true,
       .protocols = {Protocol::kOcc, Protocol::kLease2pl, Protocol::kTwoPcTcp},
+      .index_on_nodes = "mixed",
       .make = make,
       .survives_kill = survives_kill,
   };

@@ -175,6 +175,7 @@ const BenchCommand& ycsb_command() {
       .on_nodes = true,
       .protocols = {Protocol::kOcc, Protocol::kLease2pl},
       .latency_sample = kLatencySample,
+      .index_on_nodes = "hash",
       .make =
           [](const Settings& settings, const FlagValues& flags) {
             return make("ycsb", settings.variants.has(Variant::kKeyValue), settings, flags);

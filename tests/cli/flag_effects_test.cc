@@ -137,6 +137,7 @@ TEST_F(FlagEffectsOnNodes, FlagsOfTheLogGoWithDataDirectories) {
   const auto report = nlohmann::json::parse(contents(json), nullptr, false);
   ASSERT_TRUE(report.is_object());
   EXPECT_EQ(report["granary"]["parameters"]["durability"], "disk");
+  EXPECT_EQ(report["granary"]["parameters"]["index"], "hash");
   EXPECT_EQ(report["granary"]["variants"], nlohmann::json{"small-records"});
 }
 

@@ -59,7 +59,7 @@ TEST(ClusterFlags, AllOthersAreFollowed) {
 
 TEST(ClusterFlags, DataOfNodesAreCheckedUnlessToldOtherwise) {
   FlagValues alone = flags_on(""), nodes = flags_on("c.toml"), told = with(flags_on("c.toml"), "verify");
-  for (FlagValues* flags : {&alone, &nodes, &told}) set_cluster_defaults(*flags);
+  for (FlagValues* flags : {&alone, &nodes, &told}) set_cluster_defaults({}, *flags);
   EXPECT_FALSE(alone.enabled("verify"));
   EXPECT_TRUE(nodes.enabled("verify"));
   EXPECT_FALSE(told.enabled("verify"));
@@ -75,7 +75,7 @@ TEST(ClusterFlags, NoNodeHasMoreWorkersThanItsFileSaysUnlessToldOtherwise) {
     FlagValues::Entry entry = flags->all().find("workers")->second;
     entry.whole = 2;
     flags->set("workers", entry);
-    set_cluster_defaults(*flags);
+    set_cluster_defaults({}, *flags);
   }
   EXPECT_EQ(nodes.integer("workers"), 1u);
   EXPECT_EQ(nodes.all().find("workers")->second.text, "1");
@@ -90,15 +90,27 @@ TEST(ClusterFlags, EpochsAndDurabilityAreThoseOfTheFile) {
   const std::string cluster = "[cluster]\nname = \"c\"\nrun_directory = \"run\"\n";
   std::ofstream(file) << cluster << "epoch_ms = 7\nsnapshot_epochs = 3\nrelease = \"commit\"\n[[node]]\nid = 1\n";
   FlagValues flags = flags_on(file);
-  set_cluster_defaults(flags);
+  set_cluster_defaults({}, flags);
   EXPECT_EQ(flags.integer("epoch_ms"), 7u);
   EXPECT_EQ(flags.integer("snapshot_epochs"), 3u);
   EXPECT_EQ(flags.text("release"), "commit");
   EXPECT_EQ(flags.text("durability"), "none");
   EXPECT_TRUE(check_cluster_flags(flags).ok()) << "nobody has given them";
   std::ofstream(file) << cluster << "[[node]]\nid = 1\ndata_directory = \"data\"\n";
-  set_cluster_defaults(flags);
+  set_cluster_defaults({}, flags);
   EXPECT_EQ(flags.text("durability"), "disk");
+}
+
+TEST(ClusterFlags, TheIndexIsTheOneThatNodesHaveUnlessToldOtherwise) {
+  const BenchCommand command{.name = "bank", .index_on_nodes = "hash"};
+  FlagValues nodes = flags_on("c.toml");
+  nodes.set("index", {.kind = FlagKind::kChoice, .text = "ordered"});
+  FlagValues told = with(nodes, "index"), alone = flags_on("");
+  alone.set("index", {.kind = FlagKind::kChoice, .text = "ordered"});
+  for (FlagValues* flags : {&nodes, &told, &alone}) set_cluster_defaults(command, *flags);
+  EXPECT_EQ(nodes.text("index"), "hash");
+  EXPECT_EQ(told.text("index"), "ordered");
+  EXPECT_EQ(alone.text("index"), "ordered");
 }
 
 }  // namespace
