@@ -9,7 +9,7 @@ namespace granary::bench {
 
 namespace {
 
-/// What has to be there, so that a flag has an effect.
+/// Names what a flag needs to have an effect.
 enum class Needs : std::uint8_t { kEngine, kLog, kLogOnDisk };
 
 struct NeedOfFlag {

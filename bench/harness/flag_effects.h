@@ -9,7 +9,7 @@
 
 namespace granary::bench {
 
-/// What --variant says, if the command has it. An error is a usage error.
+/// Returns the variants that --variant asks for, if the command has that flag. An error is a usage error.
 Result<VariantSet> variants_from(const BenchCommand& command, const FlagValues& flags);
 
 /// kInvalidArgument if a flag was given, or a variant, that would have no effect beside the others.

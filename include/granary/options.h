@@ -17,7 +17,7 @@ enum class HugePages : std::uint8_t {
   kOff,      ///< ordinary pages
 };
 
-/// Who drives the periodic work.
+/// Tells who drives the periodic work.
 enum class Background : std::uint8_t {
   kThreads,  ///< threads of the database (default)
   /// The caller, through Database::step(), for tests and simulators. What goes by real time is left out then: there are

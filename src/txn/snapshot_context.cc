@@ -230,6 +230,10 @@ ScanResult SnapshotContext::scan(std::uint64_t serial, TableCore* table, const S
     return {Outcome::kUnordered, 0};
   if (const auto home = home_elsewhere(*table, range.from)) [[unlikely]]
     return scan_elsewhere(*home, *table, range, visit);
+  return scan_here(serial, *table, range, visit);
+}
+
+ScanResult SnapshotContext::scan_here(std::uint64_t serial, TableCore& table, const ScanRange& range, ScanFn visit) {
   ScanResult result;
   ScanBatch batch(epoch_, worker_.state());
   std::string resume;
@@ -238,7 +242,7 @@ ScanResult SnapshotContext::scan(std::uint64_t serial, TableCore* table, const S
     batch.start(range.limit - result.count);
     {
       const epoch::Entered entered(worker_.shared().epochs, slot_);
-      table->tree().scan(tree_range(rest), direction(rest), batch);
+      table.tree().scan(tree_range(rest), direction(rest), batch);
     }
     for (const ScanBatch::Item& item : batch.items()) {
       ++result.count;
@@ -276,7 +280,7 @@ ScanResult SnapshotContext::scan_index(std::uint64_t serial, TableCore* index, c
     if (outcome != Outcome::kOk) return false;
     return visit(primary_key, value);
   };
-  ScanResult result = scan(serial, index, entries.entries(), visit_entry);
+  ScanResult result = scan_here(serial, *index, entries.entries(), visit_entry);
   if (outcome != Outcome::kOk) result.outcome = outcome;
   return result;
 }

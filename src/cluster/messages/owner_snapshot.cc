@@ -36,7 +36,7 @@ class At {
     return context_->snapshot().get(serial_, &table, key, value);
   }
   ScanResult scan(txn::TableCore& table, const ScanRange& range, ScanFn visit) {
-    return context_->snapshot().scan(serial_, &table, range, visit);
+    return context_->snapshot().scan_here(serial_, table, range, visit);
   }
 
  private:
@@ -72,6 +72,7 @@ Verdict Owner::answer(const SnapshotScan& request, SnapshotScanAnswer& answer) {
   txn::TableCore* table = nullptr;
   if (const Verdict found = find_table(request.table, txn::longest_bound(range), table); found != Verdict::kDone)
     return found;
+  if (!table->index().ordered()) return Verdict::kNotOrdered;
   if (const Verdict there = check_snapshot(request.epoch); there != Verdict::kDone) return there;
   At snapshot(worker_, request.epoch);
   if (!snapshot) return Verdict::kBusy;
