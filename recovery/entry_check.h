@@ -22,6 +22,11 @@ struct Entry {
 /// Reads the entry of a segment that stands at `at` and checks its checksum. Returns nullptr, or what is wrong with it.
 const char* check_entry(std::string_view segment, std::size_t at, std::uint32_t segment_crc, Entry* entry);
 
+/// Why nothing can be recovered from a log whose transactions have no writes.
+inline constexpr const char* kWithoutWrites =
+    "a transaction without what it wrote, as they are logged with Options::small_log_records; nothing can be recovered "
+    "from such a log";
+
 /// Entries without checksums, one after the other: what is in a ring, or in a packed entry.
 class EntryList {
  public:

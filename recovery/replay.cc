@@ -176,6 +176,8 @@ class Replayer {
     }
     base::debug_invariant("I18", [&] { return epoch <= work_.true_limit_of(piece); });
     ++statistics_.transactions;
+    if (entry.body.empty()) [[unlikely]]
+      return damaged(piece, offset, kWithoutWrites);
     log::WriteReader writes(entry.body);
     log::Write write;
     while (writes.next(&write)) {

@@ -50,7 +50,8 @@ void note_marker(ScannedSegment& scanned, const log::Marker& marker) {
   scanned.greatest_epoch = std::max(scanned.greatest_epoch, marker.complete);
 }
 
-/// Whether replay has to see the transaction. A malformed one counts, since it is replay that says so.
+/// Whether replay has to see the transaction. One that is malformed or has no writes counts, since it is replay that
+/// says so.
 bool concerns(std::optional<std::uint32_t> home, std::string_view body) {
   if (!home) return true;
   log::WriteReader writes(body);
@@ -58,7 +59,7 @@ bool concerns(std::optional<std::uint32_t> home, std::string_view body) {
   while (writes.next(&write)) {
     if (write.home == home) return true;
   }
-  return writes.malformed();
+  return writes.malformed() || body.empty();
 }
 
 void walk(SegmentReader& reader, const SegmentScanOptions& options, ScannedSegment& scanned) {

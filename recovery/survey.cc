@@ -67,6 +67,7 @@ Status check_entries(const RingEntries& ring, const std::string& directory, bool
     if (tids_ascend ? tid <= last : record::epoch_of(tid) < record::epoch_of(last))
       return damaged(at, "its TID is not greater than the one before");
     last = tid;
+    if (entry.body.empty()) return damaged(at, kWithoutWrites);
     log::WriteReader writes(entry.body);
     for (log::Write write; writes.next(&write);) continue;
     if (writes.malformed()) return damaged(at, "a transaction whose writes are malformed");

@@ -149,7 +149,7 @@ struct Options {
   /// again. What really runs is in Statistics. Off by default, as nobody has measured it yet.
   Htm htm = Htm::kOff;
   HtmSimulation htm_simulation = {};  ///< for Htm::kSim
-  /// Log TIDs without what was written. Only to measure (Fig. 11): such a log cannot be recovered from.
+  /// Log TIDs without what was written. Only to measure (Fig. 11): such a log cannot be recovered from, and is refused (kDamaged).
   bool small_log_records = false;
 
   // --- what it tells ---

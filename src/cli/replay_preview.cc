@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <granary/limits.h>
 
+#include <utility>
+
 #include "recovery/entry_check.h"
 #include "recovery/segment_reader.h"
 #include "src/record/tid.h"
@@ -33,6 +35,7 @@ class Preview {
   const InspectedDatabase& database_;
   const epoch::Epoch from_epoch_;
   const bool past_durable_, salvaged_;
+  bool lacks_writes_ = false;  ///< told once, since all transactions of such a log are alike
   recovery::FileBytes bytes_;
   ReplayPreview preview_;
 };
@@ -69,6 +72,7 @@ void Preview::transaction(const std::string& where, record::TidWord tid, std::st
     if (wrong.empty() && !write.home) wrong = wrong_with(write);
   }
   if (writes.malformed()) wrong = "a transaction whose writes are malformed";
+  if (body.empty() && !std::exchange(lacks_writes_, true)) wrong = recovery::kWithoutWrites;
   if (!wrong.empty()) preview_.damages.push_back(where + ": " + wrong);
 }
 

@@ -1,4 +1,4 @@
-// `granary log` and `granary recover` on a log that has parts of values.
+// `granary log` and `granary recover` on a log that has parts of values, and on one that lacks what was written.
 
 #include <string>
 
@@ -16,8 +16,7 @@ using testing::HasSubstr;
 
 class LogParts : public testing::Test {
  protected:
-  LogParts() {
-    Options options;
+  explicit LogParts(Options options = {}) {
     options.directory = root_ / "db";
     options.reliable_directory = root_ / "rings";
     options.memory_limit_bytes = std::uint64_t{64} << 20;
@@ -48,6 +47,25 @@ TEST_F(LogParts, AreWholeToWhoeverLooks) {
     EXPECT_EQ(ran.exit_code, 0) << command << ": " << ran.err;
   }
   EXPECT_EQ(run("recover").exit_code, 0);
+}
+
+class LackingLog : public LogParts {
+ protected:
+  LackingLog() : LogParts({.small_log_records = true}) {}
+};
+
+/// It is one damage, however many transactions there are.
+TEST_F(LackingLog, IsDamagedToWhoeverLooks) {
+  const std::string cause = ": a transaction without what it wrote";
+  const Ran verified = run("log verify");
+  EXPECT_EQ(verified.exit_code, 4);
+  EXPECT_THAT(verified.out, HasSubstr(cause));
+  EXPECT_EQ(verified.out.find(cause), verified.out.rfind(cause)) << verified.out;
+  for (const char* flags : {"--dry-run", ""}) {
+    const Ran recovered = run("recover", flags);
+    EXPECT_EQ(recovered.exit_code, 4) << recovered.out;
+    EXPECT_THAT(recovered.out + recovered.err, HasSubstr(cause));
+  }
 }
 
 }  // namespace

@@ -11,12 +11,16 @@
 #include <gtest/gtest.h>
 
 #include "tests/durability/crash_rig.h"
+#include "tests/support/manual_database.h"
+#include "tests/support/ring_directory.h"
 #include "tests/support/scale.h"
 #include "tests/support/seeds.h"
+#include "tests/support/temporary_directory.h"
 
 namespace granary::tests {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 using Damage = std::function<void(base::Random& random, std::string& bytes)>;
@@ -106,6 +110,24 @@ TEST(Damage, AFlippedBitOfALog) { see_damage(kFormerLogs, flip_a_bit, scaled(120
 TEST(Damage, AZeroedSectorOfALog) { see_damage(kFormerLogs, zero_a_sector, scaled(60)); }
 TEST(Damage, AFlippedBitOfACheckpoint) { see_damage(".gckpt", flip_a_bit, scaled(60)); }
 TEST(Damage, AFlippedBitOfTheManifest) { see_damage("MANIFEST", flip_a_bit, scaled(60)); }
+
+/// Options::small_log_records: nothing is lost without a word where there is nothing to recover.
+TEST(Damage, ALogThatLacksWhatWasWritten) {
+  const TemporaryDirectory directory;
+  const RingDirectory rings;
+  Options options = manual_options();
+  options.directory = directory.path() + "/db";
+  options.reliable_directory = rings.path();
+  options.small_log_records = true;
+  {
+    ManualDatabase database(1, options);
+    database.put(database.table("t"), "key", "value");
+  }
+  options.small_log_records = false;
+  const Status opened = Database::open(options).status();
+  EXPECT_EQ(opened.code(), StatusCode::kDamaged);
+  EXPECT_THAT(opened.message(), AllOf(HasSubstr("log-g00000001"), HasSubstr("small_log_records")));
+}
 
 }  // namespace
 }  // namespace granary::tests

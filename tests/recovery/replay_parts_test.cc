@@ -189,7 +189,7 @@ TEST_P(ReplayParts, InRandomOrders) {
     std::vector<Logged> entries;
     for (std::uint64_t i = 0; i < 3000; ++i) {
       Logged entry{record::make_tid(1 + i / 40, i + 1), {}};
-      for (std::uint64_t writes = random.below(5); writes != 0; --writes) {
+      for (std::uint64_t writes = 1 + random.below(4); writes != 0; --writes) {
         const std::string key = "key" + std::to_string(random.below(keys));
         const bool again = std::any_of(entry.writes.begin(), entry.writes.end(),
                                        [&](const TestWrite& other) { return other.key == key; });

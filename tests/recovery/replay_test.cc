@@ -50,7 +50,7 @@ class Model {
 
 std::vector<TestWrite> random_writes(base::Random& random, std::uint64_t keys) {
   std::vector<TestWrite> writes;
-  for (std::uint64_t i = random.below(5); i != 0; --i) {
+  for (std::uint64_t i = 1 + random.below(4); i != 0; --i) {
     TestWrite write{static_cast<std::uint32_t>(random.below(2)), "key" + std::to_string(random.below(keys)), {}};
     if (random.below(4) != 0)
       write.value = std::string(random.below(8) == 0 ? random.below(3000) : random.below(120),
