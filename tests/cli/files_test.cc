@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 
 /// The table; the documentation has the same lines.
-constexpr std::pair<const char*, Cells> kTable[] = {
+constexpr std::pair<const char*, Cells> kFiles[] = {
     {"`MANIFEST`", {kFatal, kFatal, kFatal, kFatal, kFatal, kFatal}},
     {"first segment, running generation", {kRefused, kRefused, kRefused, kRefused, kRefused, kRefused}},
     {"middle segment, running generation", {kRefused, kRefused, kRefused, kRefused, kRefused, kRefused}},
@@ -144,7 +144,7 @@ TEST_F(Files, WholeOnesHoldAllThatWasAcknowledged) {
   EXPECT_EQ(opened.rows, Rows::kAll);
 }
 
-TEST_F(Files, EachCellOfTheTable) { check_table(kTable, subjects()); }
+TEST_F(Files, EachCellOfTheTable) { check_table(kFiles, subjects()); }
 
 TEST_F(Files, WhatNobodyNeedsDoesNoHarm) { check_table(kNeedless, needless()); }
 
@@ -207,7 +207,7 @@ TEST_F(Files, ADamagedRingSaysHowToGoOn) {
 }
 
 TEST_F(Files, TheTablesAreDocumented) {
-  check_documented(kTable);
+  check_documented(kFiles);
   check_documented(kNeedless);
 }
 

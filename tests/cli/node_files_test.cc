@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 using testing::ContainsRegex;
 
 /// The table; the documentation has the same lines.
-constexpr std::pair<const char*, Cells> kTable[] = {
+constexpr std::pair<const char*, Cells> kNodeFiles[] = {
     {"`MEMBER` of a node", {kTaken, kTaken, kForeign, kWhole, kFatal, kFatal}},
     {"ring of a node (its lock-ahead record)", {kNone, kNone, kNone, kNone, kRefused, kWhole}},
 };
@@ -143,8 +143,8 @@ std::unique_ptr<NodeHistories> NodeFiles::histories_;
 TEST_F(NodeFiles, EachCellOfTheTable) {
   const NodeHistories& all = *histories_;
   const std::size_t area = lock_area(), ring = all.whole.at(kRing).size();
-  check_table(kTable, {{"db/MEMBER", "MEMBER", &all.first_life, {}, {21, 45, 60, 90}},
-                       {kRing, "ring-0000", nullptr, {}, flips_of_lock(), {area, area + 8, ring - 1}}});
+  check_table(kNodeFiles, {{"db/MEMBER", "MEMBER", &all.first_life, {}, {21, 45, 60, 90}},
+                           {kRing, "ring-0000", nullptr, {}, flips_of_lock(), {area, area + 8, ring - 1}}});
 }
 
 /// Only `log dump` reads it.
@@ -159,7 +159,7 @@ TEST_F(NodeFiles, DamageOfTheLockAheadRecordIsNamedWithItsSlot) {
   }
 }
 
-TEST_F(NodeFiles, TheTableIsDocumented) { check_documented(kTable); }
+TEST_F(NodeFiles, TheTableIsDocumented) { check_documented(kNodeFiles); }
 
 }  // namespace
 }  // namespace granary::cli
