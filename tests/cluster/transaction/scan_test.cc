@@ -243,6 +243,28 @@ TEST_F(ScansAcrossNodes, SnapshotsSeeAllNodesAtOneTime) {
   EXPECT_EQ(snapshot.get(tables_[0], "0a", value), Outcome::kOk);
 }
 
+/// The first key behind the last secondary key that node 0 can have is node 1's.
+TEST_F(ScansAcrossNodes, OfAnIndexStayAtTheHomeOfTheirRange) {
+  const std::string last = "\xff\xff\xff\xff";
+  commit(0, [&](Transaction& t) {
+    EXPECT_EQ(t.insert(people_[0], "0x", last), Outcome::kOk);
+    EXPECT_EQ(t.insert(people_[0], "1y", "adam"), Outcome::kOk);
+  });
+  cluster_.pass_epochs(9);
+  for (std::size_t node = 0; node < 2; ++node) {
+    SCOPED_TRACE(node);
+    Snapshot snapshot = cluster_.node(node).worker(1).snapshot();
+    const auto expect = [&](bool inclusive, const std::string& records) {
+      const std::string from = "0" + last;
+      const ScanRange range{.from = from, .from_inclusive = inclusive};
+      commit(node, [&](Transaction& t) { EXPECT_EQ(tests::scan_text(t, by_name_[node], range), records); });
+      EXPECT_EQ(tests::scan_text(snapshot, by_name_[node], range), records);
+    };
+    expect(true, "0x=" + last + " ");
+    expect(false, "");
+  }
+}
+
 TEST_F(ScansAcrossNodes, AUniqueIndexThereRefusesASecondRecord) {
   commit(1, [&](Transaction& t) { EXPECT_EQ(t.insert(unique_table_[1], "1x", "same"), Outcome::kOk); });
   Transaction t = cluster_.node(0).worker().begin();
