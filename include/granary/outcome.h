@@ -9,8 +9,8 @@
 
 namespace granary {
 
-/// What an operation of a transaction did. Everything but kOk, kNotFound and kAlreadyExists leaves
-/// the value arguments untouched; kNotFound and kAlreadyExists are facts that commit validates.
+/// What an operation of a transaction did. kNotFound and kAlreadyExists are facts that commit validates. Only kOk gives a value: with any other
+/// outcome a buffer or string that was to be filled means nothing, unless the call was refused before it looked for the key; then it is as it was.
 enum class [[nodiscard]] Outcome : std::uint8_t {
   kOk,
   kNotFound,       ///< get, update, remove: no record has this key

@@ -114,7 +114,7 @@ class GRANARY_EXPORT Transaction {
     if (context_ != nullptr) abort();
   }
 
-  /// Copies the value into `buffer`. kBufferTooSmall leaves it untouched and tells the size.
+  /// Copies the value into `buffer`. kBufferTooSmall tells the size.
   GetResult get(const Table& table, std::string_view key, std::span<char> buffer);
   /// The same into a string, which grows as needed.
   Outcome get(const Table& table, std::string_view key, std::string& value);
