@@ -68,7 +68,8 @@ class Applier {
   [[nodiscard]] Outcome add(std::uint32_t table, const LoggedWrite& write) {
     if (table >= tables_.size() || tables_[table] == nullptr) [[unlikely]]
       return Outcome::kUnknownTable;
-    if (write.bytes_after() > tables_[table]->max_value_bytes() || write.key.size() > kMaxKeyBytes) [[unlikely]]
+    if (write.bytes_after() > tables_[table]->max_value_bytes() ||
+        write.key.size() > tables_[table]->max_stored_key_bytes()) [[unlikely]]
       return Outcome::kTooLarge;
     if (write.part && tables_[table]->is_shared()) [[unlikely]]
       return Outcome::kPartOfShared;

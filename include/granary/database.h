@@ -85,8 +85,8 @@ class GRANARY_EXPORT Worker {
   Snapshot snapshot();
 
   /// Runs `body` as a transaction, again and again while it loses conflicts, with randomized exponential back-off. The body
-  /// may run several times: keep side effects out of it. If it called abort(), the result is kUser. It
-  /// need not call commit(). If it does, the result is that commit's, and after a lost conflict there is another attempt.
+  /// may run several times: keep side effects out of it. If it called abort(), the result is kUser. It must not
+  /// move the transaction away. It need not call commit(). If it does, the result is that commit's, and after a lost conflict there is another attempt.
   RunResult run(FunctionRef<void(Transaction&)> body, const RetryPolicy& policy = {});
 
   /// Runs results.size() independent transactions, each as run() would, and returns when all have ended: body(i, transaction) is the i-th's
@@ -281,7 +281,7 @@ class GRANARY_EXPORT Database {
   /// What open() recovered.
   const RecoveryReport& recovery_report() const;
   /// Makes everything durable and ends; the destructor does the same and can only warn. kFailedPrecondition, with the workers' ids,
-  /// if workers are registered: then nothing was done. After kOk or another error nothing may be called but the destructor.
+  /// if workers are registered: then nothing was done. After kOk or another error nothing may be called but the destructor, which unlocks the directory.
   Status close();
 
   Statistics statistics() const;
@@ -289,8 +289,8 @@ class GRANARY_EXPORT Database {
   /// What backs memory: "2 MiB (transparent)", "4 KiB", ...
   std::string page_kind() const;
 
-  /// One turn of the periodic work (Background::kManual only): advances the epoch if every worker has caught up.
-  /// Returns true if it advanced. One caller at a time.
+  /// One turn of the periodic work: advances the epoch if every worker has caught up. Returns true if it advanced; with another
+  /// Options::background than kManual it does nothing and returns false. One caller at a time.
   bool step();
 
   db::Engine& engine() { return *engine_; }

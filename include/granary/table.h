@@ -103,7 +103,8 @@ IndexPart value_part(Member Struct::*member) {
 }
 
 struct IndexOptions {
-  std::vector<IndexPart> parts;  ///< at least one; the secondary key is their encodings one after the other
+  std::vector<IndexPart>
+      parts;  ///< at least one; the secondary key is their encodings one after the other, at most kMaxKeyBytes / 2
   /// One record a secondary key; a second one dooms the transaction (AbortReason::kUniqueViolation). Otherwise entries of
   /// equal secondary keys are told apart, and ordered, by the primary key.
   bool unique = false;

@@ -153,11 +153,11 @@ class GRANARY_EXPORT Transaction {
   /// Deletes; kNotFound if there is no such record.
   Outcome remove(const Table& table, std::string_view key);
 
-  /// Visits the records of a range in order, own writes included. Phantom-safe (Silo 4.6).
+  /// Visits the records of a range in order, own writes included; what `visit` inserts, or some of it, may be left out. Phantom-safe (Silo 4.6).
   ScanResult scan(const Table& table, const ScanRange& range, ScanFn visit);
   /// Visits records in the order of a secondary index; `range` is over encoded secondary keys, `visit` gets the primary key and value.
   ScanResult scan(const Index& index, const ScanRange& range, ScanFn visit);
-  /// The first record with this secondary key: copies its value, and its primary key if asked for.
+  /// The first record with this whole secondary key: copies its value, and its primary key if asked for.
   GetResult get(const Index& index, std::string_view secondary_key, std::span<char> buffer,
                 std::string* primary_key = nullptr);
 

@@ -17,6 +17,7 @@
 #include "src/base/file.h"
 #include "src/epoch/epoch.h"
 #include "src/log/format.h"
+#include "src/txn/index_key.h"
 
 namespace granary::recovery::checkpoint {
 
@@ -72,7 +73,7 @@ static_assert(sizeof(RecordHeader) == 16);
 
 /// A block is closed once its body has this many bytes, so one is at most a record longer.
 inline constexpr std::size_t kBlockBytes = std::size_t{256} * 1024;
-inline constexpr std::size_t kMaxRecordBytes = sizeof(RecordHeader) + kMaxKeyBytes + kMaxValueBytes;
+inline constexpr std::size_t kMaxRecordBytes = sizeof(RecordHeader) + txn::kMaxEntryKeyBytes + kMaxValueBytes;
 inline constexpr std::size_t kMaxBodyBytes = kBlockBytes + kMaxRecordBytes;
 
 /// Files have a multiple of this many bytes, so that they can be written without the page cache.

@@ -7,6 +7,7 @@
 
 #include "src/base/test_hooks.h"
 #include "src/record/tid.h"
+#include "src/txn/index_key.h"
 
 namespace granary::recovery::checkpoint {
 namespace {
@@ -162,9 +163,9 @@ bool RecordReader::next(RecordView* record) {
   if (rest_.size() < sizeof header) return wrong("the block ends within a record's header");
   std::memcpy(&header, rest_.data(), sizeof header);
   rest_.remove_prefix(sizeof header);
-  if (header.key_bytes > kMaxKeyBytes || header.value_bytes > kMaxValueBytes) {
+  if (header.key_bytes > txn::kMaxEntryKeyBytes || header.value_bytes > kMaxValueBytes) {
     return wrong(fmt::format("a key of {} and a value of {} bytes, expected at most {} and {}", header.key_bytes,
-                             header.value_bytes, kMaxKeyBytes, kMaxValueBytes));
+                             header.value_bytes, txn::kMaxEntryKeyBytes, kMaxValueBytes));
   }
   if (rest_.size() < std::size_t{header.key_bytes} + header.value_bytes) {
     return wrong(fmt::format("a key of {} and a value of {} bytes, but the block has {} left", header.key_bytes,

@@ -8,6 +8,7 @@
 #include "recovery/entry_check.h"
 #include "recovery/segment_reader.h"
 #include "src/record/tid.h"
+#include "src/txn/index_key.h"
 
 namespace granary::cli {
 namespace {
@@ -44,10 +45,12 @@ class Preview {
 std::string Preview::wrong_with(const log::Write& write) const {
   if (write.table >= tables_.size())
     return fmt::format("a write to table {}, which the manifest does not know", write.table);
-  if (write.key.size() <= kMaxKeyBytes && write.bytes_after() <= tables_[write.table].max_value_bytes) {
-    const bool shared = tables_[write.table].shared;
-    return write.part && shared ? fmt::format("a part of a value in table {}, whose records are shared", write.table)
-                                : "";
+  const recovery::TableEntry& table = tables_[write.table];
+  const std::size_t most = table.base ? txn::kMaxEntryKeyBytes : kMaxKeyBytes;
+  if (write.key.size() <= most && write.bytes_after() <= table.max_value_bytes) {
+    return write.part && table.shared
+               ? fmt::format("a part of a value in table {}, whose records are shared", write.table)
+               : "";
   }
   return fmt::format("a write to table {} with a key of {} and a value of {} bytes, larger than allowed", write.table,
                      write.key.size(), write.bytes_after());

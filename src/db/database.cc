@@ -73,7 +73,7 @@ Status Database::close() {
 Statistics Database::statistics() const { return engine_->statistics(); }
 const Options& Database::options() const { return engine_->options(); }
 std::string Database::page_kind() const { return engine_->region().page_kind(); }
-bool Database::step() { return engine_->step(); }
+bool Database::step() { return options().background == Background::kManual && engine_->step(); }
 
 std::uint32_t Table::id() const { return core_ == nullptr ? ~std::uint32_t{0} : core_->id(); }
 bool Table::sealed() const { return core_ != nullptr && core_->sealed_from() != txn::kNotSealed; }

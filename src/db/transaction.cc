@@ -9,21 +9,11 @@
 namespace granary {
 namespace {
 
-/// Returns the smallest string that is greater than every string with this prefix; empty if there is none.
-std::string prefix_end(std::string_view prefix) {
-  std::string end(prefix);
-  while (!end.empty() && end.back() == '\xff') end.pop_back();
-  if (!end.empty()) end.back() = static_cast<char>(static_cast<unsigned char>(end.back()) + 1);
-  return end;
-}
-
 /// Gets the first record of an index under a secondary key, by `scan` of a transaction or a snapshot.
 template <typename Scan>
 GetResult first_by_index(std::string_view secondary_key, std::span<char> buffer, std::string* primary_key,
                          Scan&& scan) {
-  const std::string end = prefix_end(secondary_key);
-  ScanRange range{.from = secondary_key, .limit = 1};
-  if (!end.empty()) range.to = end;
+  const ScanRange range{.from = secondary_key, .to = secondary_key, .to_inclusive = true, .limit = 1};
   GetResult result{Outcome::kNotFound, 0};
   const ScanResult scanned = scan(range, [&](std::string_view key, std::string_view value) {
     result = {value.size() <= buffer.size() ? Outcome::kOk : Outcome::kBufferTooSmall, value.size()};

@@ -45,6 +45,11 @@ std::optional<std::size_t> bytes_of_part(const IndexPart& part, std::string_view
   return end + 2;
 }
 
+/// Returns the most bytes that a part takes. A text has no 0x00 that would have to be escaped.
+std::size_t most_bytes_of(const IndexPart& part) {
+  return std::size_t{part.length} + (part.encoding == IndexEncoding::kText ? 2 : 0);
+}
+
 /// Returns the number of an enumerator, for a message about one that has no name.
 template <typename Enum>
 std::string number_of(Enum value) {
@@ -86,10 +91,12 @@ std::string index_options_error(const IndexOptions& options) {
     if (integer && !is_integer_width(part.length)) {
       return "an integer index part has length " + std::to_string(part.length) + "; expected 1, 2, 4 or 8";
     }
-    total += std::size_t{2} * part.length + 2;
+    total += most_bytes_of(part);
   }
-  if (total > kMaxKeyBytes / 2)
-    return "the index parts take " + std::to_string(total) + " bytes, more than half the largest key";
+  if (total > kMaxSecondaryKeyBytes) {
+    return "the index parts take up to " + std::to_string(total) + " bytes; expected at most " +
+           std::to_string(kMaxSecondaryKeyBytes) + ", half of the largest key";
+  }
   return {};
 }
 

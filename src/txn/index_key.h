@@ -7,9 +7,15 @@
 #include <string>
 #include <string_view>
 
+#include <granary/limits.h>
 #include <granary/table.h>
 
 namespace granary::txn {
+
+/// The longest secondary key; and the longest key of an entry that has the primary key behind it. The entries of an
+/// index are logged and kept in checkpoints as records are, so recovery must take keys of this length.
+inline constexpr std::size_t kMaxSecondaryKeyBytes = kMaxKeyBytes / 2;
+inline constexpr std::size_t kMaxEntryKeyBytes = kMaxSecondaryKeyBytes + kMaxKeyBytes;
 
 /// Appends the secondary key of a record to `out`. An index that is not unique has the primary key behind it, so that
 /// entries of one secondary key differ.

@@ -21,6 +21,7 @@
 #include "src/cc/records.h"
 #include "src/cc/worker_state.h"
 #include "src/record/shared_record.h"
+#include "src/txn/index_key.h"
 
 namespace granary::txn {
 
@@ -55,7 +56,9 @@ class TableCore {
   /// Precondition: the table is ordered.
   kvstore::ordered::Tree& tree() { return index_.tree(); }
   std::uint32_t max_value_bytes() const { return max_value_bytes_; }
-  std::uint32_t max_key_bytes() const { return max_key_bytes_; }
+  std::uint32_t max_key_bytes() const { return max_key_bytes_; }  ///< of the application's keys
+  /// Of keys in the log, where those of an index are its entries.
+  std::size_t max_stored_key_bytes() const { return base_ == nullptr ? kMaxKeyBytes : kMaxEntryKeyBytes; }
   /// Whether its records are shared ones (src/record/shared_record.h). Set before the table holds any record.
   bool is_shared() const { return is_shared_; }
   void make_shared() { is_shared_ = true; }

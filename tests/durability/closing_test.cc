@@ -1,5 +1,5 @@
 // Covers a database that is closed while it writes a checkpoint of its own accord. Not how a checkpoint is cancelled
-// (tests/recovery/checkpoint/writer_test.cc). And a database that comes to the last epoch there can be.
+// (tests/recovery/checkpoint/writer_test.cc). And a database that comes to the last epoch there can be, and who advances epochs.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -230,6 +230,15 @@ TEST_F(LateDatabase, DoesNotOpenWithoutAnEpochToWriteIn) {
   const auto refused = open_at(epoch::kLastEpoch - kBegin);
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.status().message(), testing::HasSubstr(std::to_string(epoch::kLastEpoch - 1)));
+}
+
+TEST(Step, DoesNothingBesideTheThreadThatAdvancesEpochs) {
+  Options options = manual_options();
+  options.background = Background::kThreads;
+  options.epoch_ms = 1000;
+  const auto database = Database::open(options).value();
+  for (int i = 0; i < 20; ++i) EXPECT_FALSE(database->step());
+  EXPECT_LT(database->statistics().epoch, 10U) << "as many as took a second each";
 }
 
 }  // namespace

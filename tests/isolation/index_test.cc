@@ -87,6 +87,33 @@ TEST_P(IndexIsolation, ARangeBeginsBehindATownAndEndsWithOne) {
   EXPECT_EQ(text, "bob ");
 }
 
+/// "ann", or the outcome: whom get() finds.
+template <typename Reader>
+std::string found_by(Reader& reader, const Index& index, std::string_view secondary_key) {
+  std::array<char, 64> buffer;
+  std::string who;
+  const GetResult got = reader.get(index, secondary_key, buffer, &who);
+  return got ? who : std::string(name(got.outcome));
+}
+
+TEST_P(IndexIsolation, GetsWantTheWholeSecondaryKey) {
+  db_.pass_snapshot_period();
+  Snapshot snapshot = db_.snapshot();
+  db_.commit([&](Transaction& t) {
+    const auto expect_both = [&](const Index& index, std::string_view secondary_key, const std::string& found) {
+      EXPECT_EQ(found_by(t, index, secondary_key), found);
+      EXPECT_EQ(found_by(snapshot, index, secondary_key), found);
+    };
+    const auto bonn = encode_key(std::string("Bonn"));
+    expect_both(by_town_, bonn.view(), "ann");
+    expect_both(by_town_, bonn.view().substr(0, 4), "not_found");
+    expect_both(by_town_, "", "not_found");
+    expect_both(by_number_, encode_key(std::uint32_t{2}), "bob");
+    expect_both(by_number_, encode_key(std::uint32_t{2}).view().substr(0, 3), "not_found");
+    expect_both(by_number_, "", "not_found");
+  });
+}
+
 TEST_P(IndexIsolation, EntriesFollowTheirRecords) {
   db_.commit([&](Transaction& t) {
     put(t, "ann", "Rome", 5);
@@ -210,6 +237,19 @@ TEST_P(IndexIsolation, SnapshotsSeeTheIndexOfTheirTime) {
 
 /// Bounds of a range are secondary keys, whatever primary keys stand behind them in the entries (index_range.h): the
 /// same records are in it as in the range of a unique index.
+TEST(IndexParts, TakeHalfOfTheLargestKeyAtMost) {
+  ManualDatabase db(1);
+  const Table table = db.table("t");
+  const auto created = [&](IndexEncoding encoding, std::uint32_t length) {
+    const std::string name = std::to_string(static_cast<int>(encoding)) + " of " + std::to_string(length);
+    return db->create_index(table, name, {.parts = {{.length = length, .encoding = encoding}}}).status().code();
+  };
+  EXPECT_EQ(created(IndexEncoding::kBytes, kMaxKeyBytes / 2), StatusCode::kOk);
+  EXPECT_EQ(created(IndexEncoding::kBytes, kMaxKeyBytes / 2 + 1), StatusCode::kInvalidArgument);
+  EXPECT_EQ(created(IndexEncoding::kText, kMaxKeyBytes / 2 - 2), StatusCode::kOk) << "its end takes two bytes";
+  EXPECT_EQ(created(IndexEncoding::kText, kMaxKeyBytes / 2 - 1), StatusCode::kInvalidArgument);
+}
+
 TEST(IndexBounds, AreSecondaryKeysAlsoIfTheseAreNotUnique) {
   ManualDatabase db;
   const Table shared_keys = db.table("shared keys"), own_keys = db.table("own keys");
