@@ -1,11 +1,10 @@
 #include "bench/cluster/node_report.h"
 
-#include <fstream>
-
 #include <fmt/format.h>
 
 #include "bench/harness/cluster_figures_json.h"
 #include "bench/harness/life_account_json.h"
+#include "bench/harness/text_file.h"
 
 namespace granary::bench::cluster {
 
@@ -105,10 +104,13 @@ Result<Measurement> measurement_of(const Json& report) {
 }
 
 Result<Json> read_report(const std::string& path, const std::string& label) {
-  std::ifstream file(path);
-  Json report = Json::parse(file, nullptr, /*allow_exceptions=*/false);
+  const Result<std::string> text = read_text(path);
+  if (text.status().code() == StatusCode::kNotFound)
+    return Status(StatusCode::kNotFound, fmt::format("{} has left no report", label));
+  if (!text.ok()) return Status(text.status().code(), fmt::format("{}: {}", label, text.status().message()));
+  Json report = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
   if (!report.is_discarded()) return report;
-  return Status(StatusCode::kDamaged, fmt::format("{} has left no report", label));
+  return Status(StatusCode::kDamaged, fmt::format("{} has left a report that is not whole, or is no JSON", label));
 }
 
 }  // namespace granary::bench::cluster

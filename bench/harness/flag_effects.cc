@@ -103,6 +103,9 @@ Status check_flag_effects(const BenchCommand& command, const FlagValues& flags, 
     Status effective = needs == Needs::kEngine ? check_engine(asked, given) : check_log(asked, given, needs);
     if (!effective.ok()) return effective;
   }
+  if (variants.has(Variant::kCompress) && flags.declared("compress") && flags.given("compress"))
+    return refusal(
+        fmt::format("--variant={}: it sets --compress=lz4; leave one of them out", name(Variant::kCompress)));
   for (const Variant variant : kVariantsOfLogs) {
     if (!variants.has(variant)) continue;
     Status logged = check_log(asked, fmt::format("--variant={}", name(variant)), Needs::kLog);

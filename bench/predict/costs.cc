@@ -1,10 +1,11 @@
 #include "bench/predict/costs.h"
 
 #include <algorithm>
-#include <fstream>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include "bench/harness/text_file.h"
 
 namespace granary::bench::predict {
 namespace {
@@ -45,10 +46,10 @@ Costs costs_of(const Json& report) {
 }  // namespace
 
 Result<Costs> costs_of_report(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) return Status(StatusCode::kUnavailable, fmt::format("cannot read '{}'", path));
+  const Result<std::string> text = read_text(path);
+  if (!text.ok()) return text.status();
   try {
-    return costs_of(Json::parse(in));
+    return costs_of(Json::parse(*text));
   } catch (const Json::exception& error) {
     return Status(StatusCode::kDamaged,
                   fmt::format("'{}' is no report of 'granary bench fabric --json': {}", path, error.what()));

@@ -1,10 +1,11 @@
 #include "bench/predict/measured.h"
 
 #include <algorithm>
-#include <fstream>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include "bench/harness/text_file.h"
 
 namespace granary::bench::predict {
 namespace {
@@ -37,10 +38,10 @@ Measured measured_of(const Json& report, const std::string& path) {
 }  // namespace
 
 Result<Measured> read_measured(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) return Status(StatusCode::kUnavailable, fmt::format("cannot read '{}'", path));
+  const Result<std::string> text = read_text(path);
+  if (!text.ok()) return text.status();
   try {
-    Measured measured = measured_of(Json::parse(in), path);
+    Measured measured = measured_of(Json::parse(*text), path);
     if (measured.throughput > 0 && measured.nodes > 0 && measured.workers > 0) return measured;
     return Status(StatusCode::kDamaged, fmt::format("'{}': nothing was measured", path));
   } catch (const Json::exception& error) {

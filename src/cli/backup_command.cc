@@ -37,6 +37,8 @@ Status check_at_rest(const InspectedDatabase& database, const LogReport& report)
         "is of a node that did not end in order: start the cluster and end it, then back up all of its nodes");
   if (!report.rings.rings.empty() || !report.rings.note.empty())
     return refused("is of a process that died, and has log rings in memory: granary recover it, then back it up");
+  // Nothing would tell where the log of a copy has to end: one that was cut short would look like a torn tail.
+  if (!ended) return refused("did not end in order: granary recover it, then back it up");
   return {};
 }
 
@@ -85,7 +87,8 @@ const Tool& backup_tool() {
       .group = "backup",
       .summary = "copies a database that no process has open, verified and synced",
       .description =
-          "Verifies the database, copies its checkpoint and what counts of its log, from all of its log directories, "
+          "Verifies the database, which has ended in order or was recovered, copies its checkpoint and what counts of "
+          "its log, from all of its log directories, "
           "into "
           "one directory, and reads the copy again. The manifest is written last: a backup that was cut short is no "
           "database, and its files are removed if it fails. A backup is a database of its own: open it where it is, or "

@@ -2,7 +2,9 @@
 
 #include <charconv>
 #include <cstdio>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -38,6 +40,13 @@ class Dump {
   void lock_ahead(const std::string& path, const log::Ring& ring);
   /// No more lines are wanted, or none can be printed any more.
   bool full() const { return (wanted_.limit != 0 && lines_ == wanted_.limit) || std::ferror(stdout) != 0; }
+  /// A segment that must be there, and is not.
+  void missing(const std::string& path) {
+    damaged_ = true;
+    line(path, 0, "DAMAGED: the file is missing");
+  }
+  /// The segments that others name as the next ones.
+  const std::vector<recovery::SegmentName>& named() const { return named_; }
   bool damaged() const { return damaged_; }
 
  private:
@@ -61,6 +70,7 @@ class Dump {
   recovery::FileBytes bytes_;
   std::uint64_t lines_ = 0;
   bool damaged_ = false;
+  std::vector<recovery::SegmentName> named_;
 };
 
 std::string Dump::text_of(const log::Write& write) const {
@@ -103,8 +113,9 @@ void Dump::marker(const std::string& path, const SegmentReader& reader) {
 }
 
 void Dump::continued(const SegmentFile& file, const SegmentReader& reader) {
-  if (wanted_.table) return;
   const recovery::SegmentName& name = file.name;
+  named_.push_back({name.generation, name.logger, reader.next_segment()});
+  if (wanted_.table) return;
   line(file.path, reader.offset(),
        "goes on in " + log::segment_name(name.generation, name.logger, reader.next_segment()));
 }
@@ -198,6 +209,34 @@ Result<Wanted> wanted_from(const InspectedDatabase& database, const bench::FlagV
   return wanted;
 }
 
+/// Tells which segments are missing: of those that count, the first, those before another one, and the next one that a
+/// segment names.
+void dump_missing(const recovery::Manifest& manifest, const std::vector<SegmentFile>& files, Dump& lines) {
+  const std::vector<std::string>& directories = manifest.log_directories;
+  for (const recovery::Generation& generation : manifest.generations) {
+    for (std::uint32_t logger = 0; logger < generation.loggers && !directories.empty(); ++logger) {
+      const recovery::SegmentRange range = generation.range(logger);
+      const auto counts = [&](const recovery::SegmentName& name) {
+        return name.generation == generation.number && name.logger == logger && name.sequence >= range.first &&
+               (!range.end || name.sequence <= range.end->sequence);
+      };
+      std::set<std::uint64_t> there, wanted = {range.first, range.end ? range.end->sequence : range.first};
+      for (const SegmentFile& file : files) {
+        if (counts(file.name)) there.insert(file.name.sequence);
+      }
+      for (const recovery::SegmentName& name : lines.named()) {
+        if (counts(name)) wanted.insert(name.sequence);
+      }
+      wanted.insert(there.begin(), there.end());
+      for (std::uint64_t i = range.first; i <= *wanted.rbegin() && !lines.full(); ++i) {
+        if (!there.contains(i))
+          lines.missing(directories[logger % directories.size()] + "/" +
+                        log::segment_name(generation.number, logger, i));
+      }
+    }
+  }
+}
+
 Status dump(const InspectedDatabase& database, Dump& lines) {
   const auto files = segment_files(database.manifest);
   if (!files.ok()) return files.status();
@@ -205,6 +244,7 @@ Status dump(const InspectedDatabase& database, Dump& lines) {
     if (lines.full()) break;
     if (const Status printed = lines.segment(file); !printed.ok()) return printed;
   }
+  dump_missing(database.manifest, *files, lines);
   const auto rings = database.settled.rings();
   if (!rings.ok()) return rings.status();
   for (const auto& ring : rings->rings) {

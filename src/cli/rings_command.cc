@@ -10,6 +10,7 @@
 #include "bench/harness/trial.h"
 #include "recovery/ring_directories.h"
 #include "src/base/directory.h"
+#include "src/base/print.h"
 #include "src/cli/tool.h"
 
 namespace granary::cli {
@@ -37,12 +38,12 @@ void print_table(const std::vector<RingDirectory>& found) {
                     each.path, each.owner ? each.owner->directory : "unknown"});
   }
   if (found.empty()) {
-    fmt::print("no log rings\n");
+    base::print("no log rings\n");
     return;
   }
-  fmt::print("{}\n", bench::aligned(rows));
-  for (const RingDirectory& each : found) fmt::print("{}: {}: {}\n", each.path, word_of(each.use), each.why);
-  fmt::print("{} in all\n", bench::human_bytes(bytes));
+  base::print("{}\n", bench::aligned(rows));
+  for (const RingDirectory& each : found) base::print("{}: {}: {}\n", each.path, word_of(each.use), each.why);
+  base::print("{} in all\n", bench::human_bytes(bytes));
 }
 
 void print_json(const std::vector<RingDirectory>& found) {
@@ -60,7 +61,7 @@ void print_json(const std::vector<RingDirectory>& found) {
     }
     all.push_back(std::move(one));
   }
-  fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  base::print("{}\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 ExitCode refuse(const Status& status) { return bench::refuse(bench::exit_code_of(status), status.message()); }

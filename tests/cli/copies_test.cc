@@ -2,6 +2,7 @@
 // `granary rings`. What opening does with copies is tested in tests/durability/copies_test.cc.
 
 #include <filesystem>
+#include <fstream>
 #include <map>
 
 #include <gmock/gmock.h>
@@ -204,6 +205,28 @@ TEST_F(CopiesForTools, OnlyWhatIsWholeIsBackedUp) {
   fs::remove(segment);
   EXPECT_EQ(run("backup", "db", "--to=" + (root_ / "backup")).exit_code, 4);
   EXPECT_FALSE(fs::exists(root_ / "backup"));
+}
+
+/// Nothing would tell where its log has to end, so that one which lacks its end would look whole.
+TEST_F(CopiesForTools, WhatDidNotEndInOrderIsRecoveredBeforeItIsBackedUp) {
+  make_dead(options());
+  copy("db", "copy");  // without rings
+  const Ran refused = run("backup", "copy", "--to=" + (root_ / "backup"));
+  EXPECT_EQ(refused.exit_code, 3);
+  EXPECT_THAT(refused.err, HasSubstr("did not end in order: granary recover it"));
+  EXPECT_FALSE(fs::exists(root_ / "backup"));
+  ASSERT_EQ(run("recover", "copy").exit_code, 0);
+  EXPECT_EQ(run("backup", "copy", "--to=" + (root_ / "backup")).exit_code, 0);
+}
+
+TEST_F(CopiesForTools, AFileWithTheNameOfACheckpointStays) {
+  make_closed(options());
+  const std::string file = root_ / "db/checkpoint-000000000099";
+  std::ofstream(file) << "somebody's";
+  EXPECT_EQ(run("recover", "db", "--dry-run").exit_code, 0);
+  const Ran recovered = run("recover", "db");
+  EXPECT_EQ(recovered.exit_code, 0) << recovered.err;
+  EXPECT_EQ(contents(file), "somebody's");
 }
 
 TEST_F(CopiesForTools, RingsAreListedAndThoseOfADeletedDatabaseRemoved) {

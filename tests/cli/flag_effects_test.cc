@@ -65,6 +65,8 @@ TEST(FlagEffects, FlagsOfTheLogAreNotForWhatHasNone) {
        "--durability=disk: --variant=partitioned-store has no log; leave one of them out"},
       {"bench ycsb --variant=memsilo --release=commit",
        "--release=commit: --variant=memsilo has no log; leave one of them out"},
+      {"bench ycsb --durability=tmpfs --variant=compress --compress=zstd",
+       "--variant=compress: it sets --compress=lz4; leave one of them out"},
       {"bench ycsb --variant=memsilo,small-records --durability=tmpfs",
        "--durability=tmpfs: --variant=memsilo has no log; leave one of them out"}};
   for (const Refused& each : kAll) expect_refused(each);

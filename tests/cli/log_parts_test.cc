@@ -1,5 +1,6 @@
 // `granary log` and `granary recover` on a log that has parts of values, and on one that lacks what was written.
 
+#include <filesystem>
 #include <string>
 
 #include <granary/granary.h>
@@ -47,6 +48,14 @@ TEST_F(LogParts, AreWholeToWhoeverLooks) {
     EXPECT_EQ(ran.exit_code, 0) << command << ": " << ran.err;
   }
   EXPECT_EQ(run("recover").exit_code, 0);
+}
+
+TEST_F(LogParts, AreMissedWithTheirSegment) {
+  const std::string segment = root_ / "db/log-g00000001-l00-s00000000.glog";
+  ASSERT_TRUE(std::filesystem::remove(segment));
+  const Ran ran = run("log dump");
+  EXPECT_EQ(ran.exit_code, 4) << ran.err;
+  EXPECT_EQ(ran.out, segment + " 0 DAMAGED: the file is missing\n");
 }
 
 class LackingLog : public LogParts {

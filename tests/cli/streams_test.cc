@@ -1,5 +1,7 @@
 // Standard streams that cannot be written, signals that end other programs, and little stack. Not here: nodes (cluster_test.cc).
 
+#include <filesystem>
+
 #include "tests/cli/command_line.h"
 
 namespace granary::cli {
@@ -31,6 +33,17 @@ TEST_F(Output, OfAFullDiskIsNoSuccess) {
     EXPECT_NE(said().find("standard output could not be written"), std::string::npos) << command;
   }
   EXPECT_EQ(run_script("$granary bnech >/dev/full 2>/dev/null"), 2) << "what went wrong first counts";
+}
+
+/// More than the stream's buffer holds, so that it is the printing itself that fails.
+TEST_F(Output, OfAListThatAFullDiskCutsIsNoSuccess) {
+  const std::string directory = scratch(".rings");
+  run_script("for i in $(seq 100); do mkdir -p $(printf " + directory + "/granary-%032x $i); done");
+  for (const std::string flags : {"", "--json "}) {
+    EXPECT_EQ(run_script(to_err_ + "$granary rings " + flags + "--directory=" + directory + " >/dev/full 2>$err"), 3);
+    EXPECT_NE(said().find("standard output could not be written"), std::string::npos) << flags;
+  }
+  std::filesystem::remove_all(directory);
 }
 
 TEST_F(Output, ThatIsClosedIsRefusedAtOnce) {

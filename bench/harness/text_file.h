@@ -1,0 +1,13 @@
+#pragma once
+// Reads files that a command line names, such as reports of earlier runs.
+
+#include <string>
+
+#include <granary/status.h>
+
+namespace granary::bench {
+
+/// All of a file, or of a pipe. kNotFound if there is none, kUnavailable if it is no file that can be read.
+Result<std::string> read_text(const std::string& path);
+
+}  // namespace granary::bench
