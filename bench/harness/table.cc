@@ -159,7 +159,11 @@ std::string findings_text(const std::vector<Measurement>& runs) {
       }
     }
   }
-  if (!verified) return "verified    nothing (--verify was not asked for, or the run was interrupted)\n";
+  if (!verified) {
+    return "verified    nothing (--verify was not asked for, the run was interrupted, or a node that was killed did "
+           "not "
+           "come back)\n";
+  }
   return fmt::format("verified    {} of {} conditions hold\n{}", checked - failed, checked, lines);
 }
 

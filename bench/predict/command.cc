@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -75,7 +76,20 @@ Result<std::vector<Checked>> check(const FlagValues& flags, const Model& model, 
   return checks;
 }
 
+/// Refuses flags that would have no effect.
+Status check_effects(const FlagValues& flags) {
+  constexpr std::pair<const char*, const char*> kNeeds[] = {
+      {"operation", "round_trip"}, {"message", "round_trip"}, {"post", "round_trip"}, {"within", "check"}};
+  for (const auto& [flag, needed] : kNeeds) {
+    if (flags.given(flag) && !flags.given(needed))
+      return {StatusCode::kInvalidArgument,
+              fmt::format("--{} has an effect with --{} only; give both, or leave it out", flag, needed)};
+  }
+  return {};
+}
+
 Result<Answer> answer_of(const Settings& settings, const FlagValues& flags) {
+  if (Status effective = check_effects(flags); !effective.ok()) return effective;
   for (const char* needed : {"less", "more", "fabric"}) {
     if (flags.text(needed).empty())
       return Status(StatusCode::kInvalidArgument,

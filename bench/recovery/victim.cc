@@ -53,10 +53,20 @@ class Writer {
       if (!done.committed()) return why(done.reason);
       progress.add(batch.size());
     }
-    return database_.wait_released(done.ticket);
+    return wait_durable(done.ticket);
   }
 
  private:
+  /// Results may be released before they are durable (Options::release).
+  Status wait_durable(const Ticket& ticket) const {
+    if (Status released = database_.wait_released(ticket); !released.ok()) return released;
+    while (database_.statistics().durable_epoch < ticket.epoch) {
+      if (Status log = database_.log_status(); !log.ok()) return log;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return {};
+  }
+
   Status why(AbortReason reason) const {
     if (const Status log = database_.log_status(); !log.ok()) return log;
     return {StatusCode::kResourceExhausted, fmt::format("worker {} could not write: {}", worker_, name(reason))};

@@ -224,6 +224,8 @@ TEST_F(ClusterRun, IsPredicted) {
   EXPECT_THAT(card.out, HasSubstr("24 nodes of 8 workers, 4 transactions of each open at once"));
   EXPECT_EQ(granary("bench predict --less=" + less + " --more=" + less + " --fabric=" + fabric).exit_code, 2);
   EXPECT_EQ(granary("bench predict --less=" + less + " --more=" + more).exit_code, 2);
+  EXPECT_EQ(granary("bench predict --message=5000 --less=" + less + " --more=" + more + " --fabric=" + fabric).err,
+            "granary: bench predict: --message has an effect with --round_trip only; give both, or leave it out\n");
   const Ran of_directory = granary("bench predict --less=/tmp --more=" + more + " --fabric=" + fabric);
   EXPECT_EQ(of_directory.exit_code, 3);
   EXPECT_EQ(of_directory.err, "granary: bench predict: cannot read '/tmp'\n");
