@@ -16,6 +16,9 @@ Status wrong_reports(const std::string& why) { return {StatusCode::kInvalidArgum
 
 /// A node's report. An error: it is of another benchmark or node.
 Result<Json> report_of(const std::string& benchmark, const std::string& path, std::uint16_t node) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored))
+    return Status(StatusCode::kUnavailable, fmt::format("--reports: there is no file '{}'", path));
   Result<Json> report = read_report(path, fmt::format("--reports: '{}': node {}", path, node));
   if (!report.ok()) return report;
   const auto says = [&](const char* at, const Json& value) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "bench/harness/cluster_figures_json.h"
 #include "bench/harness/life_account_json.h"
 #include "bench/harness/text_file.h"
@@ -104,9 +106,10 @@ Result<Measurement> measurement_of(const Json& report) {
 }
 
 Result<Json> read_report(const std::string& path, const std::string& label) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored))
+    return Status(StatusCode::kDamaged, fmt::format("{} has left no report", label));
   const Result<std::string> text = read_text(path);
-  if (text.status().code() == StatusCode::kNotFound)
-    return Status(StatusCode::kNotFound, fmt::format("{} has left no report", label));
   if (!text.ok()) return Status(text.status().code(), fmt::format("{}: {}", label, text.status().message()));
   Json report = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
   if (!report.is_discarded()) return report;

@@ -7,7 +7,7 @@
 
 namespace granary::bench {
 
-/// All of a file, or of a pipe. kNotFound if there is none, kUnavailable if it is no file that can be read.
+/// All of a file, or of a pipe. kUnavailable if there is none, or it is no file that can be read.
 Result<std::string> read_text(const std::string& path);
 
 }  // namespace granary::bench
