@@ -160,9 +160,8 @@ std::string findings_text(const std::vector<Measurement>& runs) {
     }
   }
   if (!verified) {
-    return "verified    nothing (--verify was not asked for, the run was interrupted, or a node that was killed did "
-           "not "
-           "come back)\n";
+    return "verified    nothing (--verify was not asked for, the run was interrupted, or a killed node did not come "
+           "back)\n";
   }
   return fmt::format("verified    {} of {} conditions hold\n{}", checked - failed, checked, lines);
 }

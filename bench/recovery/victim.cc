@@ -57,7 +57,7 @@ class Writer {
   }
 
  private:
-  /// Results may be released before they are durable (Options::release).
+  /// Waits until the transaction is on the device, as its result may be released earlier (Options::release).
   Status wait_durable(const Ticket& ticket) const {
     if (Status released = database_.wait_released(ticket); !released.ok()) return released;
     while (database_.statistics().durable_epoch < ticket.epoch) {

@@ -9,7 +9,7 @@
 
 namespace granary {
 
-/// What an operation of a transaction did. kNotFound and kAlreadyExists are facts that commit validates. Only kOk gives a value: with any other
+/// Tells what an operation of a transaction did. kNotFound and kAlreadyExists are facts that commit validates. Only kOk gives a value: with any other
 /// outcome a buffer or string that was to be filled means nothing, unless the call was refused before it looked for the key; then it is as it was.
 enum class [[nodiscard]] Outcome : std::uint8_t {
   kOk,

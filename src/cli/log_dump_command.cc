@@ -40,12 +40,12 @@ class Dump {
   void lock_ahead(const std::string& path, const log::Ring& ring);
   /// No more lines are wanted, or none can be printed any more.
   bool full() const { return (wanted_.limit != 0 && lines_ == wanted_.limit) || std::ferror(stdout) != 0; }
-  /// A segment that must be there, and is not.
+  /// Prints that a segment is missing which must be there.
   void missing(const std::string& path) {
     damaged_ = true;
     line(path, 0, "DAMAGED: the file is missing");
   }
-  /// The segments that others name as the next ones.
+  /// Returns the segments that others name as the next ones.
   const std::vector<recovery::SegmentName>& named() const { return named_; }
   bool damaged() const { return damaged_; }
 

@@ -49,7 +49,8 @@ Status Checkpoints::remove_stale() const {
   for (const std::string& name : *names) {
     if (!name.starts_with(recovery::kCheckpointPrefix) || (current && current->directory == name)) continue;
     const Status removed = recovery::checkpoint::remove_checkpoint(files_, options_.directory + "/" + name);
-    // What is no directory, or may not be listed, is not this database's; it does not count, and stays.
+    // A name that is no directory's, or whose directory may not be listed, is somebody else's: it does not count, and
+    // stays.
     if (!removed.ok() && removed.code() != StatusCode::kUnavailable) return removed;
   }
   return {};

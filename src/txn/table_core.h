@@ -56,8 +56,9 @@ class TableCore {
   /// Precondition: the table is ordered.
   kvstore::ordered::Tree& tree() { return index_.tree(); }
   std::uint32_t max_value_bytes() const { return max_value_bytes_; }
-  std::uint32_t max_key_bytes() const { return max_key_bytes_; }  ///< of the application's keys
-  /// Of keys in the log, where those of an index are its entries.
+  /// Returns the longest key that an application may use.
+  std::uint32_t max_key_bytes() const { return max_key_bytes_; }
+  /// Returns the longest key that the log may have of this table. Of an index it is that of an entry.
   std::size_t max_stored_key_bytes() const { return base_ == nullptr ? kMaxKeyBytes : kMaxEntryKeyBytes; }
   /// Whether its records are shared ones (src/record/shared_record.h). Set before the table holds any record.
   bool is_shared() const { return is_shared_; }

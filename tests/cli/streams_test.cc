@@ -35,7 +35,7 @@ TEST_F(Output, OfAFullDiskIsNoSuccess) {
   EXPECT_EQ(run_script("$granary bnech >/dev/full 2>/dev/null"), 2) << "what went wrong first counts";
 }
 
-/// More than the stream's buffer holds, so that it is the printing itself that fails.
+/// The list is longer than the stream's buffer, so that the printing itself fails.
 TEST_F(Output, OfAListThatAFullDiskCutsIsNoSuccess) {
   const std::string directory = scratch(".rings");
   run_script("for i in $(seq 100); do mkdir -p $(printf " + directory + "/granary-%032x $i); done");

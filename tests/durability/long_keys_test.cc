@@ -21,7 +21,7 @@ class LongKeys : public testing::TestWithParam<bool> {
     options_.reliable_directory = rings_.path();
   }
 
-  /// What the database holds: the record by its key, and by the index.
+  /// Opens the database and expects the record there, by its key and by the index.
   void expect_all_of_it() {
     ManualDatabase again(1, options_);
     EXPECT_TRUE(again.value(again->table("t").value(), key_) == value_);

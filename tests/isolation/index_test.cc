@@ -235,8 +235,6 @@ TEST_P(IndexIsolation, SnapshotsSeeTheIndexOfTheirTime) {
   EXPECT_EQ(with_number(after, 5), "ann");
 }
 
-/// Bounds of a range are secondary keys, whatever primary keys stand behind them in the entries (index_range.h): the
-/// same records are in it as in the range of a unique index.
 TEST(IndexParts, TakeHalfOfTheLargestKeyAtMost) {
   ManualDatabase db(1);
   const Table table = db.table("t");
@@ -250,6 +248,8 @@ TEST(IndexParts, TakeHalfOfTheLargestKeyAtMost) {
   EXPECT_EQ(created(IndexEncoding::kText, kMaxKeyBytes / 2 - 1), StatusCode::kInvalidArgument);
 }
 
+/// Bounds of a range are secondary keys, whatever primary keys stand behind them in the entries (index_range.h): the
+/// same records are in it as in the range of a unique index.
 TEST(IndexBounds, AreSecondaryKeysAlsoIfTheseAreNotUnique) {
   ManualDatabase db;
   const Table shared_keys = db.table("shared keys"), own_keys = db.table("own keys");
