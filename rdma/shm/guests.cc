@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include "rdma/shm/hello.h"
 #include "rdma/shm/watched_memory.h"
 #include "src/base/test_hooks.h"
 
@@ -20,19 +21,34 @@ Guests::Ticket Guests::add(NodeId node, Generation generation, Process named, in
   return ticket;
 }
 
-void Guests::forget_socket(Ticket guest) {
-  const std::lock_guard lock(mutex_);
-  const auto found = guests_.find(guest);
-  if (found != guests_.end()) found->second.socket = -1;
+/// Whoever finds the farewell takes it from the socket, the watcher or hang_up(), and removes the guest before it lets go
+/// of the mutex. So the other one finds either the farewell or no guest.
+bool Guests::says_farewell(const Guest& guest) {
+  if (guest.socket < 0) return false;
+  const Result<ReceivedHello> last = receive_hello(guest.socket);
+  return last.ok() && last->files.empty() && last->hello.kind == HelloKind::kFarewell;
 }
 
 /// The watcher forgets the descriptor before it is closed, since its number may be given again.
-void Guests::remove(Ticket guest) {
+Guests::Entries::iterator Guests::erase(Entries::iterator guest) {
+  watcher_.remove(guest->second.process->handle());
+  return guests_.erase(guest);
+}
+
+void Guests::hear_last(Ticket guest) {
   const std::lock_guard lock(mutex_);
   const auto found = guests_.find(guest);
   if (found == guests_.end()) return;
-  watcher_.remove(found->second.process->handle());
-  guests_.erase(found);
+  if (says_farewell(found->second)) {
+    erase(found);
+  } else {
+    found->second.socket = -1;
+  }
+}
+
+void Guests::remove(Ticket guest) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = guests_.find(guest); found != guests_.end()) erase(found);
 }
 
 /// A guest says farewell only when it is in no operation any more, so what an ended one has locked is found here.
@@ -47,8 +63,15 @@ void Guests::break_locks_of_ended() {
 Processes Guests::hang_up(NodeId node, Generation last) {
   Processes processes;
   const std::lock_guard lock(mutex_);
-  for (const auto& [ticket, guest] : guests_) {
-    if (guest.node != node || guest.generation > last) continue;
+  for (auto at = guests_.begin(); at != guests_.end();) {
+    const Guest& guest = at->second;
+    const bool meant = guest.node == node && guest.generation <= last;
+    if (meant && says_farewell(guest)) {
+      at = erase(at);
+      continue;
+    }
+    ++at;
+    if (!meant) continue;
     if (guest.socket >= 0 && !base::injected("cut-off-keeps-connections")) ::shutdown(guest.socket, SHUT_RDWR);
     processes.push_back(guest.process);
   }

@@ -12,7 +12,7 @@
 
 namespace granary::rdma::shm {
 
-/// Thread-safe. Guests are added and given up by the watcher's thread only.
+/// Thread-safe. Guests are added by the watcher's thread only.
 class Guests {
  public:
   /// Names a guest; not used twice.
@@ -24,13 +24,14 @@ class Guests {
 
   /// From now on hang_up() finds the guest.
   Ticket add(NodeId node, Generation generation, Process named, int socket);
-  /// The guest's socket is about to be closed.
-  void forget_socket(Ticket guest);
-  /// The guest has ended or has unmapped the memory. It may have been removed already.
+  /// Something has come at the guest's socket: its farewell, or the end. The socket is about to be closed.
+  void hear_last(Ticket guest);
+  /// The guest has ended or was given nothing. It may have been removed already.
   void remove(Ticket guest);
   /// Breaks the locks that guests whose processes have ended have left in this process's line table (watched_memory.h).
   void break_locks_of_ended();
-  /// Hangs up the sockets of the lives of `node` up to `last`, and returns their processes.
+  /// Hangs up the sockets of the lives of `node` up to `last`, and returns their processes. Whoever has said farewell by
+  /// now is a guest no more, though the watcher may not have heard it yet.
   Processes hang_up(NodeId node, Generation last);
 
  private:
@@ -40,11 +41,15 @@ class Guests {
     std::shared_ptr<const Process> process;
     int socket;  ///< -1 if it is closed
   };
+  using Entries = std::map<Ticket, Guest>;
+
+  static bool says_farewell(const Guest& guest);
+  Entries::iterator erase(Entries::iterator guest);
 
   Watcher& watcher_;
   std::mutex mutex_;
   Ticket last_ = kNone;
-  std::map<Ticket, Guest> guests_;
+  Entries guests_;
 };
 
 }  // namespace granary::rdma::shm

@@ -66,6 +66,8 @@ class Peer {
   std::string name() const;
 
   int socket() const { return socket_.get(); }
+  /// Whether the peer has closed its side. It says nothing at this socket once it has let this process in.
+  bool has_hung_up() const { return wait_readable(socket_.get(), 0); }
   const std::shared_ptr<const Process>& process() const { return process_; }
 
  private:

@@ -190,21 +190,20 @@ void ShmFabric::let_in() {
 
 /// Two hellos and a farewell, as hello.h has them; anything else, or the end, closes the socket.
 void ShmFabric::answer(int socket) {
-  Result<ReceivedHello> received = receive_hello(socket);
   Stranger& stranger = strangers_.at(socket);
-  if (received.ok() && received->files.empty() && answer(stranger, *received)) return;
+  if (stranger.guest != Guests::kNone) {
+    guests_.hear_last(stranger.guest);
+  } else {
+    Result<ReceivedHello> received = receive_hello(socket);
+    if (received.ok() && received->files.empty() && answer(stranger, *received)) return;
+  }
   watcher_->remove(socket);
-  guests_.forget_socket(stranger.guest);
   strangers_.erase(socket);
 }
 
 /// False if the stranger is heard no more.
 bool ShmFabric::answer(Stranger& stranger, ReceivedHello& received) {
   const Hello& hello = received.hello;
-  if (stranger.guest != Guests::kNone) {
-    if (hello.kind == HelloKind::kFarewell) guests_.remove(std::exchange(stranger.guest, Guests::kNone));
-    return false;
-  }
   if (hello.kind != HelloKind::kGreeting) return false;
   if (stranger.greeting) return welcome(stranger, received);
   stranger.greeting = hello;
@@ -355,6 +354,7 @@ std::shared_ptr<const Process> ShmFabric::break_off(NodeId node, Generation last
   const auto found = peers_.find(node);
   if (found == peers_.end() || found->second->regions().generation() > last) return nullptr;
   Peer& peer = *found->second;
+  if (peer.has_hung_up()) peer.end(Peer::Life::kEnded);  // the watcher may not have seen it yet
   peer.end(Peer::Life::kCutOff);
   if (peer.life() == Peer::Life::kEnded) return nullptr;
   ::shutdown(peer.socket(), SHUT_RDWR);
