@@ -9,7 +9,7 @@
 # What needs RDMA devices runs in virtual machines with Soft-RoCE (scripts/verbs_vm.sh); where these cannot be had it is skipped,
 # and the summary says so.
 #
-# At the end it prints where its time went, by stages and by test programs.
+# At the end it prints where its time went, by stages and by test programs, and once more what failed.
 #
 # The last line is `N passed, N failed` (and `, N skipped` if any); the exit code is 0 if nothing failed.
 
@@ -120,6 +120,10 @@ fi
 
 heading "where the time went, by test programs (seconds of their cases, of which $at_once run at a time)"
 python3 scripts/test_times.py "${reports[@]}"
+if [[ $failed -gt 0 ]]; then
+  heading "failed tests, and what they said"
+  python3 scripts/failed_tests.py "${reports[@]}"
+fi
 heading "summary"
 printf '%s\n' "${summary[@]}"
 echo
