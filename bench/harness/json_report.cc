@@ -137,21 +137,6 @@ void add_buckets(const Measurement& run, Json& repeat) {
   }
 }
 
-Json parameters_json(const FlagValues& flags) {
-  Json parameters = Json::object();
-  for (const auto& [name, entry] : flags.all()) {
-    switch (entry.kind) {
-      case FlagKind::kSwitch: parameters[name] = entry.on; break;
-      case FlagKind::kInteger:
-      case FlagKind::kBytes: parameters[name] = entry.whole; break;
-      case FlagKind::kReal: parameters[name] = entry.real; break;
-      case FlagKind::kText:
-      case FlagKind::kChoice: parameters[name] = entry.text; break;
-    }
-  }
-  return parameters;
-}
-
 Json machine_json(const Machine& machine, const std::string& page_kind) {
   return {{"cpu_model", machine.cpu_model},
           {"cpus", machine.cpus},
@@ -199,6 +184,21 @@ std::string isolation_level(const FlagValues& flags) {
 }
 
 }  // namespace
+
+Json parameters_json(const FlagValues& flags) {
+  Json parameters = Json::object();
+  for (const auto& [name, entry] : flags.all()) {
+    switch (entry.kind) {
+      case FlagKind::kSwitch: parameters[name] = entry.on; break;
+      case FlagKind::kInteger:
+      case FlagKind::kBytes: parameters[name] = entry.whole; break;
+      case FlagKind::kReal: parameters[name] = entry.real; break;
+      case FlagKind::kText:
+      case FlagKind::kChoice: parameters[name] = entry.text; break;
+    }
+  }
+  return parameters;
+}
 
 Json repeat_json(const Measurement& run) {
   Json types = Json::object(), extra = Json::object(), findings = Json::array();

@@ -115,6 +115,8 @@ void add_phases(Outcome& outcome, double opening_seconds, double opening_process
   if (outcome.written.checkpoint_seconds > 0) {
     add("checkpoint write", report.checkpoint_records, checkpoint_bytes, outcome.written.checkpoint_seconds,
         outcome.written.checkpoint_seconds);
+  }
+  if (report.checkpoint_bytes > 0) {  // also if the database took it of itself, by --checkpoint_interval
     add("checkpoint load", report.checkpoint_records, report.checkpoint_bytes, report.checkpoint_seconds,
         report.checkpoint_seconds * threads);
   }
@@ -175,11 +177,12 @@ std::string text_of(const Outcome& outcome) {
          fmt::format("\n{}  {}\n", outcome.finding.holds ? "verified   " : "FAILED     ", outcome.finding.detail);
 }
 
-nlohmann::ordered_json json_of(const Outcome& outcome) {
+nlohmann::ordered_json json_of(const Outcome& outcome, const FlagValues& flags) {
   const Load& load = outcome.load;
   nlohmann::ordered_json ours{{"version", base::version_text()},
                               {"cpu", describe_machine().cpu_model},
                               {"cores", std::thread::hardware_concurrency()},
+                              {"parameters", parameters_json(flags)},
                               {"records", load.records},
                               {"keys", load.keys},
                               {"workers", load.workers},
@@ -225,7 +228,7 @@ ExitCode run(const Settings& settings, const FlagValues& flags) {
   base::print("{}", text_of(*outcome));
   std::fflush(stdout);
   if (!path.empty()) {
-    if (const Status written = write_json(path, json_of(*outcome)); !written.ok()) return fail(written);
+    if (const Status written = write_json(path, json_of(*outcome, flags)); !written.ok()) return fail(written);
   }
   if (outcome->interrupted || outcome->finding.holds) return ExitCode::kOk;
   return refuse(ExitCode::kCheckFailed, "what was recovered is not what was written: " + outcome->finding.detail);

@@ -27,7 +27,25 @@ TEST_P(RecoveryBench, GivesBackWhatWasWritten) {
   const bool all_in_log =
       std::string_view(GetParam()) == "--checkpoint=none" || std::string_view(GetParam()) == "--release=commit";
   EXPECT_GT(parsed["granary"]["log_bytes"], all_in_log ? 5000 * 100 : 0) << "of 100 bytes each, and their keys";
+  EXPECT_EQ(parsed["granary"]["parameters"]["writes"], in_memory ? 1 : 4);
   EXPECT_TRUE(std::filesystem::is_empty(directory.path())) << "it leaves nothing behind";
+}
+
+/// Writing takes longer than the second after which the database takes a checkpoint of itself.
+TEST(RecoveryBenchInterval, TellsOfTheCheckpointThatWasLoaded) {
+  const tests::TemporaryDirectory directory;
+  const std::string json = scratch(".json");
+  const Ran ran = granary(
+      "bench recovery --records=6000000 --keys=700 --value_bytes=8 --writes=1 --epoch_ms=2 --snapshot_epochs=2 "
+      "--checkpoint_interval=1 --noprogress --directory=" +
+      directory.path() + " --json=" + json);
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  const auto parsed = nlohmann::json::parse(contents(json), nullptr, false);
+  std::remove(json.c_str());
+  ASSERT_TRUE(parsed.is_object());
+  EXPECT_EQ(parsed["granary"]["parameters"]["checkpoint_interval"], 1);
+  EXPECT_EQ(parsed["granary"]["phases"][0]["name"], "checkpoint load");
+  EXPECT_NE(ran.out.find("checkpoint load"), std::string::npos) << ran.out;
 }
 
 INSTANTIATE_TEST_SUITE_P(Cli, RecoveryBench,
