@@ -31,32 +31,22 @@ constexpr KeyOfFile kKeysOfFile[] = {{"durability", "data_directory", "[defaults
 
 constexpr std::uint32_t kMsOfSecond = 1000;
 
-/// Sets a flag that nobody has given.
-void set_unless_given(FlagValues& flags, const std::string& name, FlagValues::Entry entry) {
-  if (flags.declared(name) && !flags.given(name)) flags.set(name, std::move(entry));
-}
-
-void set_unless_given(FlagValues& flags, const std::string& name, std::uint64_t value) {
-  set_unless_given(flags, name, {.kind = FlagKind::kInteger, .whole = value, .text = fmt::format("{}", value)});
-}
-
 /// Lowers --workers to what every node of the cluster file has.
 void fit_workers(const cluster_config::ClusterConfig& config, FlagValues& flags) {
   if (!flags.declared("workers")) return;
   std::uint64_t workers = flags.integer("workers");
   for (const cluster_config::NodeConfig& node : config.nodes) workers = std::min<std::uint64_t>(workers, node.workers);
-  set_unless_given(flags, "workers", workers);
+  flags.set_unless_given("workers", workers);
 }
 
 /// Gives flags that all nodes have alike by the cluster file its values, so that reports tell what the nodes had.
 void follow_file(const cluster_config::ClusterConfig& config, FlagValues& flags) {
-  set_unless_given(flags, "epoch_ms", config.epoch_ms);
-  set_unless_given(flags, "snapshot_epochs", config.snapshot_epochs);
-  set_unless_given(
-      flags, "release",
-      {.kind = FlagKind::kChoice, .text = option::text_of(option::row<&Options::release>(), config.release)});
-  set_unless_given(flags, "durability",
-                   {.kind = FlagKind::kChoice, .text = cluster_config::has_logs(config) ? "disk" : "none"});
+  flags.set_unless_given("epoch_ms", config.epoch_ms);
+  flags.set_unless_given("snapshot_epochs", config.snapshot_epochs);
+  flags.set_unless_given("release", {.kind = FlagKind::kChoice,
+                                     .text = option::text_of(option::row<&Options::release>(), config.release)});
+  flags.set_unless_given("durability",
+                         {.kind = FlagKind::kChoice, .text = cluster_config::has_logs(config) ? "disk" : "none"});
 }
 
 }  // namespace
@@ -77,9 +67,9 @@ Status check_cluster_flags(const FlagValues& flags) {
 
 void set_cluster_defaults(const BenchCommand& command, FlagValues& flags) {
   if (!on_cluster(flags)) return;
-  set_unless_given(flags, "verify", {.kind = FlagKind::kSwitch, .on = true, .text = "true"});
+  flags.set_unless_given("verify", {.kind = FlagKind::kSwitch, .on = true, .text = "true"});
   if (!command.index_on_nodes.empty())
-    set_unless_given(flags, "index", {.kind = FlagKind::kChoice, .text = command.index_on_nodes});
+    flags.set_unless_given("index", {.kind = FlagKind::kChoice, .text = command.index_on_nodes});
   const auto config = cluster_config::load(flags.text("cluster"));
   if (!config.ok()) return;  // whoever needs the file tells what is wrong with it
   fit_workers(*config, flags);

@@ -63,6 +63,13 @@ class FlagValues {
     std::string text;  ///< as typed, or the default
   };
   void set(const std::string& name, Entry entry) { values_[name] = std::move(entry); }
+  /// Gives a declared flag that the command line did not set another value, in place of its default.
+  void set_unless_given(const std::string& name, Entry entry) {
+    if (declared(name) && !given(name)) set(name, std::move(entry));
+  }
+  void set_unless_given(const std::string& name, std::uint64_t value) {
+    set_unless_given(name, {.kind = FlagKind::kInteger, .whole = value, .text = std::to_string(value)});
+  }
   const std::map<std::string, Entry, std::less<>>& all() const { return values_; }
 
  private:

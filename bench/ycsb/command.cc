@@ -176,6 +176,7 @@ const BenchCommand& ycsb_command() {
       .protocols = {Protocol::kOcc, Protocol::kLease2pl},
       .latency_sample = kLatencySample,
       .index_on_nodes = "hash",
+      .set_defaults = set_defaults,
       .make =
           [](const Settings& settings, const FlagValues& flags) {
             return make("ycsb", settings.variants.has(Variant::kKeyValue), settings, flags);
@@ -197,6 +198,7 @@ const BenchCommand& kv_command() {
       .variants = {Variant::kKeyValue, Variant::kSimpleAllocator},
       .latency_sample = kLatencySample,
       .durability = "",
+      .set_defaults = set_defaults,
       .make = [](const Settings& settings, const FlagValues& flags) { return make("kv", true, settings, flags); },
   };
   return command;

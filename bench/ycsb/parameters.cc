@@ -60,6 +60,9 @@ const Preset* chosen_preset(const FlagValues& flags) {
   return nullptr;
 }
 
+/// The parser takes no other names.
+const Mix& chosen_mix(const FlagValues& flags) { return *std::ranges::find(mixes(), flags.text("mix"), &Mix::name); }
+
 constexpr std::array<std::pair<std::string_view, Isolation>, 3> kLevels{
     {{"serializable", Isolation::kSerializable},
      {"snapshot", Isolation::kSnapshot},
@@ -123,22 +126,26 @@ std::vector<Flag> parameter_flags() {
   };
 }
 
+void set_defaults(FlagValues& flags) {
+  const Preset* const preset = chosen_preset(flags);
+  if (preset != nullptr) flags.set_unless_given("mix", {.kind = FlagKind::kChoice, .text = std::string(preset->mix)});
+  const Mix mix = chosen_mix(flags);
+  const double theta = preset != nullptr ? preset->theta : mix.default_theta;
+  flags.set_unless_given("theta", {.kind = FlagKind::kReal, .real = theta, .text = fmt::format("{}", theta)});
+  if (preset != nullptr || mix.tictoc) {
+    flags.set_unless_given("fields", preset != nullptr ? preset->fields : kFields);
+    flags.set_unless_given("value_bytes", preset != nullptr ? preset->value_bytes : kFields * kFieldBytes);
+    flags.set_unless_given("ops", preset != nullptr ? preset->ops : kOps);
+  }
+}
+
 Parameters parameters_from(const Settings& settings, const FlagValues& flags) {
   Parameters parameters;
-  const Preset* const preset = chosen_preset(flags);
-  const std::string_view mix_name = preset == nullptr || flags.given("mix") ? flags.text("mix") : preset->mix;
-  for (const Mix& mix : mixes()) {
-    if (mix.name == mix_name) parameters.mix = mix;
-  }
+  parameters.mix = chosen_mix(flags);
   parameters.keys = flags.integer("keys");
-  const auto number = [&](const char* name, std::uint32_t of_tictoc, std::uint32_t Preset::*of_preset) {
-    if (preset != nullptr && !flags.given(name)) return preset->*of_preset;
-    const bool default_of_mix = parameters.mix.tictoc && !flags.given(name);
-    return default_of_mix ? of_tictoc : static_cast<std::uint32_t>(flags.integer(name));
-  };
-  parameters.fields = number("fields", kFields, &Preset::fields);
-  parameters.value_bytes = number("value_bytes", kFields * kFieldBytes, &Preset::value_bytes);
-  parameters.ops = number("ops", kOps, &Preset::ops);
+  parameters.fields = static_cast<std::uint32_t>(flags.integer("fields"));
+  parameters.value_bytes = static_cast<std::uint32_t>(flags.integer("value_bytes"));
+  parameters.ops = static_cast<std::uint32_t>(flags.integer("ops"));
   parameters.parts = flags.enabled("parts");
   parameters.multi_get = flags.enabled("multi_get");
   for (const auto& [level, isolation] : kLevels) {
@@ -147,8 +154,7 @@ Parameters parameters_from(const Settings& settings, const FlagValues& flags) {
   for (const auto& [name, source] : kSources) {
     if (name == flags.text("timestamps")) parameters.timestamps = source;
   }
-  const double usual_theta = preset != nullptr ? preset->theta : parameters.mix.default_theta;
-  parameters.theta = flags.given("theta") ? flags.real("theta") : usual_theta;
+  parameters.theta = flags.real("theta");
   parameters.scan_length = static_cast<std::uint32_t>(flags.integer("scan_length"));
   parameters.random_load_order = flags.text("load_order") == "random";
   parameters.hash = flags.text("index") == "hash";

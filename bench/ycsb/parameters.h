@@ -81,6 +81,9 @@ struct Parameters {
 };
 
 std::vector<Flag> parameter_flags();
+/// Gives flags that nobody has given what --preset and --mix imply.
+void set_defaults(FlagValues& flags);
+/// Precondition: set_defaults().
 Parameters parameters_from(const Settings& settings, const FlagValues& flags);
 
 /// Bytes that so many records will take, index included.

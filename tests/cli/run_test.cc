@@ -119,6 +119,24 @@ TEST(Run, TransactionsOfSeveralOperationsOnFieldsVerify) {
   }
 }
 
+/// A flag that is given counts; all others are the preset's, or the mix's.
+TEST(Run, TheReportNamesWhatAPresetImplies) {
+  const nlohmann::json preset =
+      json_of(std::string("bench ycsb --repeat=1 --preset=dbx1000_high --ops=4 --protocol=tictoc") + kTiny);
+  ASSERT_TRUE(preset.is_object());
+  const nlohmann::json& parameters = preset["granary"]["parameters"];
+  EXPECT_EQ(parameters["mix"], "high");
+  EXPECT_EQ(parameters["theta"], 0.9);
+  EXPECT_EQ(parameters["value_bytes"], 1000);
+  EXPECT_EQ(parameters["fields"], 10);
+  EXPECT_EQ(parameters["ops"], 4);
+  const nlohmann::json mix = json_of(std::string("bench ycsb --repeat=1 --mix=medium") + kTiny);
+  ASSERT_TRUE(mix.is_object());
+  EXPECT_EQ(mix["granary"]["parameters"]["theta"], 0.8);
+  EXPECT_EQ(mix["granary"]["parameters"]["ops"], 16);
+  EXPECT_EQ(json_of(std::string("bench kv --repeat=1 --mix=a") + kTiny)["granary"]["parameters"]["theta"], 0.99);
+}
+
 TEST(Run, TransactionsThatTakeTurnsVerify) {
   for (const char* command :
        {"bench ycsb --mix=silo --batch=16", "bench ycsb --mix=high --batch=5 --protocol=tictoc --workers=2",
