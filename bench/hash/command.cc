@@ -125,7 +125,8 @@ const BenchCommand& hash_command() {
           "not. "
           "Counted exactly; nothing is timed, so --workers, --seconds, --warmup and --repeat mean nothing here.",
       .examples = {"--slots=100000 --tables=4", "--json=hash.json"},
-      .flags = {integer_flag("slots", 1 << 20, 64, std::uint64_t{1} << 32, "slots", "Of each table's main header."),
+      .flags = {integer_flag("slots", 1 << 20, 64, std::uint64_t{1} << 32, "slots",
+                             "Of each table's main header. A table of fewer than 4096 may have no room for 90 %."),
                 integer_flag("tables", 8, 1, 1000, "tables", "Each figure is the mean of so many."),
                 integer_flag("cache_keys", 1'000'000, 16, 1'000'000'000, "keys",
                              "Looked up through the location cache, which has an entry for every 16 of them."),

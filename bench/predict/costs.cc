@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/harness/text_file.h"
+#include "bench/predict/report_number.h"
 
 namespace granary::bench::predict {
 namespace {
@@ -16,7 +17,7 @@ using Json = nlohmann::ordered_json;
 double time_of(const Json& figures, const std::string& operation, unsigned bytes, const std::string& how) {
   for (const Json& figure : figures) {
     if (figure.at("operation") == operation && figure.at("bytes") == bytes && figure.at("how") == how)
-      return figure.at("nanoseconds").get<double>();
+      return amount(figure.at("nanoseconds"));
   }
   throw nlohmann::detail::out_of_range::create(403, fmt::format("no {} of {} bytes {}", operation, bytes, how),
                                                nullptr);

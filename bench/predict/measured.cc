@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/harness/text_file.h"
+#include "bench/predict/report_number.h"
 
 namespace granary::bench::predict {
 namespace {
@@ -17,22 +18,22 @@ Measured measured_of(const Json& report, const std::string& path) {
   const std::size_t median = ours.at("median_repeat");
   const Json& repeat = ours.at("repeats").at(median);
   const Json& cluster = repeat.at("cluster");
-  const double transactions = std::max(1.0, cluster.at("distributed").get<double>());
-  const auto each = [&](const char* name) { return cluster.at(name).get<double>() / transactions; };
+  const double transactions = std::max(1.0, amount(cluster.at("distributed")));
+  const auto each = [&](const char* name) { return amount(cluster.at(name)) / transactions; };
   const Json& parameters = ours.at("parameters");
   return {.path = path,
           .benchmark = report.at("Benchmark Type"),
-          .throughput = repeat.at("throughput"),
-          .distributed_share = cluster.at("distributed_share"),
+          .throughput = amount(repeat.at("throughput")),
+          .distributed_share = std::min(1.0, amount(cluster.at("distributed_share"))),
           .each = {.round_trips = each("round_trips"),
                    .reads = each("reads"),
                    .writes = each("writes"),
                    .compare_swaps = each("compare_swaps"),
                    .messages = each("messages")},
           .nodes = static_cast<std::uint32_t>(ours.at("nodes").at(median).size()),
-          .workers = parameters.at("workers"),
-          .fibers = parameters.value("fibers", 1u),
-          .cores = ours.at("machine").at("cpus")};
+          .workers = count(parameters.at("workers")),
+          .fibers = parameters.contains("fibers") ? count(parameters.at("fibers")) : 1,
+          .cores = count(ours.at("machine").at("cpus"))};
 }
 
 }  // namespace
@@ -42,7 +43,7 @@ Result<Measured> read_measured(const std::string& path) {
   if (!text.ok()) return text.status();
   try {
     Measured measured = measured_of(Json::parse(*text), path);
-    if (measured.throughput > 0 && measured.nodes > 0 && measured.workers > 0) return measured;
+    if (measured.throughput > 0 && measured.nodes > 0) return measured;
     return Status(StatusCode::kDamaged, fmt::format("'{}': nothing was measured", path));
   } catch (const Json::exception& error) {
     return Status(StatusCode::kDamaged,

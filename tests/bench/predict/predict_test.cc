@@ -114,5 +114,24 @@ TEST_F(Reports, ThatAreNone) {
   }
 }
 
+/// A report of a cluster's run, with this in the place of its number of round trips and its workers.
+std::string run_with(const std::string& round_trips, const std::string& workers) {
+  return R"({"Benchmark Type":"ycsb","granary":{"median_repeat":0,"parameters":{"workers":)" + workers +
+         R"(},"machine":{"cpus":2},"nodes":[{"node 1":{}}],"repeats":[{"throughput":1000,"cluster":{"distributed":10,)"
+         R"("distributed_share":0.5,"reads":1,"writes":1,"compare_swaps":1,"messages":1,"round_trips":)" +
+         round_trips + "}}]}}";
+}
+
+TEST_F(Reports, OfNumbersThatCannotBe) {
+  const Result<Measured> measured = read_measured(file(run_with("20", "2")));
+  ASSERT_TRUE(measured.ok()) << measured.status().message();
+  EXPECT_EQ(measured->each.round_trips, 2);
+  for (const std::string text : {run_with("-20", "2"), run_with("20", "-2"), run_with("20", "0")}) {
+    const Status refused = read_measured(file(text)).status();
+    EXPECT_EQ(refused.code(), StatusCode::kDamaged) << text;
+    EXPECT_NE(refused.message().find("is expected"), std::string::npos) << refused.message();
+  }
+}
+
 }  // namespace
 }  // namespace granary::bench::predict
