@@ -37,18 +37,23 @@ Result<recovery::Manifest> manifest_of(const Options& node, base::FileSystem& fi
   return manifest;
 }
 
-/// Whether the node has stopped without an end: its last generation has none, and nobody has its directory. The life that the node
-/// lives now may have begun that one. Another that is still there ends soon, or nobody can tell how far its log counts.
-Result<bool> interrupted(const NodeDirectory& node, Clock::time_point end, base::FileSystem& files) {
+enum class LastGeneration : std::uint8_t {
+  kEnded,        ///< in order, or by a recovery; or there is none
+  kInterrupted,  ///< without an end, and nobody has the directory
+  kBegun,        ///< by the life that the node lives now, which has the directory
+};
+
+/// A former life that still has the directory ends soon, or nobody can tell how far its log counts.
+Result<LastGeneration> last_generation(const NodeDirectory& node, Clock::time_point end, base::FileSystem& files) {
   for (;; rest()) {
     const auto manifest = manifest_of(node.options, files);
     if (!manifest.ok()) return manifest.status();
-    if (manifest->generations.empty() || manifest->generations.back().cut) return false;
+    if (manifest->generations.empty() || manifest->generations.back().cut) return LastGeneration::kEnded;
     const auto free = files.lock(fmt::format("{}/{}", node.options.directory, recovery::kLockName));
-    if (free.ok()) return true;
+    if (free.ok()) return LastGeneration::kInterrupted;
     if (free.status().code() != StatusCode::kUnavailable) return free.status();
     const std::uint32_t life = manifest->generations.back().life;
-    if (life == node.life_now()) return false;
+    if (life == node.life_now()) return LastGeneration::kBegun;
     if (Clock::now() > end) {
       return Status(
           StatusCode::kUnavailable,
@@ -70,16 +75,19 @@ Status check_present(std::span<const NodeDirectory> nodes, base::FileSystem& fil
   return {};
 }
 
+/// Leaves out nodes that have begun and wait for this one, which they keep their directories for. When the first of them
+/// came to that, it had recovered all. So what was interrupted since has not served either: no transaction has been at two
+/// nodes, and the logs of those that wait need not agree with it on anything.
 Status recover_if_interrupted(std::span<const NodeDirectory> nodes, Clock::time_point end, base::FileSystem& files) {
   bool any = false;
+  std::vector<Options> options;
   for (const NodeDirectory& node : nodes) {
-    const auto found = interrupted(node, end, files);
+    const auto found = last_generation(node, end, files);
     if (!found.ok()) return found.status();
-    any |= *found;
+    any |= *found == LastGeneration::kInterrupted;
+    if (*found != LastGeneration::kBegun) options.push_back(node.options);
   }
   if (!any) return {};
-  std::vector<Options> options;
-  for (const NodeDirectory& node : nodes) options.push_back(node.options);
   const auto recovered = recover_cluster(options, files);
   if (!recovered.ok()) return recovered.status();
   for (const std::string& note : recovered->notes)

@@ -51,19 +51,18 @@ class ClusterRestart : public testing::Test {
       if (dies_) ::_exit(testing::Test::HasFailure() ? 1 : 0);
     });
   }
-  void expect_both() {
-    on_each_node(file_, 2, [](Cluster& cluster) {
-      const auto accounts = make_accounts(cluster, IndexKind::kHash);
-      const Status started = cluster.start();
-      ASSERT_TRUE(started.ok()) << started.message();
-      auto worker = cluster.register_worker().value();
-      std::int64_t here = 0;
-      EXPECT_TRUE(
-          worker->run([&](Transaction& t) { here = t.get(accounts, (cluster.node() - 1) * kAccounts)->balance; })
-              .committed());
-      EXPECT_EQ(here, cluster.node() == 1 ? 7 : 8);
-      EXPECT_TRUE(cluster.barrier().ok());
-    });
+  void expect_both() { on_each_node(file_, 2, expect_own); }
+  /// Starts the node, and expects the account there that was written to.
+  static void expect_own(Cluster& cluster) {
+    const auto accounts = make_accounts(cluster, IndexKind::kHash);
+    const Status started = cluster.start();
+    ASSERT_TRUE(started.ok()) << started.message();
+    auto worker = cluster.register_worker().value();
+    std::int64_t here = 0;
+    EXPECT_TRUE(worker->run([&](Transaction& t) { here = t.get(accounts, (cluster.node() - 1) * kAccounts)->balance; })
+                    .committed());
+    EXPECT_EQ(here, cluster.node() == 1 ? 7 : 8);
+    EXPECT_TRUE(cluster.barrier().ok());
   }
 
   std::filesystem::path folder() const { return std::filesystem::path(file_.path()).parent_path(); }
@@ -236,6 +235,29 @@ TEST_F(ClusterRestart, DataOfAnotherClusterAreRefused) {
 TEST_F(ClusterRestart, TheFirstNodeThatComesRecoversAfterACrash) {
   crash_after_writes();
   expect_both();
+}
+
+/// Node 1 has its own directory open, and waits. What node 2 has begun and not ended is for node 2's next life alone.
+TEST_F(ClusterRestart, ANodeMayDieWhileAnotherWaitsForIt) {
+  crash_after_writes();
+  const std::filesystem::path go = folder() / "go";
+  const pid_t dying = ::fork();
+  ASSERT_GE(dying, 0);
+  if (dying == 0) {
+    while (!std::filesystem::exists(go)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const auto two = Cluster::join(node_options(file_, 2));
+    ::_exit(two.ok() ? 0 : 1);
+  }
+  auto one = Cluster::join(node_options(file_, 1)).value();
+  std::ofstream(go) << "now";
+  int status = -1;
+  ::waitpid(dying, &status, 0);
+  ASSERT_EQ(status, 0);
+  std::thread first([&one] { expect_own(*one); });
+  auto two = Cluster::join(node_options(file_, 2));
+  EXPECT_TRUE(two.ok()) << two.status().message();
+  if (two.ok()) expect_own(**two);
+  first.join();
 }
 
 /// Else whoever starts meanwhile would read it too early, and D would go on without it.
