@@ -8,16 +8,28 @@
 namespace granary::db {
 namespace {
 
+/// Whether the leader has admitted this node, in this life. A node that no longer serves has been, too.
+bool has_served(const epoch::EpochManager& epochs) {
+  return epochs.control().by_leader.admitted.load(std::memory_order_acquire) != 0;
+}
+
+/// Tells why `epoch` is not durable, by what this node alone knows.
+std::string guess(const epoch::EpochManager& epochs, epoch::Epoch epoch) {
+  if (epochs.in_cluster()) {
+    if (!has_served(epochs)) return "this node has not started yet";
+    if (epochs.control().by_node.durable.load(std::memory_order_acquire) >= epoch)
+      return "this node's device has it, and another node's has not: log_status() there tells more";
+  }
+  return fmt::format("E is {}: the disk is slow, or a transaction that stays open holds E back", epochs.current());
+}
+
 Status not_in_time(const epoch::EpochManager& epochs, const log::Log& log, epoch::Epoch epoch,
                    const ReleasePatience& patience) {
   const std::string known = patience.obstacle != nullptr && *patience.obstacle ? (*patience.obstacle)() : std::string();
-  const std::string reason =
-      !known.empty()
-          ? known
-          : fmt::format("E is {}: the disk is slow, or a transaction that stays open holds E back", epochs.current());
   return {StatusCode::kUnavailable,
           fmt::format("epoch {} is not durable after {:.1f} s, and may become so later; D is {}. The reason: {}", epoch,
-                      static_cast<double>(patience.timeout_us) / 1e6, durable_everywhere(epochs, log), reason)};
+                      static_cast<double>(patience.timeout_us) / 1e6, durable_everywhere(epochs, log),
+                      known.empty() ? guess(epochs, epoch) : known)};
 }
 
 }  // namespace
@@ -40,7 +52,8 @@ Status wait_durable_everywhere(const epoch::EpochManager& epochs, const log::Log
     if (log.durable().failed()) return log.durable().cause();
     if (patience.cancel != nullptr && patience.cancel->load(std::memory_order_relaxed))
       return {StatusCode::kUnavailable, "the database closes before that is durable"};
-    if (epochs.in_cluster() && epochs.control().by_node.serving.load(std::memory_order_acquire) == 0) {
+    const bool serves = !epochs.in_cluster() || epochs.control().by_node.serving.load(std::memory_order_acquire) != 0;
+    if (!serves && has_served(epochs)) {
       return {
           StatusCode::kMembershipLost,
           "this node is no member of its cluster any more; whether the transaction survives, the cluster's recovery "

@@ -31,6 +31,17 @@ TEST(Start, WithoutAnEpochSlotForTheServiceSaysSo) {
   EXPECT_THAT(started.message(), testing::HasSubstr("epoch slots of node 1 are taken"));
 }
 
+/// It has lost nothing: it is still to serve. A checkpoint may want to be durable before that, too.
+TEST(Start, WhatHasToBeDurableBeforeItWaits) {
+  const ClusterFile file(2, 2, "", "data_directory = \"data\"\n");
+  auto cluster = Cluster::join(node_options(file, 1));
+  ASSERT_TRUE(cluster.ok()) << cluster.status().message();
+  const Database& database = (*cluster)->database();
+  const Status waited = database.wait_released({.epoch = database.current_epoch()}, /*timeout_us=*/20'000);
+  EXPECT_EQ(waited.code(), StatusCode::kUnavailable) << waited.message();
+  EXPECT_THAT(waited.message(), testing::HasSubstr("this node has not started yet"));
+}
+
 /// A node's fabric whose device is used up.
 class UsedUp final : public rdma::Fabric {
  public:
