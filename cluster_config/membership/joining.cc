@@ -8,6 +8,7 @@
 
 #include "cluster_config/membership/member_text.h"
 #include "cluster_config/membership/membership.h"
+#include "cluster_config/membership/patient_board.h"
 #include "src/base/test_hooks.h"
 
 namespace granary::membership {
@@ -220,12 +221,14 @@ Result<std::unique_ptr<Membership>> Membership::join(std::unique_ptr<Board> boar
                     "{} bytes",
                     options.node, options.address, options.release, kMostMembers, kMostAddressBytes));
   }
-  std::unique_ptr<Membership> membership(new Membership(std::move(board), std::move(options), std::move(listener)));
+  auto patient = std::make_unique<PatientBoard>(std::move(board), options.unreachable_us, options.give_up);
+  std::unique_ptr<Membership> membership(new Membership(std::move(patient), std::move(options), std::move(listener)));
   if (Status status = membership->enter(); !status.ok()) return status;
   return membership;
 }
 
 Status Membership::enter() {
+  const PatientBoard::Patience patience(patient_);
   Joining joining(options_, document_);
   // A look first, so that nobody leaves a mark in a cluster that is not its own.
   const Status looked = document_.inspect([&](Configuration& found) {

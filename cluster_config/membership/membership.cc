@@ -13,9 +13,10 @@
 
 namespace granary::membership {
 
-Membership::Membership(std::unique_ptr<Board> board, MembershipOptions options, Listener listener)
+Membership::Membership(std::unique_ptr<PatientBoard> board, MembershipOptions options, Listener listener)
     : options_(std::move(options)),
       listener_(std::move(listener)),
+      patient_(*board),
       document_(std::move(board), [this](Configuration configuration) { publish(std::move(configuration)); }),
       board_(document_.board()),
       silence_(board_.name(), options_.node),
@@ -48,7 +49,13 @@ Status Membership::set_own_state(MemberState state) {
   return change_own([state](Member& own) { own.state = state; });
 }
 
+Status Membership::be_ready() {
+  const PatientBoard::Patience patience(patient_);
+  return set_own_state(MemberState::kReady);
+}
+
 Status Membership::serve() {
+  const PatientBoard::Patience patience(patient_);
   return document_.amend([this](Configuration& configuration) -> Status {
     if (Status lost = check_own(configuration); !lost.ok()) return lost;
     Member& own = *configuration.find(options_.node);

@@ -33,6 +33,7 @@
 #include "cluster_config/membership/life.h"
 #include "cluster_config/membership/living.h"
 #include "cluster_config/membership/missing_marks.h"
+#include "cluster_config/membership/patient_board.h"
 
 namespace granary::membership {
 
@@ -78,6 +79,8 @@ struct MembershipOptions {
   /// Whether this node is to recover a life itself that owes something, since no node that serves can. Then it joins before that is
   /// settled, in a life for that alone (Membership::visits).
   std::function<bool(const Configuration&)> visits = [](const Configuration&) { return false; };
+  /// For how long join(), be_ready() and serve() ask the board again if it does not answer.
+  std::uint64_t unreachable_us = 0;
   /// Asked now and then by join() while it waits: true ends it with kUnavailable.
   std::function<bool()> give_up = [] { return false; };
 };
@@ -132,7 +135,7 @@ class Membership {
   /// kMostNoteBytes.
   Status say(const std::string& note);
   /// This node has its data, and the leader of epochs can reach it.
-  Status be_ready() { return set_own_state(MemberState::kReady); }
+  Status be_ready();
   /// This node serves from now on, and what its former lives owed is taken over.
   Status serve();
   /// Tells the others how far this node has done its part after lives have ended or begun.
@@ -161,7 +164,7 @@ class Membership {
   void wake() { board_.wake(); }
 
  private:
-  Membership(std::unique_ptr<Board> board, MembershipOptions options, Listener listener);
+  Membership(std::unique_ptr<PatientBoard> board, MembershipOptions options, Listener listener);
   Status enter();
   Status change_own(const std::function<void(Member&)>& edit);
   Status set_own_state(MemberState state);
@@ -177,6 +180,7 @@ class Membership {
 
   const MembershipOptions options_;
   const Listener listener_;
+  PatientBoard& patient_;           ///< the board of document_
   ConfigurationDocument document_;  ///< its conversations begin before mutex_ is taken, never after
   Board& board_;                    ///< what document_ gives without a conversation
   MissingMarks missing_marks_;

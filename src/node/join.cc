@@ -32,6 +32,9 @@ namespace {
 /// The size of the registered memory for a worker's operations.
 constexpr std::uint64_t kBufferBytes = std::uint64_t{4} << 20;
 
+/// For how long a node that starts asks for its membership again, as long as a ZooKeeper server is looked for at first.
+constexpr std::uint64_t kUnreachable_us = 30'000'000;
+
 /// For how long a node that is about to end may seem to serve.
 constexpr std::uint64_t kLeaving_us = 1'000'000;
 
@@ -77,7 +80,11 @@ membership::MembershipOptions membership_options(const ClusterConfig& config, co
   options.data_place = node.data_directory;
   options.finds_data = life.finds_data();
   // The run directory of a host may be gone after a restart of the machine, which must not keep nodes from starting.
-  if (config.membership.kind == cluster_config::MembershipKind::kLocal) options.known_cluster_id = 0;
+  if (config.membership.kind == cluster_config::MembershipKind::kLocal) {
+    options.known_cluster_id = 0;
+  } else {
+    options.unreachable_us = kUnreachable_us;
+  }
   return options;
 }
 
