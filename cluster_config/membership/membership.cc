@@ -119,8 +119,13 @@ Status Membership::end_as(MemberState state) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));  // the board's wait() is step()'s
     status = try_once();
   }
-  if (!status.ok()) return status;
-  return document_.unmark();
+  if (status.code() == StatusCode::kUnavailable) {
+    return Status(StatusCode::kUnavailable,
+                  fmt::format("node {} has ended, and could not tell the others that it leaves; they count it as dead "
+                              "when its mark is gone: {}",
+                              options_.node, status.message()));
+  }
+  return status.ok() ? document_.unmark() : status;
 }
 
 void Membership::step(std::uint64_t most_us) {

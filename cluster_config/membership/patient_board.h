@@ -2,12 +2,13 @@
 // A board that is asked again if it does not answer, while a node starts: servers that stand still for a few seconds must
 // not end a node that has yet to serve, and so has nothing that others could wait for.
 
-#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "cluster_config/membership/board.h"
@@ -61,6 +62,8 @@ class PatientBoard final : public Board {
   std::uint64_t pulse_us() const override { return board_->pulse_us(); }
 
  private:
+  static constexpr std::chrono::milliseconds kPause{20};
+
   static StatusCode code_of(const Status& status) { return status.code(); }
   template <typename T>
   static StatusCode code_of(const Result<T>& result) {
@@ -73,7 +76,7 @@ class PatientBoard final : public Board {
     const std::uint64_t end = lifetime_us() + patience_us_;
     while (code_of(answer) == StatusCode::kUnavailable && waiting_.load(std::memory_order_relaxed) != 0 &&
            lifetime_us() < end && !give_up_()) {
-      board_->wait(std::min(board_->pulse_us(), kGiveUpLook_us));
+      std::this_thread::sleep_for(kPause);  // the board's wait() is that of the thread that steps
       answer = call();
     }
     return answer;
