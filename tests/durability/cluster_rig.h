@@ -100,6 +100,7 @@ class ClusterRecovery : public testing::TestWithParam<Hosts> {
     for (std::uint32_t i = 0; i < kNodes; ++i) take_from_others(i, nodes_[i].database->engine());
     for (Node& node : nodes_) {  // as the leader does
       node.control->by_leader.epoch.store(epoch);
+      node.control->by_leader.admitted.store(1);
       node.control->by_node.serving.store(1);
     }
   }

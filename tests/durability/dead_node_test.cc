@@ -47,6 +47,7 @@ class DeadNodeTest : public testing::Test {
                                    {.control = control_.get(), .node = 1, .life = kLife, .first_epoch = first_epoch_});
     ASSERT_TRUE(engine.ok()) << engine.status().message();
     database_ = std::make_unique<Database>(std::move(*engine));
+    control_->by_leader.admitted.store(1);
     control_->by_node.serving.store(1);
     table_ = database_->create_table("t").value();
   }

@@ -36,6 +36,7 @@ class DatabaseInCluster : public testing::Test {
     control_ = std::make_unique<epoch::ControlBlock>();
     database_ = std::make_unique<Database>(
         db::Engine::open(options_, base::system_files(), {.control = control_.get(), .node = 1}).value());
+    control_->by_leader.admitted.store(1);
     control_->by_node.serving.store(1);
     table_ = database_->create_table("t").value();
   }

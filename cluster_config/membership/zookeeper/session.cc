@@ -77,6 +77,7 @@ Status Session::error(int code, const std::string& what) const {
       return status(StatusCode::kFailedPrecondition, options_.digest.empty()
                                                          ? "it asks for a user and password, and none are configured"
                                                          : "it does not accept the configured user and password");
+    case ZBADARGUMENTS: return status(StatusCode::kInvalidArgument, "ZooKeeper takes no such path");
     case ZSESSIONEXPIRED: return status(StatusCode::kMembershipLost, "the session has expired");
     case ZINVALIDSTATE:
       if (::zoo_state(handle_) == ZOO_EXPIRED_SESSION_STATE) return error(ZSESSIONEXPIRED, what);

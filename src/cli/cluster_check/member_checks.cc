@@ -17,7 +17,10 @@ using cluster_config::ClusterConfig;
 using membership::Configuration;
 using membership::Member;
 
+/// A board that does not answer may do so later; whatever else is wrong with it keeps a node from starting, too.
 Finding unseen(const Status& why) {
+  if (why.code() != StatusCode::kUnavailable)
+    return {.subject = "members", .verdict = Verdict::kBad, .found = why.message(), .mend = "no node starts before"};
   return {.subject = "members",
           .verdict = Verdict::kWarning,
           .found = "not compared with nodes that run: " + why.message(),
@@ -63,6 +66,13 @@ Finding debt_of(const ClusterConfig& config, const Configuration& configuration,
                           : way_out(config, configuration, debt)};
 }
 
+Finding of_another_cluster(const ClusterConfig& config, const std::string& board, const Configuration& configuration) {
+  return {.subject = "members",
+          .verdict = Verdict::kBad,
+          .found = fmt::format("{} is used by cluster '{}', not '{}'", board, configuration.cluster, config.name),
+          .mend = "give each cluster its own: 'chroot' at ZooKeeper, else 'run_directory'"};
+}
+
 }  // namespace
 
 Findings check_members(const ClusterConfig& config, std::uint64_t protocol) {
@@ -77,6 +87,7 @@ Findings check_members(const ClusterConfig& config, std::uint64_t protocol) {
   if (!document.ok()) return {unseen(document.status())};
   const Result<Configuration> configuration = membership::configuration_of(document->text);
   if (!configuration.ok()) return {unseen(configuration.status())};
+  if (configuration->cluster != config.name) return {of_another_cluster(config, (*board)->name(), *configuration)};
   const auto marks = (*board)->marks();
   if (!marks.ok()) return {unseen(marks.status())};
   Findings findings;

@@ -19,6 +19,7 @@ using testing::HasSubstr;
 class MemberChecks : public testing::Test {
  protected:
   MemberChecks() {
+    config_.name = "bank";
     config_.run_directory = directory_ / "run";
     config_.membership.kind = cluster_config::MembershipKind::kLocal;
   }
@@ -55,6 +56,27 @@ TEST_F(MemberChecks, WhoRunsIsComparedAndWhoHasEndedIsNot) {
   EXPECT_TRUE(any_bad(other));
   EXPECT_THAT(other[0].found, HasSubstr("0.1.0, which cannot work together with this one"));
   EXPECT_THAT(other[0].mend, HasSubstr("same Granary"));
+}
+
+TEST_F(MemberChecks, APlaceOfAnotherClusterIsNamed) {
+  const auto one = join(1, 7, "0.1.0");
+  config_.name = "shop";
+  const Findings findings = check_members(config_, 7);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_TRUE(any_bad(findings));
+  EXPECT_THAT(findings[0].found, HasSubstr("is used by cluster 'bank', not 'shop'"));
+}
+
+/// Servers that do not answer may do so later; a password that cannot be read is missing for every node.
+TEST_F(MemberChecks, APasswordThatCannotBeReadKeepsNodesFromStarting) {
+  config_.membership.kind = cluster_config::MembershipKind::kZookeeper;
+  config_.membership.servers = {"127.0.0.1:1"};
+  config_.membership.user = "u";
+  config_.membership.password_file = directory_ / "none";
+  const Findings findings = check_members(config_, 7);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_TRUE(any_bad(findings));
+  EXPECT_THAT(findings[0].found, HasSubstr("none"));
 }
 
 /// What keeps results from being released is named, with what to do about it.
