@@ -18,6 +18,7 @@
 #include "src/base/print.h"
 #include "src/base/tsc_clock.h"
 #include "src/cli/tool.h"
+#include "src/watch/cluster_document.h"
 #include "src/watch/cluster_table.h"
 #include "src/watch/http/fetch.h"
 
@@ -110,10 +111,7 @@ bench::ExitCode show_once(Asking& asking, bool json, bool color) {
   const auto answer = asking.ask();
   if (!answer.ok()) return refuse(answer.status());
   const watch::Json document = watch::Json::parse(*answer, nullptr, /*allow_exceptions=*/false);
-  if (!document.is_object() || !document.contains("nodes"))
-    return refuse({StatusCode::kUnavailable,
-                   "what answered at the node's HTTP address is no status of a cluster; is it a node's ('http' in the "
-                   "cluster file)?"});
+  if (const Status checked = watch::check_cluster_document(document); !checked.ok()) return refuse(checked);
   base::print("{}", view_of(answer, json, color));
   return bench::ExitCode::kOk;
 }

@@ -12,6 +12,9 @@
 namespace granary::watch {
 namespace {
 
+/// Of the document; docs/monitoring.md.
+constexpr int kFormat = 1;
+
 const MemberReport* member_of(const NodeReport& asked, NodeNumber node) {
   if (!asked.membership) return nullptr;
   const auto found = std::ranges::find(asked.membership->members, node, &MemberReport::node);
@@ -162,6 +165,17 @@ Json node_json(const NodeReport& asked, NodeAnswer answer) {
 
 }  // namespace
 
+Status check_cluster_document(const Json& document) {
+  if (!document.is_object() || !document.contains("nodes") || !document["nodes"].is_array()) {
+    return Status(StatusCode::kUnavailable,
+                  "what answered at the node's HTTP address is no status of a cluster; is it a node's ('http' in the "
+                  "cluster file)?");
+  }
+  if (number_at(document, "/format") == kFormat) return {};
+  return Status(StatusCode::kUnavailable,
+                fmt::format("the node's status has another format than {}: run the release of the node", kFormat));
+}
+
 NodeAnswer answer_of(NodeAnswer node, const std::string& body) {
   // Whatever is nested more deeply than a node's document is left out, so that writing it takes little stack.
   constexpr int kDeepest = 16;
@@ -186,7 +200,7 @@ Json cluster_document(const NodeReport& asked, std::vector<NodeAnswer> answers) 
   }
   const bool trouble = std::ranges::any_of(all, [](const Json& each) { return text_at(each, "/severity") != "info"; });
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  Json document{{"format", 1},
+  Json document{{"format", kFormat},
                 {"asked_node", asked.node},
                 {"unix_seconds", std::chrono::duration<double>(now).count()},
                 {"healthy", !trouble}};

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <granary/status.h>
+
 #include "src/watch/node_document.h"
 
 namespace granary::watch {
@@ -21,6 +23,10 @@ struct NodeAnswer {
 
 /// `asked`: the node that makes the document. `answers`: of all nodes of the cluster file, its own included, in their order.
 Json cluster_document(const NodeReport& asked, std::vector<NodeAnswer> answers);
+
+/// Whether this is such a document, of a format that this program reads: kUnavailable if not, as whoever answered is no
+/// node, or one of another release.
+Status check_cluster_document(const Json& document);
 
 /// Reads what a node answered. A document with an error if it is none.
 NodeAnswer answer_of(NodeAnswer node, const std::string& body);

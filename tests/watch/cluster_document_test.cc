@@ -140,5 +140,13 @@ TEST(Rates, AreOfTheTimeBetweenTwoLooks) {
   EXPECT_FALSE(meter.rates().epoch_moved);
 }
 
+/// Whoever answers may be no node, or one of another release.
+TEST(ClusterDocument, OfAnotherFormatIsNotShown) {
+  EXPECT_TRUE(check_cluster_document(Json{{"format", 1}, {"nodes", Json::array()}}).ok());
+  for (const Json& other : {Json(), Json("text"), Json::array(), Json{{"format", 1}}, Json{{"format", 1}, {"nodes", 7}},
+                            Json{{"format", 2}, {"nodes", Json::array()}}, Json{{"nodes", Json::array()}}})
+    EXPECT_EQ(check_cluster_document(other).code(), StatusCode::kUnavailable) << other;
+}
+
 }  // namespace
 }  // namespace granary::watch
