@@ -22,7 +22,7 @@ std::vector<std::uint64_t> ranked_keys(std::uint64_t keys, std::uint64_t seed) {
   return ranks;
 }
 
-/// Cuckoo hashing with three places holds 92 % of its slots, if they are many; of few, by chance less.
+/// Cuckoo hashing with three places can fill 92 % of many slots. Few slots are filled less by chance.
 Status no_place(const TableKind& kind, const Filling& filling, std::uint64_t key, std::uint64_t keys) {
   return {
       StatusCode::kUnavailable,

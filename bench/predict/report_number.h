@@ -9,14 +9,14 @@
 
 namespace granary::bench::predict {
 
-/// A time or a count, which is never negative.
+/// Returns a time or a count, which is never negative.
 inline double amount(const nlohmann::ordered_json& value) {
   const auto number = value.get<double>();
   if (number >= 0) return number;
   throw nlohmann::detail::out_of_range::create(401, fmt::format("{} where 0 or more is expected", number), &value);
 }
 
-/// How many there are of something of which there is one at least.
+/// Returns how many there are of something of which there is one at least.
 inline std::uint32_t count(const nlohmann::ordered_json& value) {
   constexpr double kMost = 1'000'000;
   const double number = amount(value);

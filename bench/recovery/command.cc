@@ -116,7 +116,7 @@ void add_phases(Outcome& outcome, double opening_seconds, double opening_process
     add("checkpoint write", report.checkpoint_records, checkpoint_bytes, outcome.written.checkpoint_seconds,
         outcome.written.checkpoint_seconds);
   }
-  if (report.checkpoint_bytes > 0) {  // also if the database took it of itself, by --checkpoint_interval
+  if (report.checkpoint_bytes > 0) {  // the database may have taken it of itself, by --checkpoint_interval
     add("checkpoint load", report.checkpoint_records, report.checkpoint_bytes, report.checkpoint_seconds,
         report.checkpoint_seconds * threads);
   }

@@ -22,9 +22,10 @@ struct ClusterRecoveryReport {
   std::vector<std::string> notes{};  ///< as RecoveryReport::notes, with the directories
 };
 
-/// Ends the logs that nodes were writing when they stopped, and makes durable on all nodes which epochs are void, before any of
-/// them opens. `nodes`: all nodes that ever had data; of each the directories count. Directories that are not there yet are
-/// left alone. May be repeated if it was cut short: the result is the same.
+/// Ends the logs that nodes were writing when they stopped, and makes durable on all nodes which epochs are void, before any
+/// of them opens. `nodes`: all nodes that ever had data, but those that have begun since all were recovered and have yet to
+/// serve; of each the directories count. Directories that are not there yet are left alone. It may be repeated if it was
+/// cut short: the result is the same.
 Result<ClusterRecoveryReport> recover_cluster(std::span<const Options> nodes, base::FileSystem& files);
 
 }  // namespace granary::db

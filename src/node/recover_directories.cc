@@ -75,9 +75,9 @@ Status check_present(std::span<const NodeDirectory> nodes, base::FileSystem& fil
   return {};
 }
 
-/// Leaves out nodes that have begun and wait for this one, which they keep their directories for. When the first of them
-/// came to that, it had recovered all. So what was interrupted since has not served either: no transaction has been at two
-/// nodes, and the logs of those that wait need not agree with it on anything.
+/// Nodes that have begun and wait for this one keep their directories, and are left out. The first of them had recovered
+/// all before it began, and none of them serves before this node has come as well. So no transaction has been at two nodes
+/// since then, and the logs that are ended here need not agree with those on anything.
 Status recover_if_interrupted(std::span<const NodeDirectory> nodes, Clock::time_point end, base::FileSystem& files) {
   bool any = false;
   std::vector<Options> options;

@@ -12,7 +12,7 @@
 namespace granary::watch {
 namespace {
 
-/// Of the document; docs/monitoring.md.
+/// The format of the document, which docs/monitoring.md describes. It changes when a key changes its meaning.
 constexpr int kFormat = 1;
 
 const MemberReport* member_of(const NodeReport& asked, NodeNumber node) {

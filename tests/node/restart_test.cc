@@ -237,7 +237,7 @@ TEST_F(ClusterRestart, TheFirstNodeThatComesRecoversAfterACrash) {
   expect_both();
 }
 
-/// Node 1 has its own directory open, and waits. What node 2 has begun and not ended is for node 2's next life alone.
+/// Node 1 has its own directory open, and waits. What node 2 has begun and not ended concerns its next life alone.
 TEST_F(ClusterRestart, ANodeMayDieWhileAnotherWaitsForIt) {
   crash_after_writes();
   const std::filesystem::path go = folder() / "go";

@@ -31,7 +31,7 @@ TEST(Start, WithoutAnEpochSlotForTheServiceSaysSo) {
   EXPECT_THAT(started.message(), testing::HasSubstr("epoch slots of node 1 are taken"));
 }
 
-/// It has lost nothing: it is still to serve. A checkpoint may want to be durable before that, too.
+/// A node that has not started has lost no membership, so a wait goes on. A checkpoint may wait so, too.
 TEST(Start, WhatHasToBeDurableBeforeItWaits) {
   const ClusterFile file(2, 2, "", "data_directory = \"data\"\n");
   auto cluster = Cluster::join(node_options(file, 1));

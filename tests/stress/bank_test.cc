@@ -56,8 +56,8 @@ struct Bank {
     return sum;
   }
 
-  /// What a transaction reads that commits when no other runs. It may have to be run again: the epoch advances, and its
-  /// word may share a simulated line with an account (base::lines::Table::entry_of).
+  /// Returns the sum that a transaction reads and commits when no other runs. The transaction may have to be run again:
+  /// the epoch advances, and its word may share a simulated line with an account (base::lines::Table::entry_of).
   std::int64_t sum_at_the_end() const {
     Worker worker = database->register_worker().value();
     std::int64_t sum = 0;

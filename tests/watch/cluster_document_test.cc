@@ -140,7 +140,7 @@ TEST(Rates, AreOfTheTimeBetweenTwoLooks) {
   EXPECT_FALSE(meter.rates().epoch_moved);
 }
 
-/// Whoever answers may be no node, or one of another release.
+/// A program that answers at the address may be no node, or a node of another release.
 TEST(ClusterDocument, OfAnotherFormatIsNotShown) {
   EXPECT_TRUE(check_cluster_document(Json{{"format", 1}, {"nodes", Json::array()}}).ok());
   for (const Json& other : {Json(), Json("text"), Json::array(), Json{{"format", 1}}, Json{{"format", 1}, {"nodes", 7}},

@@ -20,7 +20,10 @@ using membership::Member;
 /// A board that does not answer may do so later; whatever else is wrong with it keeps a node from starting, too.
 Finding unseen(const Status& why) {
   if (why.code() != StatusCode::kUnavailable)
-    return {.subject = "members", .verdict = Verdict::kBad, .found = why.message(), .mend = "no node starts before"};
+    return {.subject = "members",
+            .verdict = Verdict::kBad,
+            .found = why.message(),
+            .mend = "mend what is named; no node starts before"};
   return {.subject = "members",
           .verdict = Verdict::kWarning,
           .found = "not compared with nodes that run: " + why.message(),
