@@ -154,6 +154,7 @@ constexpr KnownBug kBugs[] = {
     {"join-from-own-epoch", "a node that joins serves with the E that it came with"},
     {"skip-remote-validation", "a transaction does not look again at records that it READ on other nodes"},
     {"skip-remote-nodes", "nor at the leaves and buckets there"},
+    {"made-means-unwritten", "a placeholder that an owner makes for a commit is taken for one that nobody has written"},
     {"skip-epoch-wait", "it does not wait until its participants have reached its epoch"},
     {"epoch-before-locks", "it READs their E before its locks"},
     {"log-after-write-back", "it is logged only when all of its writes are there (I8)"},

@@ -5,6 +5,7 @@
 #include <granary/limits.h>
 
 #include "kvstore/hash/key.h"
+#include "src/base/test_hooks.h"
 #include "src/cc/garbage.h"
 #include "src/cc/held_records.h"
 #include "src/cc/holder_requests.h"
@@ -142,6 +143,7 @@ Record* Owner::make_placeholder(txn::TableCore& table, std::string_view key, Pla
   if (result.what == cc::InsertedWhat::kPresent) return record::record_of(result.present);
   cc::register_unborn(state, record, &table.index(), key);
   answer.made = true;
+  base::sync_point("owner.placeholder_made");  // from here on others may find it, and commit to it
   return record;
 }
 

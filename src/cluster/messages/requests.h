@@ -168,7 +168,7 @@ struct Place {
 struct PlaceAnswer {
   SeenRecord record{};  ///< offset 0: the key has none, and `missed` says where it would be
   SeenNode missed{};
-  bool made = false;
+  bool made = false;  ///< the owner has made the record as a placeholder; others may have committed to it since
   std::vector<ChangedNode> changes{};  ///< if made
   std::vector<SeenLeaf> leaves{};      ///< the one that has the key, or would, if it may be READ
   static constexpr auto kMembers = std::tuple{&PlaceAnswer::record, &PlaceAnswer::missed, &PlaceAnswer::made,

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "src/base/test_hooks.h"
 #include "tests/cluster/transaction/list_reader.h"
 
 namespace granary::cluster::test {
@@ -60,7 +61,9 @@ std::string AppendWorld::run() {
   } else {
     cluster_.scheduler.spawn([this] { lead(); });
   }
+  if (options_.interrupted) begin_interruptions();
   cluster_.scheduler.run();
+  base::set_sync_hook({});
   return wrong_.empty() ? wrong_epochs(seen_) : wrong_;
 }
 
@@ -121,6 +124,34 @@ void AppendWorld::run_client(const Client& client) {
   over_ = true;
 }
 
+void AppendWorld::begin_interruptions() {
+  for (unsigned node = 0; node < options_.nodes; ++node)
+    interrupters_.push_back(cluster_.node(node).database().register_worker().value());
+  base::set_sync_hook([this](std::string_view point) { interrupt(point); });
+}
+
+/// Runs a transaction of a node's worker that has no client and that reaches no other node: it is over before the interrupted
+/// step goes on.
+void AppendWorld::interrupt(std::string_view point) {
+  static constexpr std::string_view kPoints[] = {"owner.placeholder_made", "service.answered", "x_lock.taken",
+                                                 "version_copy.linked",    "across.locked",    "across.agreed",
+                                                 "commit.locked_one",      "read.copied",      "tictoc.extending"};
+  if (interrupting_ || running_ == 0 || std::find(std::begin(kPoints), std::end(kPoints), point) == std::end(kPoints))
+    return;
+  if (!random_.chance(0.3)) return;
+  interrupting_ = true;
+  interrupted_ = cluster_.scheduler.current();
+  const auto node = static_cast<unsigned>(random_.below(options_.nodes));
+  const std::uint64_t process = std::uint64_t{options_.nodes} * options_.workers * options_.fibers + node;
+  Plan plan;
+  for (std::uint64_t count = random_.between(1, 2); count > 0; --count) {
+    const auto slot = static_cast<unsigned>(node * options_.lists + random_.below(options_.lists));
+    plan.ops.push_back(op_on(slot, random_.chance(0.5) ? MicroOp::Kind::kRead : MicroOp::Kind::kAppend));
+  }
+  (void)transact({node, kInterrupter, process}, std::move(plan), 0.05);
+  interrupting_ = false;
+}
+
 /// The client's worker rests, as nothing else would be tried again.
 void AppendWorld::deliver(const Client& client) {
   RemoteWorker& remote = cluster_.node(client.node).remote(client.worker);
@@ -134,7 +165,9 @@ void AppendWorld::deliver(const Client& client) {
 AbortReason AppendWorld::transact(const Client& client, Plan plan, double abort_share) {
   Ops asked = plan.ops;
   note(EventType::kInvoke, client, asked);
-  Transaction t = cluster_.node(client.node).worker(client.worker).begin();
+  Worker& worker =
+      client.worker == kInterrupter ? interrupters_[client.node] : cluster_.node(client.node).worker(client.worker);
+  Transaction t = worker.begin();
   Open open{client, t};
   CommitResult done{.reason = AbortReason::kUser, .ticket = {}};
   if (!execute(open, plan) || random_.chance(abort_share)) {
@@ -235,6 +268,7 @@ void AppendWorld::step(unsigned node) {
 }
 
 void AppendWorld::pause(unsigned most) {
+  if (interrupting_ && cluster_.scheduler.current() == interrupted_) return;
   for (std::uint64_t turns = random_.below(most); turns > 0; --turns) cluster_.scheduler.yield();
 }
 

@@ -44,6 +44,9 @@ struct AppendOptions {
   bool regions = false;  ///< what a node does to its own lists is committed in simulated HTM regions, mostly
   /// Nodes have logs, and clients are told of a transaction when it is released, as every log has it.
   bool logged = false;
+  /// Between two steps of a worker or a service, another worker of a node runs a transaction on lists of that node. Threads
+  /// do so to each other; the fibers of the simulation change only where they wait.
+  bool interrupted = false;
 };
 
 class AppendWorld {
@@ -69,6 +72,8 @@ class AppendWorld {
     Ops ops;
     std::size_t scanned = 0;  ///< the first so many are reads of one scan
   };
+  /// The number of a node's worker that interrupts others (AppendOptions::interrupted).
+  static constexpr unsigned kInterrupter = ~0U;
   struct Client {
     unsigned node;
     unsigned worker;
@@ -86,6 +91,8 @@ class AppendWorld {
   Plan once_more(Plan plan);
 
   void run_client(const Client& client);
+  void begin_interruptions();
+  void interrupt(std::string_view point);
   void deliver(const Client& client);
   AbortReason transact(const Client& client, Plan plan, double abort_share);
   void expect_open(epoch::Epoch epoch);
@@ -157,8 +164,11 @@ class AppendWorld {
   std::deque<membership::Fence> fences_;                   ///< of nodes, if there is trouble
   epoch::Configuration configuration_ = 0;
   bool over_ = false;
-  std::string log_;                   ///< all that was ever in a ring
-  std::vector<std::uint64_t> taken_;  ///< of the ring of each client: so far it is in there
+  std::vector<Worker> interrupters_;  ///< of each node, if options_.interrupted
+  bool interrupting_ = false;
+  const rdma::fiber::Fiber* interrupted_ = nullptr;  ///< the fiber, if interrupting_; nullptr: a service, or an arrival
+  std::string log_;                                  ///< all that was ever in a ring
+  std::vector<std::uint64_t> taken_;                 ///< of the ring of each client: so far it is in there
   std::string wrong_;
 };
 

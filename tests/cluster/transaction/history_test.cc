@@ -9,6 +9,7 @@
 #include "bench/append/history/check.h"
 #include "src/base/random.h"
 #include "src/base/sanitizers.h"
+#include "src/base/test_hooks.h"
 #include "tests/cluster/transaction/append_world.h"
 #include "tests/support/scale.h"
 #include "tests/support/seeds.h"
@@ -133,6 +134,16 @@ TEST(HistoryAcrossNodes, WhatIsReleasedIsInAllLogs) {
   judge(25, {.network = {.loss = 0.0005}, .index = IndexKind::kHash, .trouble = true, .logged = true});
 }
 
+/// Other threads run between the steps of a service, which answers, and of a worker, which commits. Lists are short, so that many
+/// records are made.
+TEST(HistoryAcrossNodes, OthersRunBetweenSteps) {
+  if (!base::kTestHooks) GTEST_SKIP() << "a build without sync points";
+  for (const IndexKind index : {IndexKind::kHash, IndexKind::kOrdered}) {
+    for (const bool long_keys : {false, true})
+      judge(25, {.index = index, .length = 3, .long_keys = long_keys, .interrupted = true});
+  }
+}
+
 /// All of it together, as the seed has it.
 AppendOptions some_mix(std::uint64_t seed) {
   base::Random random(seed, 2);
@@ -156,6 +167,7 @@ AppendOptions some_mix(std::uint64_t seed) {
   options.regions = random.chance(0.3);
   options.logged = random.chance(0.1);
   options.clocks_are_set = options.declared != 0 && random.chance(0.3);
+  options.interrupted = base::kTestHooks && !options.logged && random.chance(0.3);
   return options;
 }
 

@@ -4,6 +4,7 @@
 
 #include "src/record/shared_record.h"
 #include "tests/cluster/transaction/across_nodes.h"
+#include "tests/support/at_sync_point.h"
 
 namespace granary::cluster::test {
 namespace {
@@ -127,6 +128,20 @@ TEST_P(AcrossNodes, AKeyThatAppearsWhereOneWasMissedIsAPhantom) {
     commit(writer, [&](Transaction& t, const Table& table) { EXPECT_EQ(t.insert(table, key, "new"), Outcome::kOk); });
     EXPECT_EQ(reader.commit().reason, AbortReason::kNodeChanged);
   }
+}
+
+/// The owner makes a placeholder for node 0, and somebody else commits to it before the owner looks at it. What node 0
+/// learns then is not what it has relied on.
+TEST_P(AcrossNodes, APlaceholderThatOthersHaveWrittenBeforeItIsTold) {
+  if (!base::kTestHooks) GTEST_SKIP() << "a build without sync points";
+  Transaction one = begin(0);
+  EXPECT_EQ(value_of(one, table(0), "1new"), "(none)");
+  EXPECT_EQ(one.put(table(0), "1new", "one"), Outcome::kOk);
+  const tests::AtSyncPoint meanwhile("owner.placeholder_made", [&] {
+    commit(1, [&](Transaction& t, const Table& table) { EXPECT_EQ(t.put(table, "1new", "other"), Outcome::kOk); });
+  });
+  EXPECT_EQ(one.commit().reason, AbortReason::kNodeChanged);
+  EXPECT_EQ(at(1, "1new"), "other");
 }
 
 TEST_P(AcrossNodes, OnlyOneOfTwoInsertsOfAKeySucceeds) {
