@@ -4,6 +4,8 @@
 #include <thread>
 #include <utility>
 
+#include "src/base/give_way.h"
+
 namespace granary::bench::append {
 
 using history::EventType;
@@ -98,7 +100,7 @@ bool Client::scan(Transaction& transaction, Plan& plan) {
 
 void Client::yield() {
   if (let_others_run_) let_others_run_();
-  std::this_thread::yield();
+  base::give_way();
 }
 
 bool Client::execute(Transaction& transaction, Plan& plan) {

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <thread>
 
 #include <granary/granary.h>
 
 #include "bench/harness/breakdown.h"
 #include "bench/harness/workload.h"
 #include "src/base/cache_line.h"
+#include "src/base/give_way.h"
 #include "src/base/random.h"
 
 namespace granary::bench {
@@ -23,7 +23,7 @@ inline void back_off(base::Random& random, std::uint32_t attempt) {
   const std::uint64_t pauses = random.below(std::uint64_t{2} << std::min(attempt, kMostDoublings));
   for (std::uint64_t i = 0; i < pauses; ++i) base::spin_pause();
   if (attempt > kMostDoublings) [[unlikely]]
-    std::this_thread::yield();
+    base::give_way();
 }
 
 /// Counts the attempts of a request that ended with kOpenTooLong, one after another. The request is given up after as many as

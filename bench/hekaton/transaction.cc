@@ -1,7 +1,8 @@
 #include "bench/hekaton/transaction.h"
 
 #include <cstring>
-#include <thread>
+
+#include "src/base/give_way.h"
 
 namespace granary::bench::hekaton {
 namespace {
@@ -14,7 +15,7 @@ void pause(std::uint32_t turn) {
   if (turn < kSpins) {
     base::spin_pause();
   } else {
-    std::this_thread::yield();
+    base::give_way();
   }
 }
 

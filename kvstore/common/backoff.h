@@ -2,9 +2,8 @@
 // Waiting for another thread inside an index: a short spin, then the processor is given away, because the
 // thread that is waited for may need it.
 
-#include <sched.h>
-
 #include "src/base/cache_line.h"
+#include "src/base/give_way.h"
 
 namespace granary::kvstore {
 
@@ -12,7 +11,7 @@ class Backoff {
  public:
   void pause() {
     if (++turns_ % kSpins == 0) {
-      ::sched_yield();
+      base::give_way();
     } else {
       base::spin_pause();
     }

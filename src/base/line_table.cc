@@ -6,7 +6,8 @@
 #include <unistd.h>
 
 #include <mutex>
-#include <thread>
+
+#include "src/base/give_way.h"
 
 namespace granary::base::lines {
 namespace {
@@ -74,7 +75,7 @@ void pause(std::uint32_t turn) {
   if (turn < kSpins) {
     spin_pause();
   } else {
-    std::this_thread::yield();  // the holder may be waiting for the processor
+    give_way();  // the holder may be waiting for the processor
   }
 }
 

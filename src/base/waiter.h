@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "src/base/cache_line.h"
+#include "src/base/give_way.h"
 #include "src/base/region_mark.h"
 
 namespace granary::base {
@@ -43,7 +44,7 @@ class ThreadWaiter final : public Waiter {
     if (turn < kSpins) {
       spin_pause();
     } else {
-      std::this_thread::yield();
+      give_way();
     }
   }
   void rest() override {

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <thread>
+
+#include "src/base/give_way.h"
 
 namespace granary::db {
 
@@ -55,7 +56,7 @@ Status ClusterThread::run_together(std::uint32_t count, FunctionRef<void(std::ui
 void ClusterThread::let_others_run() {
   if (scheduler_.current() == nullptr) return;
   scheduler_.yield();
-  std::this_thread::yield();
+  base::give_way();
 }
 
 Result<cluster::SettleCounts> ClusterThread::settle(std::span<const log::Debt> debts, std::function<bool()> may_act) {

@@ -180,8 +180,8 @@ TEST_F(ClusterRun, TpccByTwoPhaseCommit) {
       "--protocol=two_pc_tcp --seconds=0.3 --warehouses=2 --items=200 --customers=30 --cross_warehouse_percent=20");
 }
 
-/// Long enough that something commits on a busy machine, too. Who waits there gives the processor away so often that it
-/// may get none for a second: each sched_yield() costs the rest of a time slice (seen with Linux 6.18).
+/// Long enough that something commits on a busy machine, too. Threads that wait give the processor away often there
+/// (src/base/give_way.h).
 TEST_F(ClusterRun, WithFibers) {
   const std::string bank = "--accounts=500 --distributed_percent=50 --fibers=4 ";
   for (const char* protocol : {"occ", "tictoc", "lease_2pl"})
