@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "recovery/checkpoint/reader.h"
+#include "recovery/manifest_text.h"
 
 namespace granary::db {
 namespace {
@@ -185,15 +186,28 @@ Result<recovery::Manifest> DatabaseRecovery::manifest_of(base::FileSystem& files
   return manifest;
 }
 
+/// The other node may complete a checkpoint meanwhile, which removes segments that its manifest still named. They hold nothing that
+/// this node needs. So a failure counts only if the manifest is still the one that was followed.
 Status DatabaseRecovery::take_from(base::FileSystem& files, const OtherLog& other,
                                    std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers) {
+  auto manifest = manifest_of(files, other);
+  while (manifest.ok()) {
+    Status taken = take_by(*manifest, files, other, tables, workers);
+    if (taken.code() != StatusCode::kNotFound && taken.code() != StatusCode::kDamaged) return taken;
+    auto now = manifest_of(files, other);
+    if (now.ok() && recovery::manifest_text(*now) == recovery::manifest_text(*manifest)) return taken;
+    manifest = std::move(now);
+  }
+  return manifest.status();
+}
+
+Status DatabaseRecovery::take_by(const recovery::Manifest& manifest, base::FileSystem& files, const OtherLog& other,
+                                 std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers) {
   const auto start = std::chrono::steady_clock::now();
-  const auto manifest = manifest_of(files, other);
-  if (!manifest.ok()) return manifest.status();
-  if (manifest->generations.empty()) return {};
+  if (manifest.generations.empty()) return {};
   const auto threads = static_cast<unsigned>(workers.size());
   const auto scan = recovery::scan_logs(
-      files, *manifest,
+      files, manifest,
       {.threads = threads, .salvage = options_.salvage, .elsewhere = true, .home = part_.node, .up_to = other.up_to});
   if (!scan.ok()) return scan.status();
   if (const Status behind = note_loaded(*scan, other, workers.front()->shared.epochs); !behind.ok()) return behind;

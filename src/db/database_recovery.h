@@ -80,6 +80,8 @@ class DatabaseRecovery {
   /// E begins behind what is loaded of these epochs.
   void begin_behind(epoch::Epoch loaded);
   Result<recovery::Manifest> manifest_of(base::FileSystem& files, const OtherLog& other) const;
+  Status take_by(const recovery::Manifest& manifest, base::FileSystem& files, const OtherLog& other,
+                 std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers);
   Status note_loaded(const recovery::LogScan& scan, const OtherLog& other, epoch::EpochManager& epochs);
   Status load_checkpoint(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers,
                          bool frugal);

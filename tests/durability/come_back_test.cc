@@ -1,8 +1,9 @@
 // A node that comes back while the other nodes serve: from their logs, which they go on writing, it takes the writes of its records up to
-// the epoch that it was told. Not covered: who tells it, and what the others do meanwhile.
+// the epoch that it was told. Not covered: who tells it.
 
 #include <fmt/format.h>
 
+#include "src/base/interruptible_files.h"
 #include "tests/durability/cluster_rig.h"
 
 namespace granary::tests {
@@ -25,7 +26,7 @@ class ComeBack : public ClusterRecovery {
     } else {
       part.others = {{path(0), up_to}, {path(2), of_node_2}};
     }
-    auto engine = db::Engine::open(options(kBack), base::system_files(), part);
+    auto engine = db::Engine::open(options(kBack), stepped_, part);
     if (!engine.ok()) return engine.status();
     node.database = std::make_unique<Database>(std::move(*engine));
     node.table = node.database->create_table("t").value();
@@ -36,9 +37,27 @@ class ComeBack : public ClusterRecovery {
     for (const std::uint32_t other : {0u, 2u}) {
       ReadByMessages theirs(static_cast<rdma::NodeId>(other), path(other));
       const db::OtherLog log{db::RemoteFiles::kDirectory, other == 2 ? of_node_2 : up_to};
-      if (Status taken = engine.take_from(theirs.files(), log); !taken.ok()) return taken;
+      base::InterruptibleFiles stepped(theirs.files(), [this] { return step(); });
+      if (Status taken = engine.take_from(stepped, log); !taken.ok()) return taken;
     }
     return engine.have_all();
+  }
+  /// Something else happens before a step of the node that comes back.
+  void at_step(unsigned step, std::function<void()> act) {
+    steps_ = 0;
+    act_at_ = step;
+    act_ = std::move(act);
+  }
+  bool step() {
+    if (++steps_ == act_at_) act_();
+    return false;
+  }
+  /// A checkpoint of a node that runs, as if all had made theirs durable and node 1 had its own.
+  Status checkpoint(std::uint32_t node) {
+    epoch::ControlBlock& control = *nodes_[node].control;
+    control.by_leader.durable.store(control.by_leader.epoch.load() - 2);
+    if (const auto& made = manifest(kBack).checkpoint; made) control.by_leader.checkpoint.store(made->epoch);
+    return nodes_[node].database->engine().checkpoint();
   }
   bool has(const std::string& key) {
     Node& node = nodes_[kBack];
@@ -74,6 +93,11 @@ class ComeBack : public ClusterRecovery {
     others_advance();
     return up_to;
   }
+
+  unsigned steps_ = 0;   ///< that the node has made: opening and reading files
+  unsigned act_at_ = 0;  ///< 0: nothing happens
+  std::function<void()> act_;
+  base::InterruptibleFiles stepped_{base::system_files(), [this] { return step(); }};
 };
 
 INSTANTIATE_TEST_SUITE_P(Hosts, ComeBack, testing::Values(Hosts::kOne, Hosts::kSeveral),
@@ -140,6 +164,38 @@ TEST_P(ComeBack, ItTakesALogThatWasEndedLongAfterItsLastTransaction) {
   ASSERT_TRUE(back.ok()) << back.message();
   for (const char* key : {"old", "new0", "new2"}) EXPECT_TRUE(has(key)) << key;
   EXPECT_FALSE(has("removed"));
+}
+
+/// Another node's checkpoint removes a part of its log that node 1 has in its own checkpoint, at every step of node 1.
+TEST_P(ComeBack, TheOthersMakeCheckpointsMeanwhile) {
+  constexpr unsigned kMostSteps = 1'000;
+  for (unsigned step = 1;; ++step) {
+    ASSERT_LT(step, kMostSteps);
+    SCOPED_TRACE(step);
+    nodes_.clear();
+    for (std::uint32_t node = 0; node < kNodes; ++node) std::filesystem::remove_all(path(node));
+    open_all();
+    put_everywhere(0, "old");
+    advance();
+    advance();
+    close_all();
+    open_all();
+    for (int epochs = 0; epochs < 12; ++epochs) advance();
+    ASSERT_TRUE(checkpoint(kBack).ok());
+    ASSERT_TRUE(nodes_[kBack].database->close().ok());
+    nodes_[kBack].database.reset();
+    put_everywhere(0, "new0");
+    const epoch::Epoch up_to = nodes_[0].control->by_leader.epoch.load();
+    for (int epochs = 0; epochs < 12; ++epochs) others_advance();
+    const std::size_t generations = manifest(0).generations.size();
+    at_step(step, [&] { EXPECT_TRUE(checkpoint(0).ok()); });
+    const Status back = come_back(up_to);
+    ASSERT_TRUE(back.ok()) << back.message();
+    EXPECT_TRUE(has("old"));
+    EXPECT_TRUE(has("new0"));
+    if (steps_ < step) break;  // it had come back before
+    EXPECT_LT(manifest(0).generations.size(), generations) << "the checkpoint has removed nothing";
+  }
 }
 
 /// It has begun in an epoch before the one up to which the other log counts.
