@@ -90,7 +90,12 @@ class Rejoining {
     ++tries_;
     log_.warn(fmt::format("node {} starts again with its data in {} s (try {} of {}), after: {}", node, pause_s, tries_,
                           most_, ended.message()));
-    return !signals.wait_until(now_ns() + pause_s * 1'000'000'000);
+    if (!signals.wait_until(now_ns() + pause_s * 1'000'000'000)) return true;
+    log_.warn(
+        fmt::format("node {} was told to end before it started again; it had ended by itself before, so this is no "
+                    "leave in order",
+                    node));
+    return false;
   }
 
  private:
