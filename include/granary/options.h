@@ -82,7 +82,7 @@ struct Options {
   std::uint64_t log_segment_bytes = std::uint64_t{64} << 20;
   /// Bytes of disk set aside for the log at open(), in whole segments, and again whenever a checkpoint frees some: while
   /// there are any, the log neither meets a full disk nor waits for an allocation. open() fails with kDiskFull if there
-  /// is not so much. 0 to 16384 GiB; 0 = none.
+  /// is not so much. 0 to 16 TiB; 0 = none.
   std::uint64_t log_reserve_bytes = 0;
   Release release = Release::kDurable;
   LogCompression log_compression = LogCompression::kNone;
@@ -106,10 +106,10 @@ struct Options {
   std::uint32_t max_open_epochs = 10;
   /// Workers that may be registered at the same time; 1 to 256.
   std::uint32_t max_workers = 256;
-  /// Bytes that records, versions and index nodes may take together; 8 MiB to 1048576 GiB, and no more than the machine
+  /// Bytes that records, versions and index nodes may take together; 8 MiB to 1024 TiB, and no more than the machine
   /// (or the control group) has; 0 = three quarters of that. Beyond it, operations report Outcome::kOutOfMemory.
   std::uint64_t memory_limit_bytes = 0;
-  /// Bytes touched at open, so that no page fault meets a transaction; 0 to 1048576 GiB, and no more than there are; 0 = none.
+  /// Bytes touched at open, so that no page fault meets a transaction; 0 to 1024 TiB, and no more than there are; 0 = none.
   /// Beyond that, while tables grow a thread touches up to 8 MiB ahead of what they take, unless memory may lie on several NUMA nodes.
   std::uint64_t prefault_bytes = 0;
   HugePages huge_pages = HugePages::kTry;

@@ -17,6 +17,8 @@ bool parse_bytes(std::string_view text, std::uint64_t& bytes) {
     shift = 20;
   else if (unit == "GiB")
     shift = 30;
+  else if (unit == "TiB")
+    shift = 40;
   else if (!unit.empty() && unit != "B")
     return false;
   if (number > (std::numeric_limits<std::uint64_t>::max() >> shift)) return false;
@@ -25,7 +27,8 @@ bool parse_bytes(std::string_view text, std::uint64_t& bytes) {
 }
 
 std::string size_text(std::uint64_t bytes) {
-  constexpr std::uint64_t kGiB = std::uint64_t{1} << 30, kMiB = std::uint64_t{1} << 20, kKiB = 1024;
+  constexpr std::uint64_t kKiB = 1024, kMiB = kKiB * kKiB, kGiB = kMiB * kKiB, kTiB = kGiB * kKiB;
+  if (bytes != 0 && bytes % kTiB == 0) return std::to_string(bytes / kTiB) + "TiB";
   if (bytes != 0 && bytes % kGiB == 0) return std::to_string(bytes / kGiB) + "GiB";
   if (bytes != 0 && bytes % kMiB == 0) return std::to_string(bytes / kMiB) + "MiB";
   if (bytes != 0 && bytes % kKiB == 0) return std::to_string(bytes / kKiB) + "KiB";

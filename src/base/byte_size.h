@@ -1,5 +1,5 @@
 #pragma once
-// Sizes as people write them: "8GiB", "512MiB", "4KiB", "4096".
+// Sizes as people write them: "1TiB", "8GiB", "512MiB", "4KiB", "4096".
 
 #include <cstdint>
 #include <string>

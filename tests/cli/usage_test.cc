@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"bench ycsb --mix=z", "--mix=z: expected silo, changes, a, b, c, d, e, f, read_only, medium, high"},
         Mistake{"bench ycsb --verify=perhaps", "--verify=perhaps: expected true or false"},
         Mistake{"bench ycsb --memory_limit=8Gb",
-                "--memory_limit=8Gb: expected a size such as 512MiB or 8GiB, 0 to 1048576GiB"},
+                "--memory_limit=8Gb: expected a size such as 512MiB or 8GiB, 0 to 1024TiB"},
         Mistake{"bench ycsb --durability=paper", "--durability=paper: expected none, tmpfs, disk"},
         Mistake{"bench ycsb --loggers=65", "--loggers=65: expected 1 to 64"},
         Mistake{"bench ycsb --ring_bytes=1KiB",
@@ -125,9 +125,9 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"bench ycsb --seconds=1s", "--seconds=1s: expected 0.01 to 1000000"},
         Mistake{"bench ycsb --seconds=1e400", "--seconds=1e400: expected 0.01 to 1000000"},
         Mistake{"bench ycsb --memory_limit=-1",
-                "--memory_limit=-1: expected a size such as 512MiB or 8GiB, 0 to 1048576GiB"},
+                "--memory_limit=-1: expected a size such as 512MiB or 8GiB, 0 to 1024TiB"},
         Mistake{"bench ycsb --memory_limit=99999999999GiB",
-                "--memory_limit=99999999999GiB: expected a size such as 512MiB or 8GiB, 0 to 1048576GiB"},
+                "--memory_limit=99999999999GiB: expected a size such as 512MiB or 8GiB, 0 to 1024TiB"},
         Mistake{
             "bench append --outcomes=released",
             "bench append: --outcomes=released: there is no log to release anything; add --durability=disk or tmpfs"},
@@ -283,7 +283,7 @@ TEST(Usage, HelpOfOptionsTellsAll) {
         "\n  expected_keys   1 to 68719476736 keys; default 65536\n",
         "\n  start_timeout_ms   1 to 86400000 milliseconds; default 60000\n",
         "\n  read_lock   lease, exclusive; default lease\n", "\n  provider   shm, verbs; default shm\n",
-        "\n  id   1 to 4095; required\n", "\n  location_cache   1MiB to 1024GiB; default 64MiB\n"})
+        "\n  id   1 to 4095; required\n", "\n  location_cache   1MiB to 1TiB; default 64MiB\n"})
     EXPECT_NE(options.out.find(told), std::string::npos) << told << " missing in\n" << options.out;
 }
 
@@ -301,7 +301,7 @@ TEST(Usage, HelpOfACommandListsItsFlagsOnly) {
   EXPECT_NE(ycsb.out.find("--theta=N   0 to 0.999; default 0"), std::string::npos) << ycsb.out;
   EXPECT_NE(ycsb.out.find("--workers=N   1 to 256 threads; default 2"), std::string::npos) << ycsb.out;
   for (const char* told : {"--epoch_ms=N   1 to 10000 milliseconds; default 40\n      Time between epochs.\n",
-                           "--memory_limit=SIZE   0 to 1048576GiB; default 0\n",
+                           "--memory_limit=SIZE   0 to 1024TiB; default 0\n",
                            "--compress=WORD   none, lz4, zstd; default none\n      Compression of log files.\n",
                            "--checkpoint_interval=N   0 to 1000000 seconds; default 0\n"})
     EXPECT_NE(ycsb.out.find(told), std::string::npos) << told << " missing in\n" << ycsb.out;

@@ -88,7 +88,7 @@ TYPED_TEST_P(OptionRows, TheHeaderSaysTheRanges) {
     if constexpr (option::kIsNumber<T>) {
       if (row.high == std::numeric_limits<T>::max()) return;
       const std::string said = comment_of(Rows<TypeParam>::kHeader, row.name);
-      EXPECT_THAT(std::regex_replace(said, std::regex(" ([KMG]iB)"), "$1"), testing::HasSubstr(option::allowed(row)))
+      EXPECT_THAT(std::regex_replace(said, std::regex(" ([KMGT]iB)"), "$1"), testing::HasSubstr(option::allowed(row)))
           << row.name;
     }
   });

@@ -17,9 +17,11 @@ TEST(Flags, SizesHaveUnits) {
   EXPECT_EQ(bytes, 4096u);
   EXPECT_TRUE(base::parse_bytes("8GiB", bytes));
   EXPECT_EQ(bytes, std::uint64_t{8} << 30);
+  EXPECT_TRUE(base::parse_bytes("1TiB", bytes));
+  EXPECT_EQ(bytes, std::uint64_t{1} << 40);
   EXPECT_TRUE(base::parse_bytes("512MiB", bytes));
   EXPECT_EQ(bytes, std::uint64_t{512} << 20);
-  for (const char* wrong : {"", "GiB", "8Gb", "-1", "8 GiB", "99999999999GiB", "1.5GiB"})
+  for (const char* wrong : {"", "GiB", "8Gb", "-1", "8 GiB", "99999999999GiB", "99999999TiB", "1.5GiB"})
     EXPECT_FALSE(base::parse_bytes(wrong, bytes)) << wrong;
 }
 
