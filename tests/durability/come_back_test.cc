@@ -1,5 +1,5 @@
 // A node that comes back while the other nodes serve: from their logs, which they go on writing, it takes the writes of its records up to
-// the epoch that it was told. Not covered: who tells it.
+// the epoch that it was told, also while they complete checkpoints. Not covered: who tells it.
 
 #include <fmt/format.h>
 
