@@ -111,12 +111,14 @@ T& map_shared() {
   return *new (memory) T();
 }
 
-/// False if it has not come true in a minute.
+/// Whether it was seen to hold, within a minute if no other patience is given. It need not hold any more.
 [[nodiscard]] inline bool comes_true(const std::function<bool()>& holds,
                                      std::chrono::milliseconds patience = std::chrono::seconds(60)) {
   const auto end = std::chrono::steady_clock::now() + patience;
-  while (!holds() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  return holds();
+  bool held = holds();
+  for (; !held && std::chrono::steady_clock::now() < end; held = holds())
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return held;
 }
 
 }  // namespace granary::tests

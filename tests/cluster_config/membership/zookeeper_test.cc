@@ -122,8 +122,9 @@ class Administrator {
 
 bool becomes(const std::function<bool()>& condition, std::uint64_t patience_us = kPatienceUs) {
   const std::uint64_t end = lifetime_us() + patience_us;
-  while (!condition() && lifetime_us() < end) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  return condition();
+  bool held = condition();
+  for (; !held && lifetime_us() < end; held = condition()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  return held;
 }
 
 /// A server answers reads from its own memory, so only a write shows that a quorum still has the mark (I11).
