@@ -1,12 +1,14 @@
 # granary_test(NAME <name> SOURCES <file>... LABELS <label>... USES <library>... [TIMEOUT <seconds>] [LINKS <target>...]
-#              [HTM] [SERIAL])
+#              [HTM] [RTM <filter>] [SERIAL])
 #
 # One GoogleTest program, linked with the libraries it names and all that these use; each of its cases is one ctest
 # test with these labels. USES are library names without `granary_`: base, ordered, db, bench_harness, ...
 # HTM: in builds with test hooks, all of it runs once more with commits in simulated HTM regions, named <name>:htm:<case>.
+# RTM: where Intel TSX works, the cases that match the filter run once more with it, named <name>:rtm:<case>. The sources have
+# tests/support/where_rtm_works.cc then.
 # SERIAL: nothing else is tested while one of its cases runs.
 # Labels: unit, stress (many threads), sim, cli, package, verbs (granary_vm_test), slow (left out of quick runs), once (not
-# repeated with sanitizers but in full runs). The HTM runs are `once`, too.
+# repeated with sanitizers but in full runs). The runs for HTM and RTM are `once`, too.
 
 find_package(GTest REQUIRED)
 set(GRANARY_TEST_FLAGS "" CACHE STRING "Compiler flags of the tests' own sources, after all others")
@@ -14,7 +16,7 @@ option(GRANARY_TEST_PRECOMPILED "Compile the headers that most tests include onc
 include(GoogleTest)
 
 function(granary_test)
-  cmake_parse_arguments(TEST "HTM;SERIAL" "NAME;TIMEOUT" "SOURCES;LABELS;USES;LINKS" ${ARGN})
+  cmake_parse_arguments(TEST "HTM;SERIAL" "NAME;TIMEOUT;RTM" "SOURCES;LABELS;USES;LINKS" ${ARGN})
   foreach(required NAME SOURCES LABELS USES)
     if(NOT TEST_${required})
       message(FATAL_ERROR "granary_test(${TEST_NAME}): ${required} is missing")
@@ -47,6 +49,10 @@ function(granary_test)
     gtest_discover_tests(${TEST_NAME} TEST_PREFIX ${TEST_NAME}:htm: TEST_LIST ${TEST_NAME}_HTM_CASES NO_PRETTY_TYPES
                          EXTRA_ARGS --htm=sim DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
   endif()
+  if(TEST_RTM)
+    gtest_discover_tests(${TEST_NAME} TEST_PREFIX ${TEST_NAME}:rtm: TEST_LIST ${TEST_NAME}_RTM_CASES NO_PRETTY_TYPES
+                         TEST_FILTER "${TEST_RTM}" EXTRA_ARGS --htm=rtm DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
+  endif()
   # A list of labels does not get through gtest_discover_tests, so ctest sets them when it has the list of cases; and
   # the time limit grows with the work (tests/support/scale.h).
   set(labels_file ${CMAKE_CURRENT_BINARY_DIR}/${TEST_NAME}_labels.cmake)
@@ -59,7 +65,7 @@ math(EXPR limit "@TEST_TIMEOUT@ * ${scale}")
 foreach(case IN LISTS @TEST_NAME@_CASES)
   set_tests_properties("${case}" PROPERTIES LABELS "@TEST_LABELS@" TIMEOUT ${limit} RUN_SERIAL @serial@)
 endforeach()
-foreach(case IN LISTS @TEST_NAME@_HTM_CASES)
+foreach(case IN LISTS @TEST_NAME@_HTM_CASES @TEST_NAME@_RTM_CASES)
   set_tests_properties("${case}" PROPERTIES LABELS "@TEST_LABELS@;once" TIMEOUT ${limit})
 endforeach()
 ]])

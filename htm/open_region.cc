@@ -95,6 +95,7 @@ bool OpenRegion::worth_retrying() const {
 
 void OpenRegion::give_up() {
   if (lost_) patience_.was_in_vain(lost_->cause);
+  if (rtm_ && lost_ && lost_->cause == Cause::kOther) pages_.region_was_in_vain();
   counters_.count_fallback();
   aborts_ = {};
   lost_.reset();

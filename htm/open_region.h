@@ -17,6 +17,7 @@
 
 #include "htm/attempt.h"
 #include "htm/back_off.h"
+#include "htm/program_pages.h"
 #include "htm/rtm.h"
 #include "htm/simulator.h"
 #include "htm/support.h"
@@ -116,6 +117,7 @@ class OpenRegion {
   Simulator simulator_;
   Counters counters_;
   Patience patience_;
+  ProgramPages pages_;
   std::array<std::uint32_t, kCauses> aborts_{};  // since the last commit or no
   std::optional<Attempt> lost_;                  // how the last one aborted, unless it was committed or given up since
   bool open_ = false;

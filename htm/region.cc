@@ -20,7 +20,9 @@ Region::Region(const Support& support, std::uint64_t stream, base::Waiter& waite
 bool Region::worth_retrying(const Attempt& tried, std::array<std::uint32_t, kCauses>& aborts) {
   const auto cause = static_cast<std::size_t>(tried.cause);
   const bool final = tried.cause == Cause::kExplicit && tried.verdict.is_final();
-  return !final && aborts[cause]++ < policy_.retries[cause];
+  if (!final && aborts[cause]++ < policy_.retries[cause]) return true;
+  if (rtm_ && tried.cause == Cause::kOther) pages_.region_was_in_vain();
+  return false;
 }
 
 }  // namespace granary::htm

@@ -17,6 +17,7 @@
 
 #include "htm/attempt.h"
 #include "htm/back_off.h"
+#include "htm/program_pages.h"
 #include "htm/rtm.h"
 #include "htm/simulator.h"
 #include "htm/support.h"
@@ -57,6 +58,7 @@ class Region {
 
   const bool rtm_;
   const Policy policy_;
+  ProgramPages pages_;
   BackOff back_off_;
   Simulator simulator_;
   Counters counters_;

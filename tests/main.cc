@@ -6,6 +6,7 @@
 //                       which tests have to notice the bug by themselves
 //   --list_bugs         prints the names
 //   --htm=sim           databases of tests commit in simulated HTM regions (tests/support/htm_setting.h)
+//   --htm=rtm           they commit in regions of Intel TSX, or run in them; there are no tests where that does not work
 //   --tables=shared     their tables are shared ones (tests/support/table_setting.h)
 //   --seed=N            tests that go through many seeds run this one alone (tests/support/seeds.h)
 
@@ -99,6 +100,12 @@ int main(int argc, char** argv) {
       granary::tests::once_more = true;
       continue;
     }
+    if (argument == "--htm=rtm" && granary::tests::rtm_works != nullptr) {
+      if (!granary::tests::rtm_works()) return 0;
+      granary::tests::asked_htm = granary::Htm::kRtm;
+      granary::tests::once_more = true;
+      continue;
+    }
     if (argument == "--tables=shared") {
       granary::tests::asked_shared_tables = true;
       continue;
@@ -120,7 +127,9 @@ int main(int argc, char** argv) {
   if (!granary::base::injected_bug().empty() && !asserting) granary::base::mute_debug_invariants();
   std::vector<granary::tests::TestedProtocol>& protocols = granary::tests::protocols_in_turn;
   std::erase_if(protocols, [](const granary::tests::TestedProtocol& protocol) {
-    return (granary::tests::asked_htm != granary::Htm::kOff && !protocol.commits_in_region) ||
+    const bool in_regions =
+        protocol.commits_in_region || (granary::tests::asked_htm == granary::Htm::kRtm && protocol.runs_in_region);
+    return (granary::tests::asked_htm != granary::Htm::kOff && !in_regions) ||
            ((granary::tests::asked_shared_tables || granary::tests::sharing_only) && !protocol.reaches_shared) ||
            (granary::tests::optimistic_only && (protocol.locks_reads || protocol.runs_in_region));
   });

@@ -17,10 +17,11 @@ struct alignas(base::kCacheLine) Line {
   std::uint64_t word = 0;
 };
 
-class AtomicityStress : public testing::Test {
+class AtomicityStress : public testing::TestWithParam<Backend> {
  protected:
   void SetUp() override {
-    if (!base::kTestHooks) GTEST_SKIP() << "a build without the simulation";
+    if (GetParam() == Backend::kSim && !base::kTestHooks) GTEST_SKIP() << "a build without the simulation";
+    if (GetParam() == Backend::kRtm && !rtm_works()) GTEST_SKIP() << "no Intel TSX here";
   }
   void run_for_a_while(const std::vector<std::function<void(Region&)>>& jobs) {
     std::atomic<bool> stop{false};
@@ -38,12 +39,15 @@ class AtomicityStress : public testing::Test {
     for (std::thread& thread : threads) thread.join();
   }
 
-  const Support support_{Backend::kSim, {.spurious_per_thousand = 20}};
+  const Support support_{GetParam(), {.spurious_per_thousand = 20}};
   std::array<Line, 6> lines_;
   std::atomic<std::uint64_t> commits_{0};
 };
 
-TEST_F(AtomicityStress, WhoSawOneStoreOfARegionSeesAll) {
+INSTANTIATE_TEST_SUITE_P(Backends, AtomicityStress, testing::Values(Backend::kSim, Backend::kRtm),
+                         [](const auto& backend) { return std::string(name(backend.param)); });
+
+TEST_P(AtomicityStress, WhoSawOneStoreOfARegionSeesAll) {
   const auto count_up = [&](Region& region) {
     (void)region.run([&](auto& memory) {
       const std::uint64_t next = memory.load(&lines_[0].word) + 1;
@@ -68,7 +72,7 @@ TEST_F(AtomicityStress, WhoSawOneStoreOfARegionSeesAll) {
   EXPECT_GT(looks.load(), 100u);
 }
 
-TEST_F(AtomicityStress, NoUpdateIsLostBetweenRegionsAndCompareAndSwap) {
+TEST_P(AtomicityStress, NoUpdateIsLostBetweenRegionsAndCompareAndSwap) {
   std::atomic<std::uint64_t> swaps{0};
   const auto add_in_region = [&](Region& region) {
     (void)region.run([&](auto& memory) {
@@ -90,7 +94,7 @@ TEST_F(AtomicityStress, NoUpdateIsLostBetweenRegionsAndCompareAndSwap) {
   EXPECT_GT(swaps.load(), 100u);
 }
 
-TEST_F(AtomicityStress, WriteSkewIsImpossible) {
+TEST_P(AtomicityStress, WriteSkewIsImpossible) {
   // Each takes from its own word, if the two together hold enough: never below zero together.
   std::atomic<std::uint64_t> wrong{0};
   const auto job = [&](std::size_t mine) {

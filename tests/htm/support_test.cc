@@ -1,5 +1,4 @@
-// What a database gets for what it asks, on this machine; and what the status of XBEGIN means. That RTM really runs is
-// seen only where it does.
+// What a database gets for what it asks, on this machine; and what the status of XBEGIN means.
 
 #include "htm/support.h"
 
@@ -56,7 +55,7 @@ TEST(Support, AllWatchWhileOneSimulationLives) {
   EXPECT_FALSE(base::lines::watched());
 }
 
-TEST(Rtm, StatusTellsTheCause) {
+TEST(RtmStatus, TellsTheCause) {
   EXPECT_EQ(rtm_abort(0).cause, Cause::kOther);
   EXPECT_EQ(rtm_abort(_XABORT_RETRY).cause, Cause::kOther);
   EXPECT_EQ(rtm_abort(_XABORT_CONFLICT | _XABORT_RETRY).cause, Cause::kConflict);
@@ -65,26 +64,6 @@ TEST(Rtm, StatusTellsTheCause) {
   EXPECT_EQ(asked.cause, Cause::kExplicit);
   EXPECT_EQ(asked.verdict.code(), 5);
   EXPECT_TRUE(asked.verdict.is_final());
-}
-
-TEST(Rtm, CommitsAndAbortsWhereItWorks) {
-  if (!rtm_works()) GTEST_SKIP() << "no Intel TSX here";
-  const auto support = Support::open(Htm::kRtm).value();
-  base::ThreadWaiter waiter;
-  Region region(*support, 0, waiter, {.retries = {100, 100, 0, 100}});
-  std::uint64_t word = 0;
-  EXPECT_TRUE(region
-                  .run([&](auto& memory) {
-                    memory.store(&word, 1);
-                    return Verdict::done();
-                  })
-                  .committed);
-  const Ending asked = region.run([&](auto& memory) {
-    memory.store(&word, 2);
-    return Verdict::give_up(5);
-  });
-  EXPECT_EQ(word, 1u);
-  EXPECT_EQ(asked.verdict.code(), 5);
 }
 
 TEST(Verdict, BitsTellAll) {

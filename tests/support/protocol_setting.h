@@ -7,6 +7,8 @@
 
 #include <granary/options.h>
 
+#include "tests/support/htm_setting.h"
+
 namespace granary::tests {
 
 /// A protocol that all tests of the program are run with.
@@ -67,10 +69,10 @@ class WithRegions : DefaultProtocolUnless {
   WithRegions() : DefaultProtocolUnless(asked_protocol.commits_in_region && !asked_protocol.runs_in_region) {}
 };
 
-/// A protocol that needs HTM gets the simulated one.
+/// A protocol that needs HTM gets the simulated one, unless main() was told another.
 inline void set_protocol(Options& options) {
   options.protocol = asked_protocol.name;
-  if (asked_protocol.runs_in_region) options.htm = Htm::kSim;
+  if (asked_protocol.runs_in_region) options.htm = asked_htm == Htm::kRtm ? Htm::kRtm : Htm::kSim;
 }
 
 }  // namespace granary::tests
