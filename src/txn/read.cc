@@ -132,7 +132,12 @@ bool LocalAccess::reads_hold(record::TidWord stamp) const {
 record::TidWord LocalAccess::stamp_of_reads() const { return cc::stamp_of_reads(access_, worker_.state()); }
 
 void LocalAccess::declare(TableCore& table, std::string_view key) {
-  if (!worker_.shared().settings.in_regions || sealed(table)) return;
+  const cc::Settings& settings = worker_.shared().settings;
+  if (!settings.in_regions || sealed(table)) return;
+  // A snapshot that reads a local record waits until it is unlocked, however long that takes. This thread may read in a
+  // snapshot before it commits, and would wait for itself. So with snapshots local records are not claimed but read
+  // optimistically. A snapshot's wait for a shared record is bounded.
+  if (settings.snapshots && !table.is_shared()) return;
   const cc::Lookup at = table.index().find(key);
   if (at.value == 0) return;
   Record* const record = lookups_.remembered(table.index(), key) = record::record_of(at.value);
