@@ -9,6 +9,12 @@ namespace {
 
 std::size_t index(Cause cause) { return static_cast<std::size_t>(cause); }
 
+/// Whether a region may have aborted so because of what its body does. Otherwise others were in the way, who may be gone the next time.
+bool depends_on_body(const Attempt& lost) {
+  if (lost.cause == Cause::kExplicit) return lost.verdict.is_final();
+  return lost.cause != Cause::kConflict;
+}
+
 }  // namespace
 
 void Patience::has_helped(const std::array<std::uint32_t, kCauses>& aborts) {
@@ -31,13 +37,25 @@ OpenRegion::OpenRegion(const Support& support, std::uint64_t stream, base::Waite
   base::always_check(support.backend() != Backend::kOff, "without HTM there are no regions");
 }
 
-bool OpenRegion::open() { return rtm_ ? open_on_hardware() : open_simulated(); }
+bool OpenRegion::open(const void* body) {
+  const bool goes_on = !rtm_ && lost_;  // the region that a simulation has lost is to be tried again
+  if (!goes_on && is_hopeless(body)) {
+    counters_.count_fallback();
+    return false;
+  }
+  body_ = body;
+  return rtm_ ? open_on_hardware() : open_simulated();
+}
 
 bool OpenRegion::open_on_hardware() {
+  abort_open_on_this_thread();  // this one would become a part of it
   for (;;) {
     open_ = true;  // an abort does not take this back, as it is before the beginning
     const Attempt tried = begin_rtm();
-    if (tried.committed) return true;
+    if (tried.committed) {
+      open_here_ = this;
+      return true;
+    }
     open_ = false;
     count(tried);
     lost_ = tried;
@@ -60,6 +78,10 @@ bool OpenRegion::open_simulated() {
   return true;
 }
 
+void OpenRegion::abort_open_on_this_thread() {
+  if (open_here_ != nullptr) abort_rtm(Verdict::give_up(0));
+}
+
 void OpenRegion::abort(Verdict verdict) {
   if (rtm_) {
     abort_rtm(verdict);
@@ -70,6 +92,7 @@ void OpenRegion::abort(Verdict verdict) {
 
 bool OpenRegion::close() {
   if (rtm_) {
+    open_here_ = nullptr;
     end_rtm();
   } else if (const Attempt tried = simulator_.commit(); !tried.committed) {
     return lose(tried);
@@ -77,14 +100,19 @@ bool OpenRegion::close() {
   open_ = false;
   counters_.count({.committed = true});
   patience_.has_helped(aborts_);
+  if (body_ != nullptr) forecast_.has_committed(body_);
   aborts_ = {};
   return true;
 }
 
 void OpenRegion::cancel() {
   lost_.reset();
+  aborts_ = {};
   if (!open_) return;
-  if (rtm_) end_rtm();
+  if (rtm_) {
+    open_here_ = nullptr;
+    end_rtm();
+  }
   open_ = false;
 }
 
@@ -95,6 +123,7 @@ bool OpenRegion::worth_retrying() const {
 
 void OpenRegion::give_up() {
   if (lost_) patience_.was_in_vain(lost_->cause);
+  if (lost_ && body_ != nullptr && depends_on_body(*lost_)) forecast_.was_in_vain(body_);
   if (rtm_ && lost_ && lost_->cause == Cause::kOther) pages_.region_was_in_vain();
   counters_.count_fallback();
   aborts_ = {};

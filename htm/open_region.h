@@ -9,7 +9,7 @@
 // part() and close() say no, and their caller undoes what it has done outside of the region's memory.
 //
 // How often open() tries again depends on the cause of the abort, and on what came of trying again lately: where that was in vain, it
-// becomes rarer.
+// becomes rarer. Whether it tries at all depends on what came of other regions with the same body.
 
 #include <array>
 #include <cstdint>
@@ -17,6 +17,7 @@
 
 #include "htm/attempt.h"
 #include "htm/back_off.h"
+#include "htm/forecast.h"
 #include "htm/program_pages.h"
 #include "htm/rtm.h"
 #include "htm/simulator.h"
@@ -48,7 +49,8 @@ class Patience {
 
 class OpenRegion;
 
-/// While one lives, ordinary stores of the thread belong to the region, if it is open: they do not abort it. So it is with hardware anyway.
+/// While one lives, ordinary stores of the thread belong to the region, if it is open: they do not abort it. With hardware all of the
+/// thread's stores do, always.
 class OwnStores {
  public:
   explicit OwnStores(OpenRegion* region);
@@ -68,8 +70,9 @@ class OpenRegion {
   /// The arguments are those of a Region.
   OpenRegion(const Support& support, std::uint64_t stream, base::Waiter& waiter, const Policy& policy = {});
 
-  /// Opens a region. False: it is to be done without one, as this was tried often enough, and the next call begins anew.
-  bool open();
+  /// Opens a region. False: it is to be done without one, as this was tried often enough, and the next call begins anew; or this body would
+  /// not fit. `body` tells what will be done in the region apart from what is done in others; nullptr: nothing is known of that.
+  bool open(const void* body = nullptr);
   bool is_open() const { return open_; }
 
   /// Runs a part of the region's body. False: the region has aborted (simulated only).
@@ -88,6 +91,10 @@ class OpenRegion {
   void abort(Verdict verdict);
   /// Commits. False: the region has aborted (simulated only).
   bool close();
+  /// With hardware, aborts the region that this thread has open, whichever that is: the thread goes on without one where that was opened.
+  /// Called before the thread stores something that does not belong to that region's transaction. The region would take it for its own, as
+  /// it takes all of its thread's stores, and so would not notice that what it has read has changed. In a simulation it does notice.
+  static void abort_open_on_this_thread();
   /// Ends the region, in which nothing was stored that others can see. One that has aborted (simulated only) is forgotten.
   void cancel();
 
@@ -106,20 +113,27 @@ class OpenRegion {
 
  private:
   friend class OwnStores;
+  /// Whether the forecast says that a region with this body would be in vain. It counts how often it has said so.
+  bool is_hopeless(const void* body) { return body != nullptr && !forecast_.is_worth_it(body); }
   bool open_on_hardware();
   bool open_simulated();
   void count(const Attempt& tried);
   /// Notes how a simulated region has aborted, and returns false.
   bool lose(const Attempt& tried);
 
+  // The region that the thread has open on hardware. It is written inside of regions only, so that an abort takes it back.
+  static inline thread_local OpenRegion* open_here_ = nullptr;
+
   const bool rtm_;
   BackOff back_off_;
   Simulator simulator_;
   Counters counters_;
   Patience patience_;
+  Forecast forecast_;
   ProgramPages pages_;
   std::array<std::uint32_t, kCauses> aborts_{};  // since the last commit or no
   std::optional<Attempt> lost_;                  // how the last one aborted, unless it was committed or given up since
+  const void* body_ = nullptr;                   // of the region that was opened last
   bool open_ = false;
 };
 

@@ -14,7 +14,7 @@ namespace granary::htm {
 /// Reads a byte of each page of the program and its libraries. Any thread may call it. It takes some 100 us, longer the first time.
 void touch_program();
 
-/// Tells when a thread's regions abort so often without a reason that these pages may be it, and touches them.
+/// Tells when a thread's regions abort so often without a reason that these pages may be the cause, and touches them.
 class ProgramPages {
  public:
   /// A region was given up after an abort of the cause kOther.
@@ -24,7 +24,7 @@ class ProgramPages {
   using Clock = std::chrono::steady_clock;
   // So rarely that it costs less than one per cent, also where something else makes the regions abort.
   static constexpr std::chrono::milliseconds kInterval{100};
-  static constexpr unsigned kFew = 64;  ///< Regions that abort for an interrupt are fewer in an interval.
+  static constexpr unsigned kFew = 8;  ///< After fewer aborts it was probably an interrupt.
 
   unsigned in_vain_ = 0;  // since the pages were touched last
   Clock::time_point touched_{};

@@ -2,6 +2,8 @@
 
 #include <cpuid.h>
 
+#include "htm/program_pages.h"
+
 namespace granary::htm {
 namespace {
 
@@ -15,7 +17,7 @@ bool offered() {
   return (ebx & kRtm) != 0 && (edx & kRtmAlwaysAbort) == 0;
 }
 
-/// A region may always abort without a reason; one in so many does not.
+/// A region may always abort without a reason; one in so many does not. It does each time if a page with its code was not touched lately.
 bool probe() {
   constexpr int kTries = 100;
   std::uint64_t word = 0;
@@ -25,6 +27,7 @@ bool probe() {
   };
   for (int i = 0; i < kTries; ++i) {
     if (attempt_rtm(body).committed) return word == 1;
+    if (i == kTries / 2) touch_program();
   }
   return false;
 }

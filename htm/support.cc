@@ -1,5 +1,6 @@
 #include "htm/support.h"
 
+#include "htm/program_pages.h"
 #include "htm/rtm.h"
 #include "src/base/options_table.h"
 
@@ -45,6 +46,7 @@ Result<std::unique_ptr<Support>> Support::open(Htm asked, const HtmSimulation& s
 
 Support::Support(Backend backend, const HtmSimulation& simulation) : backend_(backend), simulation_(simulation) {
   if (backend == Backend::kSim) watch_.emplace();
+  if (backend == Backend::kRtm) touch_program();
 }
 
 }  // namespace granary::htm

@@ -146,7 +146,8 @@ struct Options {
   bool tictoc_history = false;
   TidSource tid_source = TidSource::kDecentralized;
   /// Try to commit in one hardware transaction, without locks ("drtm": to run whole transactions in one); with locks if it aborts again and
-  /// again. What really runs is in Statistics. Off by default, as nobody has measured it yet.
+  /// again. What really runs is in Statistics. Off by default, as it gained nothing on the processor that it was measured on
+  /// (docs/performance.md, "Intel TSX").
   Htm htm = Htm::kOff;
   HtmSimulation htm_simulation = {};  ///< for Htm::kSim
   /// Log TIDs without what was written. Only to measure (Fig. 11): such a log cannot be recovered from, and is refused (kDamaged).

@@ -140,6 +140,8 @@ CommitOutcome commit(AccessSet& access, WorkerState& worker, There& there, const
     return {.reason = no};
   std::optional<CommitOutcome> outcome;
   if constexpr (RunsInRegion<P>) {
+    // Another transaction of this thread may run in a region, and may have read what this one writes.
+    if (writes && worker.in_open_region != &access) htm::OpenRegion::abort_open_on_this_thread();
     outcome = writes ? commit_in_open_region<P, true>(access, worker, there, right)
                      : commit_in_open_region<P, false>(access, worker, there, right);
   }

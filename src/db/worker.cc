@@ -72,6 +72,7 @@ Transaction Worker::begin(const TransactionOptions& options) {
   txn::Context* const context = context_for(*core_);
   if (context == nullptr) [[unlikely]]
     return {};
+  core_->state().body = nullptr;
   return {context, context->begin(options)};
 }
 
@@ -91,6 +92,7 @@ RunResult Worker::run(FunctionRef<void(Transaction&)> body, const RetryPolicy& p
   for (;;) {
     ++result.attempts;
     Transaction transaction = begin(policy.transaction);
+    if (transaction.serial_ != 0) core_->state().body = body.code();
     body(transaction);
     result.reason = transaction.aborted();
     if (result.reason == AbortReason::kNone) {

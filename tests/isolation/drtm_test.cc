@@ -161,6 +161,24 @@ TEST_F(DrTm, WhatDoesNotFitIntoTheCacheIsDoneWithLocks) {
   EXPECT_EQ(letter("z"), 'b');
 }
 
+TEST_F(DrTm, ABodyThatNeverFitsIsSeldomTried) {
+  open({.sets = 1, .ways = 2, .lines = 64});
+  const auto changes_all = [&](Transaction& t) {
+    for (const char* key : {"x", "y", "z"}) {
+      (void)read(t, key);
+      (void)write(t, key, 'b');
+    }
+  };
+  const auto reads_one = [&](Transaction& t) { (void)read(t, "x"); };
+  constexpr unsigned kTimes = 100;
+  for (unsigned i = 0; i < kTimes; ++i) EXPECT_TRUE(db_->worker().run(changes_all).committed());
+  EXPECT_EQ(fallbacks(), kTimes);
+  EXPECT_LE(now().capacity, before_.capacity + 10);
+  EXPECT_TRUE(db_->worker().run(reads_one).committed());
+  EXPECT_EQ(commits(), 1u) << "another body is tried";
+  EXPECT_EQ(letter("z"), 'b');
+}
+
 TEST_F(DrTm, AValueThatOutgrowsItsRecordIsWrittenWithLocks) {
   Transaction t = db_->begin();
   EXPECT_EQ(read(t, "y"), Outcome::kOk);

@@ -70,10 +70,6 @@ bool claim_declared(AccessSet& access, WorkerState& worker) {
   std::sort(declared.begin(), declared.end());
   declared.erase(std::unique(declared.begin(), declared.end()), declared.end());
   for (Record* const record : declared) {
-    // A snapshot that reads a local record waits until it is unlocked, however long that takes. This thread may read in
-    // a snapshot before it commits, and would wait for itself. So with snapshots local records are not claimed but read
-    // optimistically. A snapshot's wait for a shared record is bounded.
-    if (worker.shared.settings.snapshots && !record::is_shared(record)) continue;
     const AbortReason reason = silo::Silo::claim(*record, worker, access);
     if (!failed(reason)) {
       claimed.push_back(record);
@@ -114,7 +110,7 @@ Way begin(AccessSet& access, WorkerState& worker) {
     if (worker.open_region != nullptr) worker.open_region->count_fallback();
     return begin_with_locks(access, worker);
   }
-  if (!worker.open_region->open()) return begin_with_locks(access, worker);
+  if (!worker.open_region->open(worker.body)) return begin_with_locks(access, worker);
   worker.in_open_region = &access;
   return Way::kRegion;
 }
