@@ -2,11 +2,13 @@
 
 import signal
 import threading
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from types import FrameType
 from typing import Callable, Optional, TypeVar
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# Python notices a signal when the main thread's wait ends, and one that comes just before a wait does not end it.
+LOOKS_S = 0.2
 T = TypeVar("T")
 _taken: "set[int]" = set()  # the signals that were not ignored when the process was started
 
@@ -58,4 +60,6 @@ def apart(action: "Callable[[], T]") -> T:
             done.set_exception(error)
 
     threading.Thread(target=work, daemon=True).start()
+    while not done.done():
+        wait([done], timeout=LOOKS_S)
     return done.result()
