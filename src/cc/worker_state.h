@@ -175,7 +175,8 @@ struct WorkerState {
   std::unique_ptr<htm::Region> region;           ///< tries commits in regions; nullptr under drtm
   std::unique_ptr<htm::OpenRegion> open_region;  ///< runs whole transactions in regions; only under drtm
   const AccessSet* in_open_region = nullptr;     ///< the access sets of the transaction that runs in `open_region` now
-  const void* body = nullptr;  ///< that Worker::run() runs (FunctionRef::code); nullptr: none, begin() was called
+  const void* body =
+      nullptr;  ///< what tells apart what transactions do: FunctionRef::code of a body, or begin()'s caller
   /// TID words of the records to write, noted before a region (region.h, drtm) or before the claims (SnapshotHere).
   std::vector<TidWord> planned_words;
 
