@@ -4,8 +4,8 @@
 # One GoogleTest program, linked with the libraries it names and all that these use; each of its cases is one ctest
 # test with these labels. USES are library names without `granary_`: base, ordered, db, bench_harness, ...
 # HTM: in builds with test hooks, all of it runs once more with commits in simulated HTM regions, named <name>:htm:<case>.
-# RTM: where Intel TSX works, the cases that match the filter run once more with it, named <name>:rtm:<case>. The sources have
-# tests/support/where_rtm_works.cc then.
+# RTM: where Intel TSX works, the cases that match the filter run once more with it, named <name>:rtm:<case>; elsewhere they are
+# skipped. The sources have tests/support/where_rtm_works.cc then.
 # SERIAL: nothing else is tested while one of its cases runs.
 # Labels: unit, stress (many threads), sim, cli, package, verbs (granary_vm_test), slow (left out of quick runs), once (not
 # repeated with sanitizers but in full runs). The runs for HTM and RTM are `once`, too.
