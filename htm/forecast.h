@@ -28,7 +28,7 @@ class Forecast {
   }
 
  private:
-  static constexpr std::uint32_t kMostLeftOut = 63;  ///< So a body that never fits is tried in vain once in 64 times.
+  static constexpr std::uint32_t kMostLeftOut = 63;  ///< A body that never fits is tried once in 64 times then.
   static constexpr std::size_t kEntries = 64;
   struct Entry {
     std::uint32_t left_out = 0;       ///< so many regions are still to be left out

@@ -3,8 +3,8 @@
 //
 // A region aborts (Cause::kOther) if it needs a page that is not mapped, or whose "accessed" flag is clear in a page table: the processor
 // undoes the region before the system, or its own microcode, can mend that. Outside of regions the first access to the page mends it. Data
-// are no problem, as the way with locks, which is taken next, uses the same data. Code that runs in regions only is one: nobody else touches
-// its pages. Systems, and hypervisors below them, clear the flags now and then to find out what is in use, and from then on each region
+// are no problem, as the way with locks, which is taken next, uses the same data. Code that runs in regions only is a problem: nobody else
+// touches its pages. Systems, and hypervisors below them, clear the flags now and then to find out what is in use, and from then on each region
 // would abort.
 
 #include <chrono>
@@ -22,9 +22,9 @@ class ProgramPages {
 
  private:
   using Clock = std::chrono::steady_clock;
-  // So rarely that it costs less than one per cent, also where something else makes the regions abort.
+  // Touching the pages so rarely costs less than one per cent, also where something else makes the regions abort.
   static constexpr std::chrono::milliseconds kInterval{100};
-  static constexpr unsigned kFew = 8;  ///< After fewer aborts it was probably an interrupt.
+  static constexpr unsigned kFew = 8;  ///< Fewer aborts may all have been interrupts.
 
   unsigned in_vain_ = 0;  // since the pages were touched last
   Clock::time_point touched_{};

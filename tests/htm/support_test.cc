@@ -1,4 +1,4 @@
-// What a database gets for what it asks, on this machine; and what the status of XBEGIN means.
+// Tests which HTM a database gets on this machine for what it asks, and which cause of an abort the status of XBEGIN tells.
 
 #include "htm/support.h"
 
