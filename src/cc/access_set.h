@@ -158,8 +158,12 @@ struct AccessSet {
   NodeTimes::Tables tables_of_nodes = 0;  ///< the tables of the places in the node set
   WriteSet writes;
   std::vector<LockEntry> locks;  ///< made by the commit: the writes, sorted by the addresses of their records
-  HeldLocks held;                ///< given back by cc::let_go() when the transaction has ended, before clear()
-  Running running;               ///< its `claimed` records are given back by cc::let_go(), too
+  /// Made by the commit: TID words of the records to write, noted before a region (region.h, drtm) or before the claims
+  /// (SnapshotHere). They are the transaction's and not its worker's, since a claim may wait, and then another
+  /// transaction of the worker may commit.
+  std::vector<TidWord> planned_words;
+  HeldLocks held;   ///< given back by cc::let_go() when the transaction has ended, before clear()
+  Running running;  ///< its `claimed` records are given back by cc::let_go(), too
 
   void clear() {
     sealed_from = 0;

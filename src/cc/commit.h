@@ -61,6 +61,10 @@ CommitOutcome take_steps(Here& here, There& there, const LoggedWrites& writes, W
 
   if (const AbortReason no = there.prepare(epoch); failed(no)) [[unlikely]]
     return end(no);
+  // The log had room before the first lock, but another transaction of the worker may have used it while this one
+  // waited for a lock or for another node. Nothing waits from here until the entry is written, so the room stays (I30).
+  if (const AbortReason no = keep_log_room(writes, worker); failed(no)) [[unlikely]]
+    return end(no);
   // Silo's stamp is chosen after the last wait, because another transaction of the worker may take a TID during a wait
   // (I30).
   if (const AbortReason no = stamped ? AbortReason::kNone : stamp(); failed(no)) [[unlikely]]

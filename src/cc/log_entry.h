@@ -34,6 +34,11 @@ inline AbortReason reserve_log(const LoggedWrites& writes, WorkerState& worker) 
   return worker.ring == nullptr ? AbortReason::kNone : await_log_room(writes, worker);
 }
 
+/// Makes sure, behind the last wait of a commit, that the log has room still, or again (I30).
+inline AbortReason keep_log_room(const LoggedWrites& writes, WorkerState& worker) {
+  return base::injected("room-before-last-wait") ? AbortReason::kNone : reserve_log(writes, worker);
+}
+
 /// Writes the entry behind the ring's tail, where no logger looks, and returns its size in bytes. Room was reserved.
 std::size_t write_log_entry(const LoggedWrites& writes, WorkerState& worker, TidWord tid);
 

@@ -177,8 +177,6 @@ struct WorkerState {
   const AccessSet* in_open_region = nullptr;     ///< the access sets of the transaction that runs in `open_region` now
   const void* body =
       nullptr;  ///< what tells apart what transactions do: FunctionRef::code of a body, or begin()'s caller
-  /// TID words of the records to write, noted before a region (region.h, drtm) or before the claims (SnapshotHere).
-  std::vector<TidWord> planned_words;
 
   // Under two-phase locking: the owners of locks that the worker's contexts have, and those of them whose transactions
   // go on while this one waits, which are other fibers' (txn::Together).

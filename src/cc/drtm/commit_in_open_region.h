@@ -84,7 +84,7 @@ class InOpenRegion {
 
   htm::OpenRegion& region() { return *worker_.open_region; }
   std::vector<WriteEntry>& writes() { return access_.writes.entries(); }
-  std::vector<TidWord>& words() { return worker_.planned_words; }
+  std::vector<TidWord>& words() { return access_.planned_words; }
 
   /// Runs a part in the region. Does nothing if the region has aborted, which returns to the caller in simulations
   /// only.

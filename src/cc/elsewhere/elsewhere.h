@@ -7,7 +7,6 @@
 #include "src/cc/access_set.h"
 #include "src/cc/elsewhere/remote_part.h"
 #include "src/cc/held_records.h"
-#include "src/cc/log_entry.h"
 #include "src/cc/participant.h"
 #include "src/cc/worker_state.h"
 
@@ -62,14 +61,7 @@ class Elsewhere {
     return waited;
   }
   AbortReason validate(TidWord stamp) { return part_.validate(stamp); }
-  /// Prepares the other nodes, and makes sure once more that the log has room. There was room before the first lock,
-  /// but another transaction of the worker may have used it during a wait. After this step nothing waits until the
-  /// entry is written, so the room stays (I30).
-  AbortReason prepare(epoch::Epoch epoch) {
-    const AbortReason reason = part_.prepare(epoch);
-    if (base::injected("room-before-last-wait")) return reason;
-    return failed(reason) ? reason : reserve_log({access_.writes.entries(), part_.writes()}, worker_);
-  }
+  AbortReason prepare(epoch::Epoch epoch) { return part_.prepare(epoch); }
   TidWord greatest_tid() const { return part_.greatest_tid(); }
   TidWord least_time() const { return part_.least_time(); }
   void write_back(TidWord tid) { part_.write_back(tid); }

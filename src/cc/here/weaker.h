@@ -59,7 +59,7 @@ class SnapshotHere : public Here<P> {
  public:
   using Here<P>::Here;
   AbortReason lock() {
-    std::vector<TidWord>& noted = this->worker_.planned_words;
+    std::vector<TidWord>& noted = this->access_.planned_words;
     noted.clear();
     const std::vector<WriteEntry>& writes = this->access_.writes.entries();
     for (const WriteEntry& write : writes) noted.push_back(record::unlocked(write.record->tid()));

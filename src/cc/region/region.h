@@ -96,7 +96,7 @@ class Region {
   using Verdict = htm::Verdict;
 
   std::vector<WriteEntry>& writes() { return access_.writes.entries(); }
-  std::vector<TidWord>& words() { return worker_.planned_words; }
+  std::vector<TidWord>& words() { return access_.planned_words; }
 
   AbortReason with_locks() {
     needs_locks_ = true;
