@@ -67,6 +67,8 @@ NodeLogState state_of(const Manifest& manifest, epoch::Epoch durable, bool rings
   if (begun->cut) {
     state.over = *begun->cut;
     if (begun->agreed) state.agreed = *begun->cut;
+  } else if (begun->is_empty() && !base::injected("empty-generation-counts")) {
+    state.running = {.durable = record::kMaxEpoch, .rings = true};  // nothing of it can be missing
   } else {
     state.running = {.durable = durable, .rings = rings};
   }

@@ -34,7 +34,8 @@ struct NodeLogState {
   bool operator==(const NodeLogState&) const = default;
 };
 
-/// `durable` and `rings` are asked if the last generation runs.
+/// `durable` and `rings` are asked if the last generation runs. One that is empty, since its node came back and was never
+/// let in, restricts nobody: the others have gone on without it, and what they have released is beyond its log.
 NodeLogState state_of(const Manifest& manifest, epoch::Epoch durable, bool rings, epoch::Epoch first_epoch);
 
 /// The change that must be made to one node's log.

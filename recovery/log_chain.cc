@@ -114,7 +114,7 @@ Result<Chain> chain_of(const Manifest& manifest, const Generation& generation, s
     if (segment.name.generation == generation.number && segment.name.logger == logger)
       chain.segments.push_back(&segment);
   }
-  chain.complete = generation.first_epoch - 1;
+  chain.complete = generation.empty_before() - 1;
   if (manifest.checkpoint && manifest.checkpoint->epoch != 0)
     chain.complete = std::max(chain.complete, manifest.checkpoint->epoch - 1);
   chain.complete_any = chain.complete;

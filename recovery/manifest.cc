@@ -71,7 +71,7 @@ bool is_inside(const std::string& directory, const std::string& path) {
 epoch::Epoch greatest_epoch(const Manifest& manifest) {
   epoch::Epoch greatest = manifest.checkpoint ? manifest.checkpoint->epoch : 0;
   for (const Generation& generation : manifest.generations)
-    greatest = std::max({greatest, generation.first_epoch, generation.cut.value_or(0)});
+    greatest = std::max({greatest, generation.empty_before(), generation.cut.value_or(0)});
   return greatest;
 }
 

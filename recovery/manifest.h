@@ -6,6 +6,7 @@
 // transactions with an epoch ≤ cut count, now and at every later recovery. So what was dropped once stays dropped,
 // although its bytes may still be there.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -39,12 +40,21 @@ struct Generation {
   /// It was over when it was made: it ends the one before, and holds nothing but what that one's rings had.
   bool end = false;
   std::uint32_t life = 0;  ///< of the cluster's node that began it; 0: of none
+  /// Begun by a node that comes back while others serve: it holds no transaction before `admitted`, and none at all
+  /// while there is no such epoch.
+  bool returning = false;
+  std::optional<epoch::Epoch> admitted =
+      {};  ///< if returning: E when the node was let in, before its first transaction
   /// By logger. Empty: all of them, from the first on, as far as the log itself tells.
   std::vector<SegmentRange> segments = {};
   log::Stamp stamp = 0;           ///< which its segments and rings have
   std::string protocol = "silo";  ///< Options::protocol of its transactions
 
   SegmentRange range(std::uint32_t logger) const { return segments.empty() ? SegmentRange() : segments[logger]; }
+  /// It has no transaction of an epoch before this one.
+  epoch::Epoch empty_before() const { return admitted ? std::max(first_epoch, *admitted) : first_epoch; }
+  /// Its node was never let in, so it has no transaction.
+  bool is_empty() const { return returning && !admitted; }
 };
 
 /// A table, or an index if `base` is set. Ids are those in the log.

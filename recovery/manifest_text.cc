@@ -74,6 +74,8 @@ ordered_json generation_json(const Generation& generation) {
                       {"loggers", generation.loggers},
                       {"first_epoch", generation.first_epoch}};
   if (generation.life != 0) out["life"] = generation.life;
+  if (generation.returning) out["returning"] = true;
+  if (generation.admitted) out["admitted"] = *generation.admitted;
   if (generation.protocol != Generation().protocol) out["protocol"] = generation.protocol;
   if (generation.cut) {
     out["cut"] = *generation.cut;
@@ -143,6 +145,8 @@ Generation parse_generation(const json& value, const std::string& place, Complai
   generation.loggers = fields.small_number("loggers", kMaxLoggers, 1);
   generation.first_epoch = fields.number("first_epoch", record::kMaxEpoch, 1);
   if (fields.has("life")) generation.life = fields.small_number("life", std::numeric_limits<std::uint32_t>::max(), 1);
+  generation.returning = fields.has("returning") && fields.flag("returning");
+  if (fields.has("admitted")) generation.admitted = fields.number("admitted", record::kMaxEpoch, 1);
   if (fields.has("protocol")) generation.protocol = fields.bytes("protocol");
   if (!cc::Protocols::number_of(generation.protocol))
     complaint.add(

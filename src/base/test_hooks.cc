@@ -178,6 +178,7 @@ constexpr KnownBug kBugs[] = {
     {"claim-before-claimer-is-cut", "or while the life that had claimed it before may still be at work"},
     {"join-with-older-data", "a node joins with data of a life before its last one"},
     {"join-without-data", "or without any, though it has served with data"},
+    {"empty-generation-counts", "the log of a node that was never let in says how far the others' logs count"},
 };
 
 // The number of the bug, 0 for none. Written by the test before it starts threads; relaxed suffices.

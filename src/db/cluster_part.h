@@ -36,6 +36,8 @@ struct ClusterPart {
   std::uint32_t life = 0;  ///< of the node, as its membership counts them
   /// The other nodes' logs. Until this node serves, none of them removes any.
   std::vector<OtherLog> others{};
+  /// Whether the node comes back while others serve. It is to call Engine::note_admitted() then.
+  bool returns = false;
   /// There are more such logs, on other hosts, or of nodes whose word has yet to be heard: what they have comes by Engine::take_from(), and
   /// until then there are no checkpoints.
   bool others_elsewhere = false;

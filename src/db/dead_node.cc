@@ -14,14 +14,15 @@ bool has_been_ended(const recovery::Manifest& manifest) {
   return manifest.generations.empty() || manifest.generations.back().end;
 }
 
-/// Returns the error if it is not known what the node held elsewhere. A node that has noted the end of its log
-/// owes nothing.
+/// Returns the error if it is not known what the node held elsewhere. A node that has noted the end of its log owes
+/// nothing, nor does one that came back and was never let in: whatever has become of their rings.
 Status check_rings(Storage& storage) {
   const recovery::Manifest& manifest = storage.manifest().now();
   const recovery::SurvivingRings& rings = storage.recovery().log().rings;
-  const bool closed = manifest.generations.back().cut.has_value();
-  const bool same_boot = !manifest.boot.empty() && manifest.boot == recovery::boot_id();
-  if (!rings.rings.empty() || (closed && same_boot && rings.note.empty())) return {};
+  const recovery::Generation& last = manifest.generations.back();
+  const bool original = !manifest.boot.empty();
+  const bool same_boot = original && manifest.boot == recovery::boot_id();
+  if (!rings.rings.empty() || (original && (last.cut || last.is_empty()))) return {};
   std::string cause = "the machine was started anew";
   if (same_boot) cause = rings.note;
   if (manifest.boot.empty()) cause = "the directory is a copy, or was moved";

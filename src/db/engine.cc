@@ -210,6 +210,7 @@ Status Engine::recover(Loading loading) {
   slabs_.set_reserve(slabs_.options().reserve_bytes);
   schema_.widen_recovered();
   if (const Status begun = storage_->begin(epochs_); !begun.ok()) return begun;
+  base::sync_point("engine.log_begun");
   if (const Status sealed = schema_.restore_seals(); !sealed.ok()) return sealed;
   shared_.log = &storage_->log();
   if (const Status connected = workers_.connect_rings(); !connected.ok()) return connected;

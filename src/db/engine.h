@@ -78,6 +78,9 @@ class Engine {
   const std::vector<LoadedLog>& loaded_logs() const;
   /// All has been taken: there may be checkpoints.
   Status have_all();
+  /// Of a node that has come back while others serve: it was let in, and will have transactions from the present epoch on.
+  /// Notes that durably, and must be called before the first of them (Storage::note_admitted).
+  Status note_admitted() { return storage_ == nullptr ? Status() : storage_->note_admitted(epochs_.current()); }
   /// Ends the background work and makes everything durable. The second call does nothing.
   Status close();
   /// After close(): whether locks at other nodes could not be given back, which is for the node's recovery to do.

@@ -125,6 +125,7 @@ recovery::Generation Storage::next_generation(const epoch::EpochManager& epochs,
                             .first_epoch = epochs.current(),
                             .cut = {},
                             .life = part_.life,
+                            .returning = part_.returns,
                             .stamp = log::new_stamp(),
                             .protocol = options_.protocol};
   next.segments.resize(options_.loggers);
@@ -218,6 +219,11 @@ Status Storage::note_clean_end() {
     generation.cut = generation.durable = end.complete;
     for (std::size_t i = 0; i < end.positions.size(); ++i) generation.segments[i].end = end.positions[i];
   });
+}
+
+Status Storage::note_admitted(epoch::Epoch epoch) {
+  if (!part_.returns) return {};
+  return manifest_.change([epoch](recovery::Manifest& next) { next.generations.back().admitted = epoch; });
 }
 
 Status Storage::close() {

@@ -43,6 +43,9 @@ class Storage {
   /// Of a node whose whole cluster is recovered: instead of recovery().recover() and begin(), ends the last generation that was begun.
   /// `limit`: its epochs after that are void; none: all of it counts, with its rings.
   Status end(std::optional<epoch::Epoch> limit, epoch::Epoch first_epoch);
+  /// Notes in which epoch a node that has come back was let in. Before that its generation restricts nobody: it is
+  /// empty, and its log says nothing of how far the cluster's logs count. From then on it is whole up to that epoch.
+  Status note_admitted(epoch::Epoch epoch);
   /// All transactions have ended: makes them durable. If locks at other nodes could not be given back, the generation goes on as after a
   /// crash: whoever recovers the node reads from its rings which ones they are.
   Status close();

@@ -102,8 +102,10 @@ class ClusterNode {
   bool has_immutable_tables() const;
   Result<std::vector<NodeNumber>> others_that_serve() const;
   bool may_ask(NodeNumber node) const;
+  Status be_admitted();
   Status begin_workers();
-  Status begin_call_workers();
+  Status open_call_workers();
+  void begin_transactions();
   void watch_peers();
 
   /// Tells a notice about this node.

@@ -154,7 +154,7 @@ Status Peers::await_admission(epoch::ControlBlock& control, const LeaderThread& 
               "the cluster's epoch stands still, and this node may serve only in a later one"};
     pause_briefly();
   }
-  return membership_.serve();
+  return {};
 }
 
 Status Peers::announce_visit() const { return membership_.say(std::string(kVisit)); }

@@ -34,7 +34,7 @@ class Peers {
   Status meet_all(rdma::Fabric& fabric) const;
   /// Connects with these nodes, which are members. An error if one of them has left or died.
   Status meet(rdma::Fabric& fabric, const std::vector<NodeNumber>& nodes) const;
-  /// Waits until the leader has given this node the cluster's E, and says that it serves.
+  /// Waits until the leader has given this node the cluster's E.
   Status await_admission(epoch::ControlBlock& control, const LeaderThread& leader) const;
 
   /// Lets the others know that this life only visits: whoever waits for the node goes on to wait when it has left.

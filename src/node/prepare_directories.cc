@@ -164,6 +164,7 @@ Status prepare_directories(const PreparedNode& node, ClusterPart& part, std::opt
   if (!found_return.ok()) return found_return.status();
   returns_by = std::move(*found_return);
   const std::optional<Configuration>& found = returns_by;
+  part.returns = found.has_value();
   for (const NodeConfig& other : node.config.nodes) {
     if (other.id == node.own.id || other.data_directory.empty() || node.own.data_directory.empty()) continue;
     if (!sees(node.config, node.own, other)) {

@@ -49,6 +49,7 @@ Status ClusterNode::start() {
 Status ClusterNode::start_serving() {
   Status status = begin_threads();
   if (status.ok()) status = membership_->rejoined() ? come_back() : start_together();
+  if (status.ok()) begin_transactions();
   // All have opened what they keep by now.
   return status.ok() ? life_.note_served(membership_->life()) : status;
 }
@@ -93,7 +94,7 @@ Status ClusterNode::begin_threads() {
 Status ClusterNode::start_together() {
   Status status = membership_->be_ready();
   if (status.ok()) status = peers_->meet_all(*fabric_);
-  if (status.ok()) status = peers_->await_admission(control_block(), *leader_);
+  if (status.ok()) status = be_admitted();
   if (status.ok()) status = take_from_elsewhere();
   if (status.ok() && takes_from_elsewhere())
     status = peers_->barrier();  // nobody looks at tables, or writes, before all have all
@@ -113,7 +114,7 @@ Status ClusterNode::come_back() {
   if (status.ok()) status = membership_->be_ready();
   base::sync_point("return.ready");
   if (status.ok()) status = begin_workers();
-  if (status.ok()) status = peers_->await_admission(control_block(), *leader_);
+  if (status.ok()) status = be_admitted();
   return status.ok() ? peers_->catch_up(*others) : status;
 }
 
@@ -130,15 +131,29 @@ Result<std::vector<NodeNumber>> ClusterNode::others_that_serve() const {
       fmt::format("the nodes that served when node {} came back have all ended since: start it again", own_.id));
 }
 
+/// Others may have released results up to the present epoch without this node, if it comes back. So its log says that it
+/// is whole up to there before the node has a transaction: what all logs have after a loss of power reaches as far.
+Status ClusterNode::be_admitted() {
+  Status status = peers_->await_admission(control_block(), *leader_);
+  base::sync_point("return.admitted");
+  if (status.ok()) status = database_->engine().note_admitted();
+  return status.ok() ? membership_->serve() : status;
+}
+
+/// What others ask of this node waits until its transactions may begin.
 Status ClusterNode::begin_workers() {
-  if (Status status = begin_call_workers(); !status.ok()) return status;
+  if (Status status = open_call_workers(); !status.ok()) return status;
   start_id_ = start_id_of(*membership_->configuration());
   tables_->close();
-  threads_.admit();
   peers_->note_start();
   watch_peers();
   may_learn_.store(true, std::memory_order_release);
   return {};
+}
+
+void ClusterNode::begin_transactions() {
+  threads_.admit();
+  call_workers_->begin();
 }
 
 void ClusterNode::watch_peers() {
@@ -206,7 +221,7 @@ Status ClusterNode::barrier() {
   return {};
 }
 
-Status ClusterNode::begin_call_workers() {
+Status ClusterNode::open_call_workers() {
   std::vector<std::unique_ptr<ClusterThread>> workers;
   for (std::uint32_t i = 0; i < own_.workers; ++i) {
     auto worker = threads_.open(WorkerNumber(layout_.workers / 2 + i));
@@ -214,7 +229,6 @@ Status ClusterNode::begin_call_workers() {
     workers.push_back(std::move(worker).value());
   }
   call_workers_ = std::make_unique<CallWorkers>(service_.calls(), procedures_, std::move(workers));
-  call_workers_->begin();
   return {};
 }
 

@@ -19,7 +19,7 @@ class ComeBack : public ClusterRecovery {
   Status come_back(epoch::Epoch up_to, std::optional<epoch::Epoch> of_node_2) {
     Node& node = nodes_[kBack];
     node.control = std::make_unique<epoch::ControlBlock>();
-    db::ClusterPart part{.control = node.control.get(), .node = kBack, .life = 2};
+    db::ClusterPart part{.control = node.control.get(), .node = kBack, .life = 2, .returns = true};
     if (several_hosts()) {
       part.others_elsewhere = true;
       part.first_epoch = db::first_epoch_behind(up_to, options(kBack).snapshot_epochs);
@@ -195,6 +195,34 @@ TEST_P(ComeBack, TheOthersMakeCheckpointsMeanwhile) {
     EXPECT_TRUE(has("new0"));
     if (steps_ < step) break;  // it had come back before
     EXPECT_LT(manifest(0).generations.size(), generations) << "the checkpoint has removed nothing";
+  }
+}
+
+/// What the others have released while the node was on its way is beyond its log. It is there after a loss of power, whether the node had
+/// been let in by then or not.
+TEST_P(ComeBack, TheOthersLoseNothingIfAllDieMeanwhile) {
+  for (const bool admitted : {false, true}) {
+    SCOPED_TRACE(admitted);
+    for (std::uint32_t node = 0; node < kNodes; ++node) std::filesystem::remove_all(path(node));
+    in_child([&] {
+      const epoch::Epoch up_to = others_go_on();
+      ASSERT_TRUE(come_back(up_to).ok());
+      const epoch::Epoch own = nodes_[kBack].database->current_epoch();
+      while (nodes_[0].control->by_leader.epoch.load() <= own + 1) others_advance();
+      put_everywhere(0, "released");
+      for (int epochs = 0; epochs < 3; ++epochs) others_advance();
+      if (admitted) {
+        nodes_[kBack].control->by_leader.epoch.store(nodes_[0].control->by_leader.epoch.load());
+        ASSERT_TRUE(nodes_[kBack].database->engine().note_admitted().ok());
+        put_everywhere(kBack, "not durable");
+      }
+    });
+    for (std::uint32_t node = 0; node < kNodes; ++node) lose_rings(node);
+    EXPECT_TRUE(recover().cut);
+    open_all();
+    EXPECT_EQ(count("released"), kNodes);
+    EXPECT_EQ(count("not durable"), 0u);
+    nodes_.clear();
   }
 }
 

@@ -43,13 +43,20 @@ class DeadNodeTest : public testing::Test {
   }
   void begin() {
     control_ = std::make_unique<epoch::ControlBlock>();
-    auto engine = db::Engine::open(options_, base::system_files(),
-                                   {.control = control_.get(), .node = 1, .life = kLife, .first_epoch = first_epoch_});
+    auto engine = db::Engine::open(
+        options_, base::system_files(),
+        {.control = control_.get(), .node = 1, .life = kLife, .returns = returns_, .first_epoch = first_epoch_});
     ASSERT_TRUE(engine.ok()) << engine.status().message();
     database_ = std::make_unique<Database>(std::move(*engine));
     control_->by_leader.admitted.store(1);
     control_->by_node.serving.store(1);
     table_ = database_->create_table("t").value();
+  }
+  /// As if the machine had been started anew since the last life.
+  void change_boot() const {
+    auto manifest = recovery::read_manifest(base::system_files(), options_.directory).value();
+    manifest.boot = "another";
+    ASSERT_TRUE(recovery::write_manifest(base::system_files(), options_.directory, manifest).ok());
   }
   /// All nodes arrive in the next epoch, as the leader sees to it; the log takes what is complete.
   void advance(int epochs = 1) {
@@ -170,6 +177,7 @@ class DeadNodeTest : public testing::Test {
   TemporaryDirectory directory_;
   RingDirectory rings_;
   Options options_ = manual_options();
+  bool returns_ = false;
   epoch::Epoch first_epoch_ = 1;
   std::unique_ptr<epoch::ControlBlock> control_;
   std::unique_ptr<Database> database_;
@@ -381,6 +389,7 @@ TEST_F(DeadNodeTest, OwesWhatItCouldNotGiveBackBeforeItClosed) {
   EXPECT_TRUE((*dead)->adopt(0).ok()) << "its log is whole";
 }
 
+/// Also if the machine was started anew since, so that there are no rings to look at.
 TEST_F(DeadNodeTest, OwesNothingIfItClosedInOrder) {
   live([this] {
     put("mine");
@@ -388,6 +397,29 @@ TEST_F(DeadNodeTest, OwesNothingIfItClosedInOrder) {
     ASSERT_TRUE(database_->close().ok());
   });
   EXPECT_THAT(debts(), IsEmpty());
+  change_boot();
+  EXPECT_THAT(debts(), IsEmpty());
+}
+
+/// A node that comes back has begun a log before the others let it in, and has no rings yet.
+TEST_F(DeadNodeTest, OwesNothingIfItWasNeverLetIn) {
+  live([this] { put("mine"); });
+  ASSERT_TRUE((*open())->adopt(0).ok());
+  returns_ = true;
+  live([this] {
+    EXPECT_TRUE(recovery::read_manifest(base::system_files(), options_.directory)->generations.back().is_empty());
+    std::filesystem::remove_all(options_.reliable_directory);
+  });
+  EXPECT_THAT(debts(), IsEmpty());
+  change_boot();
+  EXPECT_THAT(debts(), IsEmpty());
+  ASSERT_TRUE((*open())->adopt(0).ok());
+  live([this] {
+    put("mine");
+    ASSERT_TRUE(database_->engine().note_admitted().ok());
+    std::filesystem::remove_all(options_.reliable_directory);
+  });
+  EXPECT_EQ(open().status().code(), StatusCode::kFailedPrecondition) << "it may have had transactions";
 }
 
 }  // namespace

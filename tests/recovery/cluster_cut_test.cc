@@ -72,6 +72,20 @@ TEST(ClusterCut, StatesComeFromTheLastGenerationThatWasBegun) {
   EXPECT_EQ(state_of(manifest, 0, false, 231), (NodeLogState{.over = 230, .first_epoch = 231}));
 }
 
+/// A node that came back, and was not let in before all died, has nothing that could be missing: what the others have stays.
+TEST(ClusterCut, ANodeThatWasNeverLetInRestrictsNobody) {
+  Manifest manifest;
+  manifest.generations = {{.number = 1, .first_epoch = 1, .cut = 20, .durable = 20},
+                          {.number = 2, .first_epoch = 30, .cut = {}, .returning = true}};
+  const NodeLogState empty = state_of(manifest, 29, false, 31);
+  EXPECT_THAT(ends({over(40), empty}), ElementsAre("-", "whole"));
+  EXPECT_THAT(ends({running(50, true), empty}), ElementsAre("whole", "whole"));
+  EXPECT_THAT(ends({running(50, false), empty, over(60)}), ElementsAre("to 50", "to 50", "to 50"));
+  EXPECT_EQ(*log_state_of(to_text(empty)), empty);
+  manifest.generations.back().admitted = 45;
+  EXPECT_EQ(state_of(manifest, 44, false, 46).running, (NodeLogState::Running{44, false}));
+}
+
 TEST(ClusterCut, StatesGoFromNodeToNodeAsText) {
   for (const NodeLogState& state : {NodeLogState{}, over(20), over(20, true), running(5, true), running(0, false)}) {
     const auto read = log_state_of(to_text(state));
