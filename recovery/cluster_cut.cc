@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include <fmt/format.h>
+
 #include "src/base/check.h"
 #include "src/base/test_hooks.h"
 #include "src/record/tid.h"
@@ -42,7 +44,8 @@ std::optional<NodeLogState> parse(const json& object) {
   const auto first_epoch = epoch_in(object, "first_epoch");
   const auto over = epoch_in(object, "over");
   if (!first_epoch || !over) return std::nullopt;
-  NodeLogState state{.over = *over, .first_epoch = *first_epoch};
+  const auto released = epoch_in(object, "released");
+  NodeLogState state{.over = *over, .first_epoch = *first_epoch, .released = released.value_or(0)};
   if (object.contains("agreed")) {
     state.agreed = epoch_in(object, "agreed");
     if (!state.agreed) return std::nullopt;
@@ -56,10 +59,23 @@ std::optional<NodeLogState> parse(const json& object) {
   return state;
 }
 
+epoch::Epoch greatest_released(std::span<const NodeLogState> nodes) {
+  epoch::Epoch greatest = 0;
+  for (const NodeLogState& node : nodes) greatest = std::max(greatest, node.released);
+  return greatest;
+}
+
+/// A checkpoint counts only once all that it holds is released.
+epoch::Epoch released(const Manifest& manifest) {
+  epoch::Epoch released = manifest.checkpoint ? std::max(manifest.checkpoint->epoch, epoch::Epoch{1}) - 1 : 0;
+  for (const Generation& generation : manifest.generations) released = std::max(released, generation.released);
+  return released;
+}
+
 }  // namespace
 
 NodeLogState state_of(const Manifest& manifest, epoch::Epoch durable, bool rings, epoch::Epoch first_epoch) {
-  NodeLogState state{.first_epoch = first_epoch};
+  NodeLogState state{.first_epoch = first_epoch, .released = released(manifest)};
   const std::vector<Generation>& generations = manifest.generations;
   const auto begun = std::find_if(generations.rbegin(), generations.rend(),
                                   [](const Generation& generation) { return !generation.end; });
@@ -73,6 +89,26 @@ NodeLogState state_of(const Manifest& manifest, epoch::Epoch durable, bool rings
     state.running = {.durable = durable, .rings = rings};
   }
   return state;
+}
+
+std::optional<std::size_t> short_of_released(std::span<const NodeLogState> nodes) {
+  const std::optional<epoch::Epoch> cut = agree_on_cut(nodes);
+  if (!cut || *cut >= greatest_released(nodes) || base::injected("cut-below-released")) return std::nullopt;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const std::optional<epoch::Epoch> counts = nodes[i].running ? nodes[i].running->durable : nodes[i].agreed;
+    if (counts == cut) return i;
+  }
+  return std::nullopt;
+}
+
+Status lost_released(std::span<const NodeLogState> nodes, std::size_t node, const std::string& where) {
+  const epoch::Epoch has = nodes[node].running ? nodes[node].running->durable : *nodes[node].agreed;
+  return {
+      StatusCode::kDamaged,
+      fmt::format("the log of {} has everything only up to epoch {}, but results have been released up to epoch {}: "
+                  "its data are an older copy, or it has lost what was on the device. Put the newer ones back. If they "
+                  "are lost, --salvage (Options::salvage) on every node takes the whole cluster back to epoch {}",
+                  where, has, greatest_released(nodes), has)};
 }
 
 std::vector<NodeLogEnd> agree_on_ends(std::span<const NodeLogState> nodes) {
@@ -93,7 +129,7 @@ epoch::Epoch first_epoch_after(std::span<const NodeLogState> nodes) {
 }
 
 std::string to_text(const NodeLogState& state) {
-  json object = {{"over", state.over}, {"first_epoch", state.first_epoch}};
+  json object = {{"over", state.over}, {"first_epoch", state.first_epoch}, {"released", state.released}};
   if (state.agreed) object["agreed"] = *state.agreed;
   if (state.running) {
     object["durable"] = state.running->durable;

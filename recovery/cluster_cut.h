@@ -31,6 +31,7 @@ struct NodeLogState {
   epoch::Epoch over = 0;                 ///< it has ended, and counts up to there
   std::optional<epoch::Epoch> agreed{};  ///< since all agreed on that
   epoch::Epoch first_epoch = 1;          ///< behind every epoch that the node ever used
+  epoch::Epoch released = 0;             ///< up to there results are known to have been released: all logs had that
   bool operator==(const NodeLogState&) const = default;
 };
 
@@ -45,6 +46,11 @@ struct NodeLogEnd {
   std::optional<epoch::Epoch> cut{};
 };
 
+/// Returns a node whose log has less than what was released, so that going back to it would lose that: its data are an
+/// older copy, or what had been synced is lost. Nothing if there is none.
+std::optional<std::size_t> short_of_released(std::span<const NodeLogState> nodes);
+/// Returns the error for that: `where` is the node's directory, or who it is.
+Status lost_released(std::span<const NodeLogState> nodes, std::size_t node, const std::string& where);
 /// The change for each node. Every node computes the same, also when a change was carried out for some of the nodes only.
 std::vector<NodeLogEnd> agree_on_ends(std::span<const NodeLogState> nodes);
 /// The epoch with which all nodes that were ended begin again: after every epoch that any node ever used.

@@ -35,6 +35,8 @@ struct Generation {
   epoch::Epoch first_epoch = 1;     ///< E when it began
   std::optional<epoch::Epoch> cut;  ///< none while it is the running one (or was when the process died)
   epoch::Epoch durable = 0;         ///< if cut: each logger's markers reach it; less than the cut where rings told more
+  /// If cut, in a cluster: up to there results had been released, as far as the node knew when it ended in order.
+  epoch::Epoch released = 0;
   /// If cut: it was so by a recovery of the whole cluster. The epochs from there to the next generation are void on all nodes.
   bool agreed = false;
   /// It was over when it was made: it ends the one before, and holds nothing but what that one's rings had.

@@ -80,6 +80,7 @@ ordered_json generation_json(const Generation& generation) {
   if (generation.cut) {
     out["cut"] = *generation.cut;
     out["durable"] = generation.durable;
+    if (generation.released != 0) out["released"] = generation.released;
     if (generation.agreed) out["agreed"] = true;
     if (generation.end) out["end"] = true;
   }
@@ -154,6 +155,7 @@ Generation parse_generation(const json& value, const std::string& place, Complai
   if (fields.has("cut")) {
     generation.cut = fields.number("cut", record::kMaxEpoch);
     generation.durable = fields.number("durable", record::kMaxEpoch);
+    if (fields.has("released")) generation.released = fields.number("released", record::kMaxEpoch);
     generation.agreed = fields.has("agreed") && fields.flag("agreed");
     generation.end = fields.has("end") && fields.flag("end");
   }

@@ -37,11 +37,15 @@ class Joining {
   /// Whether others serve to which this node comes back.
   Result<bool> rejoins(const Configuration& configuration) const;
   Status check_data(const Configuration& configuration) const;
+  /// Under Options::salvage: forgets nodes that are not in the cluster file any more.
+  void forget_nodes(Configuration& configuration) const;
   Status make_mark();
   Status await_debts(std::uint64_t patience_us);
 
  private:
   Status compare(Configuration& configuration) const;
+  Status check_nodes(const Configuration& configuration) const;
+  bool is_known(const Member& member) const;
   Status mark() { return board_.mark(options_.node, options_.address); }
   Status mark_together(std::uint64_t patience_us);
   Status await_together(std::uint64_t patience_us);
@@ -169,10 +173,31 @@ Result<bool> Joining::rejoins(const Configuration& configuration) const {
   return other_that_serves(configuration, *marks) != nullptr;
 }
 
+/// Whether all nodes are there that have served with data: their logs may have writes of this node's records. A start with
+/// Options::salvage forgets those that are not.
+Status Joining::check_nodes(const Configuration& configuration) const {
+  for (const Member& member : configuration.members) {
+    if (!member.has_data || is_known(member) || !options_.finds_data) continue;
+    return refuse(fmt::format(
+        "node {} is not in the cluster file, but has served with data: its log may have what it wrote to records of "
+        "other "
+        "nodes. Put it into the file again. If its data are lost, or wanted no more, --salvage (Options::salvage) on "
+        "every node starts the cluster without it, and without such writes",
+        member.id));
+  }
+  return {};
+}
+
+bool Joining::is_known(const Member& member) const {
+  return options_.nodes.empty() || std::ranges::find(options_.nodes, member.id) != options_.nodes.end();
+}
+
 /// Whether the node's data are there, and of its last life. A life notes itself in them before it is in the configuration.
 Status Joining::check_data(const Configuration& configuration) const {
   const Member* const own = configuration.find(options_.node);
-  if (own == nullptr || options_.accepts_older_data) return {};
+  if (options_.accepts_older_data) return {};
+  if (const Status known = check_nodes(configuration); !known.ok()) return known;
+  if (own == nullptr) return {};
   if (own->has_data && !options_.data_place.empty() && !options_.finds_data) {
     const Result<bool> comes_back = rejoins(configuration);
     if (!comes_back.ok()) return comes_back.status();
@@ -180,11 +205,15 @@ Status Joining::check_data(const Configuration& configuration) const {
   }
   if (options_.data_generation == 0 || own->data_life <= options_.data_generation) return {};
   if (base::injected("join-with-older-data")) return {};
-  return refuse(fmt::format(
-      "the data of node {} in '{}' are of its life {}, but by {} it has had life {} since: they are an older copy, "
-      "without what was committed since. Put the newer ones back. If these are lost, or all nodes go back to backups, "
-      "--salvage (Options::salvage) on every node starts with what is there",
-      options_.node, options_.data_place, options_.data_generation, board_.name(), own->data_life));
+  return older_data(options_.node, options_.data_place, options_.data_generation, own->data_life, board_.name());
+}
+
+/// Those that owe something stay, as they have yet to be recovered.
+void Joining::forget_nodes(Configuration& configuration) const {
+  if (!options_.accepts_older_data) return;
+  std::erase_if(configuration.members, [&](const Member& member) {
+    return !is_known(member) && !member.live() && !configuration.owes(member.id);
+  });
 }
 
 /// With members that run: the program first, since what another makes of the same cluster file may differ.
@@ -242,6 +271,7 @@ Status Membership::enter() {
   const auto enter_now = [&](Configuration& configuration) -> Status {
     if (Status refused = joining.admit(configuration); !refused.ok()) return refused;
     in_debt = false;
+    joining.forget_nodes(configuration);
     Member& own = configuration.add(options_.node);
     if (generation_ != 0 && own.generation == generation_ && own.live())
       return {};  // an earlier turn, already overtaken

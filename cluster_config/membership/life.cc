@@ -75,6 +75,17 @@ Status older_life(const std::string& directory, Generation told, Generation writ
                   path_in(directory), told, written, directory));
 }
 
+Status older_data(NodeId node, const std::string& place, Generation found, Generation newest, std::string_view board) {
+  return Status(
+      StatusCode::kFailedPrecondition,
+      fmt::format(
+          "the data of node {} in '{}' are of its life {}, but by {} it has had life {} since: they are an older copy, "
+          "without what was committed since. Put the newer ones back. If these are lost, or all nodes go back to "
+          "backups, "
+          "--salvage (Options::salvage) on every node starts with what is there",
+          node, place, found, board, newest));
+}
+
 Status lost_data(const std::string& whose) {
   return Status(
       StatusCode::kDamaged,

@@ -28,6 +28,8 @@ struct Life {
 /// Of a directory that this node of this cluster is to use; an empty Life if there is no such file. kFailedPrecondition if the data
 /// are another node's or another cluster's, kDamaged if the file is none of ours.
 Result<Life> read_life(base::FileSystem& files, const std::string& directory, const std::string& cluster, NodeId node);
+/// Returns the error for a node's data of an older life than `board` tells of.
+Status older_data(NodeId node, const std::string& place, Generation found, Generation newest, std::string_view board);
 /// Returns the error for data in `directory` that lack the file MEMBER, and so do not say whose they are: kDamaged, with the file's name.
 Status lost_life(const std::string& directory);
 /// Returns the error for data that a later life has written than the one that their file MEMBER tells of: kDamaged, with the file's name.

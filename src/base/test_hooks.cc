@@ -178,6 +178,9 @@ constexpr KnownBug kBugs[] = {
     {"claim-before-claimer-is-cut", "or while the life that had claimed it before may still be at work"},
     {"join-with-older-data", "a node joins with data of a life before its last one"},
     {"join-without-data", "or without any, though it has served with data"},
+    {"recover-without-data", "a dead node whose manifest is missing is taken for one that had no data"},
+    {"others-data-unchecked", "a node recovers with other nodes' directories of whatever life"},
+    {"cut-below-released", "a cluster goes back below what is known to have been released"},
     {"empty-generation-counts", "the log of a node that was never let in says how far the others' logs count"},
 };
 

@@ -1,5 +1,7 @@
 #include "src/db/cluster_recovery.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 
@@ -31,6 +33,10 @@ Result<ClusterRecoveryReport> recover_cluster(std::span<const Options> nodes, ba
   if (!storages.ok()) return storages.status();
   std::vector<recovery::NodeLogState> states;
   for (const auto& storage : *storages) states.push_back(storage->recovery().log_state());
+  if (const auto lacks = recovery::short_of_released(states); lacks && !(*storages)[*lacks]->salvages()) {
+    const std::string& directory = (*storages)[*lacks]->directory();
+    return recovery::lost_released(states, *lacks, fmt::format("'{}'", directory));
+  }
   const epoch::Epoch first_epoch = recovery::first_epoch_after(states);
   const auto ends = recovery::agree_on_ends(states);
   ClusterRecoveryReport report;

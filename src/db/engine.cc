@@ -169,7 +169,7 @@ void Engine::start_checkpoints() {
   };
   bool lost = epochs_.in_cluster() && storage_->recovery().lost();
   checkpoint_thread_.emplace(next(lost), [this, next, lost]() mutable {
-    if (!storage_->recovery().has_all()) return next(lost);
+    if (!may_checkpoint().ok()) return next(lost);
     // However long that takes: the next one would have to write everything anew. Closing ends it.
     const Status done = checkpoint(log::DurableEpoch::kForever);
     lost = lost && !done.ok();
@@ -291,12 +291,22 @@ const RecoveryReport& Engine::recovery_report() const {
   return storage_ == nullptr ? kNone : storage_->recovery().report();
 }
 
+/// A node that waits for others has not met them: their logs may yet turn out to be others than those that it has loaded, and
+/// a checkpoint would make it read them no more.
+Status Engine::may_checkpoint() const {
+  if (!storage_->recovery().has_all())
+    return {StatusCode::kUnavailable, "some of the node's records are still to come from other hosts' logs"};
+  if (!epochs_.serves())
+    return {StatusCode::kUnavailable,
+            "the node does not serve, and only with the others it is known that its data are whole"};
+  return {};
+}
+
 Status Engine::checkpoint(std::uint64_t timeout_us) {
   if (storage_ == nullptr)
     return {StatusCode::kFailedPrecondition,
             "a database in memory only (Options::directory is empty) has no checkpoints"};
-  if (!storage_->recovery().has_all())
-    return {StatusCode::kUnavailable, "some of the node's records are still to come from other hosts' logs"};
+  if (const Status may = may_checkpoint(); !may.ok()) return may;
   return storage_->checkpoints().take([this] { return schema_.tables(); }, shared_, timeout_us, obstacle_);
 }
 

@@ -101,6 +101,7 @@ class Engine {
   /// Makes the tables that the storage knows, fills them, begins to log.
   Status recover(Loading loading);
   Status fill(Loading loading);
+  Status may_checkpoint() const;
   /// Calls `load` with the states of so many workers, which are idle and load with a thread each.
   Status load_with(std::uint32_t threads, FunctionRef<Status(std::span<cc::WorkerState* const>)> load);
   void start();

@@ -52,7 +52,7 @@ Status wait_durable_everywhere(const epoch::EpochManager& epochs, const log::Log
     if (log.durable().failed()) return log.durable().cause();
     if (patience.cancel != nullptr && patience.cancel->load(std::memory_order_relaxed))
       return {StatusCode::kUnavailable, "the database closes before that is durable"};
-    const bool serves = !epochs.in_cluster() || epochs.control().by_node.serving.load(std::memory_order_acquire) != 0;
+    const bool serves = epochs.serves();
     if (!serves && has_served(epochs)) {
       return {
           StatusCode::kMembershipLost,

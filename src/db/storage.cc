@@ -211,12 +211,15 @@ Status Storage::end_generation(recovery::Generation& generation, bool agreed) {
 }
 
 /// The log is whole so far, and whatever is cut off from it later is missed. A node that has ended in order is not asked how far its log
-/// reaches when its cluster is recovered.
+/// reaches when its cluster is recovered. What has been released by then tells whether the logs of others have lost something.
 Status Storage::note_clean_end() {
   const log::Log::End end = log_->end();
-  return manifest_.change([&end](recovery::Manifest& next) {
+  const epoch::Epoch released =
+      part_.control == nullptr ? 0 : part_.control->by_leader.durable.load(std::memory_order_acquire);
+  return manifest_.change([&](recovery::Manifest& next) {
     recovery::Generation& generation = next.generations.back();
     generation.cut = generation.durable = end.complete;
+    generation.released = std::min(released, end.complete);
     for (std::size_t i = 0; i < end.positions.size(); ++i) generation.segments[i].end = end.positions[i];
   });
 }

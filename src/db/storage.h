@@ -51,6 +51,9 @@ class Storage {
   Status close();
 
   log::Log& log() { return *log_; }
+  const std::string& directory() const { return options_.directory; }
+  /// Whether what is lost is given up (Options::salvage).
+  bool salvages() const { return options_.salvage; }
 
  private:
   Storage(const Options& options, base::FileSystem& files, const ClusterPart& part);

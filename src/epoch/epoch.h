@@ -74,6 +74,8 @@ class EpochManager {
   const ControlBlock& control() const { return *control_; }
   /// True if the leader of a cluster advances E.
   bool in_cluster() const { return own_ == nullptr; }
+  /// True if the leader has let this node in, or there is none. Acquire: what the leader stored before is there.
+  bool serves() const { return !in_cluster() || control_->by_node.serving.load(std::memory_order_acquire) != 0; }
 
   /// Opens the slot: publishes e_w by the rule of I13 and returns it. Owner of the slot only.
   Epoch enter(Slot& slot) {

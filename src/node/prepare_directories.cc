@@ -137,6 +137,19 @@ Result<Configuration> await_quiet(const PreparedNode& node) {
                   node.options.start_timeout_ms, node.own.id));
 }
 
+/// Reads which life another node's directory tells of, and returns an error unless it is the newest one: the node's log has
+/// writes of this node's records. `known` was read before: a life is noted in the directory before it is in the membership.
+Status check_other(const PreparedNode& node, const NodeConfig& other, const Configuration& known) {
+  const bool salvage = node.options.database.salvage;
+  const auto found = read_life(node.config, other, salvage);
+  const membership::Member* const member = known.find(other.id);
+  if (!found.ok() || salvage || member == nullptr || base::injected("others-data-unchecked")) return found.status();
+  if (member->has_data && *found == membership::Life())
+    return membership::lost_data(fmt::format("'{}'", other.data_directory));
+  if (found->generation == 0 || member->data_life <= found->generation) return {};
+  return membership::older_data(other.id, other.data_directory, found->generation, member->data_life, "the membership");
+}
+
 /// Of a node that comes back while others serve: its own log is over, and the others' are read as far as they are quiet.
 Result<epoch::Epoch> prepare_return(const PreparedNode& node, const Configuration& found) {
   const epoch::Epoch first_epoch = first_epoch_of_return(found, node.config.snapshot_epochs);
@@ -165,6 +178,7 @@ Status prepare_directories(const PreparedNode& node, ClusterPart& part, std::opt
   returns_by = std::move(*found_return);
   const std::optional<Configuration>& found = returns_by;
   part.returns = found.has_value();
+  const auto known = node.membership.configuration();
   for (const NodeConfig& other : node.config.nodes) {
     if (other.id == node.own.id || other.data_directory.empty() || node.own.data_directory.empty()) continue;
     if (!sees(node.config, node.own, other)) {
@@ -173,8 +187,7 @@ Status prepare_directories(const PreparedNode& node, ClusterPart& part, std::opt
     }
     part.others.push_back(
         {.directory = other.data_directory, .up_to = found ? counts_up_to(*found, other.id) : std::nullopt});
-    const auto theirs = read_life(node.config, other, node.options.database.salvage);
-    if (!theirs.ok()) return theirs.status();
+    if (const Status whole = check_other(node, other, *known); !whole.ok()) return whole;
   }
   const auto first_epoch = found                             ? prepare_return(node, *found)
                            : sees_all(node.config, node.own) ? prepare_alone(node)

@@ -206,7 +206,10 @@ Result<epoch::Epoch> AcrossHosts::round() {
   if (!same.ok()) return same.status();
   if (!*same) return epoch::Epoch{0};
   if (const Status present = check_present(all); !present.ok()) return present;
-  if (const Status ended = end_own(logs_of(all)); !ended.ok()) return ended;
+  const std::vector<NodeLogState> logs = logs_of(all);
+  if (const auto lacks = recovery::short_of_released(logs); lacks && !own_.salvage)
+    return recovery::lost_released(logs, *lacks, fmt::format("node {}", nodes_[*lacks]));
+  if (const Status ended = end_own(logs); !ended.ok()) return ended;
   mine.done = true;
   if (const Status told = membership_.say(to_text(mine)); !told.ok()) return told;
   same = await_all(lives, /*done=*/true, all);

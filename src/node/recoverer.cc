@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cluster_config/membership/life.h"
 #include "src/base/test_hooks.h"
 
 namespace granary::db {
@@ -61,6 +62,7 @@ Status Recoverer::recover(const Owed& debt, const Options& options) {
   base::sync_point("recovery.claimed");
   auto dead = DeadNode::open(options, parts_.files);
   if (!dead.ok() && dead.status().code() != StatusCode::kNotFound) return dead.status();
+  if (!dead.ok() && had_data(debt)) return membership::lost_data(fmt::format("'{}'", options.directory));
   if (Status other = check_directory(debt, options.directory); !other.ok()) return other;
   now.end_step(&RecoveryWork::opened_us);
   parts_.recoveries.note(debt, now.work);
@@ -99,6 +101,13 @@ Status Recoverer::settle_and_adopt(const Owed& debt, DeadNode& dead, RecoveryTry
   if (const Status adopted = dead.adopt(parts_.epoch()); !adopted.ok()) return adopted;
   base::sync_point("recovery.adopted");
   return {};
+}
+
+/// Whether the life found data in its directory, or served. One that did not may have died before it had made a manifest.
+bool Recoverer::had_data(const Owed& debt) const {
+  const auto configuration = parts_.membership.configuration();
+  const Member* const member = configuration->find(debt.node);
+  return member != nullptr && member->data_life >= debt.generation && !base::injected("recover-without-data");
 }
 
 /// A life notes itself in its directory before anybody else learns of it, so one that does not know the life has been exchanged for another.

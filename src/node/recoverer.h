@@ -69,6 +69,7 @@ class Recoverer {
   bool may_recover(const membership::Configuration& configuration, const membership::Owed& debt) const;
   Status recover(const membership::Owed& debt, const Options& options);
   Status settle_and_adopt(const membership::Owed& debt, DeadNode& dead, RecoveryTry& now);
+  bool had_data(const membership::Owed& debt) const;
   Status check_directory(const membership::Owed& debt, const std::string& directory) const;
   void tell_recovered(const membership::Owed& debt, const RecoveryWork& work) const;
   void note_failure(const membership::Owed& debt, const Status& why);

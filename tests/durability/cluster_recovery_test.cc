@@ -118,6 +118,27 @@ TEST_P(ClusterRecovery, AllGoBackToOneEpochIfANodeLostItsRings) {
   EXPECT_EQ(count("late") + count("late1"), 0u);
 }
 
+/// A snapshot of one node's volume is put back. The others have ended in order, and know what had been released since.
+TEST_P(ClusterRecovery, WhatWasReleasedIsNotGivenUpForAnOlderCopy) {
+  open_all();
+  put_everywhere(0, "early");
+  advance();
+  advance();
+  const std::string older = path(1) + "-older";
+  std::filesystem::copy(path(1), older, std::filesystem::copy_options::recursive);
+  put_everywhere(1, "released");
+  for (int epochs = 0; epochs < 3; ++epochs) advance();
+  const epoch::Epoch released = nodes_[0].control->by_leader.epoch.load() - 2;
+  for (Node& node : nodes_) node.control->by_leader.durable.store(released);
+  close_all();
+  std::filesystem::remove_all(path(1));
+  std::filesystem::rename(older, path(1));
+  const Status refused = recover_all();
+  EXPECT_EQ(refused.code(), StatusCode::kDamaged);
+  const std::string text = "but results have been released up to epoch " + std::to_string(released);
+  EXPECT_NE(refused.message().find(text), std::string::npos) << refused.message();
+}
+
 /// Parts of values are in a node's log of its own records, and count as far as everything does.
 TEST_P(ClusterRecovery, PartsGoBackWithTheRest) {
   const auto run = [this](FunctionRef<void(Transaction&, const Table&)> body) {

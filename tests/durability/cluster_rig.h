@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -177,12 +179,8 @@ class ClusterRecovery : public testing::TestWithParam<Hosts> {
       const auto generations = manifest(node).generations;
       if (!generations.empty() && !generations.back().cut) ++report.interrupted;
     }
-    if (several_hosts()) {
-      recover_by_themselves();
-    } else {
-      const auto recovered = db::recover_cluster(all_options(), base::system_files());
-      EXPECT_TRUE(recovered.ok()) << recovered.status().message();
-    }
+    const Status recovered = recover_all();
+    EXPECT_TRUE(recovered.ok()) << recovered.message();
     for (std::uint32_t node = 0; node < kNodes; ++node) {
       const auto generations = manifest(node).generations;
       report.cut |= generations.size() > 1 && generations[generations.size() - 2].agreed;
@@ -198,25 +196,30 @@ class ClusterRecovery : public testing::TestWithParam<Hosts> {
     EXPECT_TRUE(member.ok()) << member.status().message();
     return std::move(member).value();
   }
-  void recover_own(membership::Membership& member, std::uint32_t nodes) const {
+  Status recover_own(membership::Membership& member, std::uint32_t nodes) const {
     constexpr std::uint64_t kPatience_ms = 60'000;
     const membership::NodeId all[] = {0, 1, 2};
-    const auto begin = db::recover_across_hosts(
-        member, std::span(all).first(nodes), {.options = options(member.node())}, kPatience_ms, base::system_files());
-    EXPECT_TRUE(begin.ok()) << begin.status().message();
+    return db::recover_across_hosts(member, std::span(all).first(nodes), {.options = options(member.node())},
+                                    kPatience_ms, base::system_files())
+        .status();
   }
-  void recover_by_themselves() {
+  /// Recovers all nodes' logs, and returns why one of them could not be.
+  Status recover_all() {
+    if (!several_hosts()) return db::recover_cluster(all_options(), base::system_files()).status();
     place_ = std::make_shared<membership::MemoryPlace>();
+    std::array<Status, kNodes> recovered;
     std::vector<std::thread> threads;
     for (std::uint32_t node = 0; node < kNodes; ++node) {
       threads.emplace_back([&, node] {
         const Member member = join(node);
-        recover_own(*member, kNodes);
+        recovered[node] = recover_own(*member, kNodes);
         ended_.fetch_add(1);
         while (ended_.load() % kNodes != 0) std::this_thread::yield();  // none leaves while others look
       });
     }
     for (std::thread& thread : threads) thread.join();
+    const auto failed = std::find_if(recovered.begin(), recovered.end(), [](const Status& one) { return !one.ok(); });
+    return failed == recovered.end() ? Status() : *failed;
   }
 
   /// "durable" is so on all nodes; "late" is in node 0's log file, and on node 1 in its ring at most.

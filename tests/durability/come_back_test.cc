@@ -150,6 +150,7 @@ TEST_P(ComeBack, ItsSnapshotsAndCheckpointsAreBehindAllThatItLoaded) {
   std::string value;
   EXPECT_EQ(worker.snapshot().get(node.table, "new2", value), Outcome::kOk);
   node.control->by_leader.durable.store(epochs.current());  // as the leader says, as soon as all nodes have it
+  node.control->by_node.serving.store(1);
   ASSERT_TRUE(node.database->engine().checkpoint().ok());
   EXPECT_GT(manifest(kBack).checkpoint->epoch, up_to);
 }

@@ -108,6 +108,12 @@ TEST_F(DatabaseInCluster, WhoWaitsIsToldThatTheNodeIsNoMember) {
   EXPECT_EQ(database_->wait_released(ticket).code(), StatusCode::kMembershipLost);
 }
 
+/// A node that waits for others has loaded what it saw of their logs. A checkpoint would make that all it ever reads of them.
+TEST_F(DatabaseInCluster, ThereIsNoCheckpointBeforeItServes) {
+  control_->by_node.serving.store(0);
+  EXPECT_EQ(database_->checkpoint().code(), StatusCode::kUnavailable);
+}
+
 TEST_F(DatabaseInCluster, ClosingMakesTheLastEpochDurableAlthoughItCannotEndIt) {
   const Ticket ticket = put("key", "value");
   EXPECT_EQ(ticket.epoch, control_->by_leader.epoch.load());

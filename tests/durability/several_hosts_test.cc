@@ -35,7 +35,7 @@ bool hears(membership::Membership& member, membership::NodeId node, std::string_
 TEST_P(OnSeveralHosts, ANodeThatComesBackWithLessTakesAllBack) {
   die_with_a_node_behind();
   place_ = std::make_shared<membership::MemoryPlace>();
-  std::thread own([this] { recover_own(*join(0), 2); });
+  std::thread own([this] { EXPECT_TRUE(recover_own(*join(0), 2).ok()); });
   recovery::NodeLogState log{.running = recovery::NodeLogState::Running{.durable = 2, .rings = true}, .first_epoch = 9};
   Member other = join(1);
   say(*other, log, "1,1", false);

@@ -37,6 +37,7 @@ class RecovererTest : public testing::Test {
     own_ = Membership::join(std::make_unique<membership::MemoryBoard>(place_), member_options(kOwn), {}).value();
     other_ = Membership::join(std::make_unique<membership::MemoryBoard>(place_), member_options(kDead), {}).value();
     EXPECT_TRUE(own_->serve().ok());
+    EXPECT_TRUE(other_->serve().ok());
     dead_.directory = directory_.path();
     EXPECT_TRUE(Database::open(dead_).ok()) << "its data";
     place_->remove_mark(kDead);
@@ -211,6 +212,15 @@ TEST_F(RecovererTest, RecoversALifeOnlyFromADirectoryThatKnowsIt) {
   (void)waits.step(now());
   EXPECT_FALSE(acted_);
   EXPECT_THAT(waits.failure().message(), HasSubstr(directory_.path()));
+}
+
+/// A life that has served had a manifest, so that one without has lost its data, and what it had decided may be in its rings only.
+TEST_F(RecovererTest, TakesAMissingManifestForALoss) {
+  be_quiet();
+  std::filesystem::remove(directory_.path() + "/MANIFEST");
+  (void)recoverer().step(now());
+  EXPECT_THAT(told_, ElementsAre(HasSubstr("'" + directory_.path() + "' holds no data")));
+  EXPECT_TRUE(now().owes(kDead));
 }
 
 TEST_F(RecovererTest, SaysOnceWhyItCannot) {

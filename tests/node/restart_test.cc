@@ -1,4 +1,5 @@
-// Clusters with directories that end, in order or not, and start again: what is there then, what is waited for, and what is refused.
+// Clusters with directories that end, in order or not, and start again: what is there then, and what is waited for. What is refused is
+// in wrong_data_test.cc.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,86 +20,17 @@
 #include "cluster_config/membership/local/local_board.h"
 #include "recovery/manifest.h"
 #include "src/base/test_hooks.h"
-#include "tests/node/accounts.h"
-#include "tests/node/local_cluster.h"
+#include "tests/node/cluster_restart.h"
 
 namespace granary {
 namespace {
 
 using tests::ClusterFile;
+using tests::ClusterRestart;
 using tests::kAccounts;
 using tests::make_accounts;
 using tests::node_options;
 using tests::on_each_node;
-
-/// Two nodes with directories, of which node 1 writes to the accounts of both.
-class ClusterRestart : public testing::Test {
- protected:
-  void write_to_both() {
-    on_each_node(file_, 2, [](Cluster& cluster) {
-      const auto accounts = make_accounts(cluster, IndexKind::kHash);
-      ASSERT_TRUE(cluster.start().ok());
-      if (cluster.node() == 1) {
-        auto worker = cluster.register_worker().value();
-        EXPECT_TRUE(worker
-                        ->run([&](Transaction& t) {
-                          (void)t.put(accounts, 0, {7});
-                          (void)t.put(accounts, kAccounts, {8});
-                        })
-                        .committed());
-      }
-      EXPECT_TRUE(cluster.barrier().ok());
-      if (dies_) ::_exit(testing::Test::HasFailure() ? 1 : 0);
-    });
-  }
-  void expect_both() { on_each_node(file_, 2, expect_own); }
-  /// Starts the node, and expects the account there that was written to.
-  static void expect_own(Cluster& cluster) {
-    const auto accounts = make_accounts(cluster, IndexKind::kHash);
-    const Status started = cluster.start();
-    ASSERT_TRUE(started.ok()) << started.message();
-    auto worker = cluster.register_worker().value();
-    std::int64_t here = 0;
-    EXPECT_TRUE(worker->run([&](Transaction& t) { here = t.get(accounts, (cluster.node() - 1) * kAccounts)->balance; })
-                    .committed());
-    EXPECT_EQ(here, cluster.node() == 1 ? 7 : 8);
-    EXPECT_TRUE(cluster.barrier().ok());
-  }
-
-  std::filesystem::path folder() const { return std::filesystem::path(file_.path()).parent_path(); }
-  membership::MemberState state_of(NodeNumber node) const {
-    const auto board = membership::open_local_board(folder() / "run", 60'000'000).value();
-    return membership::configuration_of(board->read()->text)->find(node)->state;
-  }
-  /// `write_to_both` in a process that ends without leaving.
-  void crash_after_writes() {
-    const pid_t child = ::fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-      dies_ = true;
-      write_to_both();
-      ::_exit(2);
-    }
-    int status = -1;
-    ::waitpid(child, &status, 0);
-    ASSERT_EQ(status, 0);
-  }
-  /// They start with what is there.
-  void salvage_both() {
-    on_each_node(
-        file_, 2,
-        [](Cluster& cluster) {
-          (void)make_accounts(cluster, IndexKind::kHash);
-          const Status started = cluster.start();
-          EXPECT_TRUE(started.ok()) << started.message();
-        },
-        [](ClusterOptions& options) { options.database.salvage = true; });
-  }
-  std::string why_refused(NodeNumber node) { return Cluster::join(node_options(file_, node)).status().message(); }
-
-  static inline bool dies_ = false;  ///< this process is one that does
-  ClusterFile file_{2, 2, "", "data_directory = \"data\"\nreliable_directory = \"rings\"\n"};
-};
 
 TEST_F(ClusterRestart, ANodeHasWhatAnotherWroteThere) {
   write_to_both();
@@ -112,47 +44,6 @@ TEST_F(ClusterRestart, TheRunDirectoryMayBeGone) {
   const auto life = membership::read_life(base::system_files(), folder() / "data/node-2", "test", 2);
   ASSERT_TRUE(life.ok()) << life.status().message();
   EXPECT_EQ(life->generation, 2u) << "a generation was taken twice";
-}
-
-TEST_F(ClusterRestart, DataOfAnotherNodeAreRefused) {
-  write_to_both();
-  const std::filesystem::path first = folder() / "data/node-1", second = folder() / "data/node-2";
-  std::filesystem::remove_all(second);
-  std::filesystem::copy(first, second, std::filesystem::copy_options::recursive);
-  for (const NodeNumber node : {NodeNumber{1}, NodeNumber{2}}) {  // node 1 recovers from both directories
-    EXPECT_THAT(why_refused(node), testing::HasSubstr("node 1 of cluster 'test', not those of node 2"));
-  }
-}
-
-/// Both lives are named; only who is told to salvage goes on with it.
-TEST_F(ClusterRestart, AnOlderCopyOfANodesDirectoryIsRefused) {
-  const std::filesystem::path data = folder() / "data/node-2", older = folder() / "older";
-  write_to_both();
-  std::filesystem::copy(data, older, std::filesystem::copy_options::recursive);
-  expect_both();
-  std::filesystem::remove_all(data);
-  std::filesystem::rename(older, data);
-  const std::string refused = why_refused(2);
-  EXPECT_THAT(refused, testing::HasSubstr("the data of node 2 in '" + data.string() + "' are of its life 1"));
-  EXPECT_THAT(refused, testing::HasSubstr("it has had life 2 since"));
-  salvage_both();
-}
-
-/// One whose volume is not mounted: it leaves nothing in the empty directory, and starts when the data are there again.
-TEST_F(ClusterRestart, DataThatAreNotMountedAreMissed) {
-  const std::filesystem::path data = folder() / "data/node-2", elsewhere = folder() / "elsewhere";
-  write_to_both();
-  for (const bool reboots : {false, true}) {
-    std::filesystem::rename(data, elsewhere);
-    std::filesystem::create_directory(data);
-    if (reboots) std::filesystem::remove_all(folder() / "run");
-    for (int tries = 0; tries < 3; ++tries)
-      EXPECT_THAT(why_refused(2), testing::HasSubstr("'" + data.string() + "' holds no data"));
-    EXPECT_TRUE(std::filesystem::is_empty(data));
-    std::filesystem::remove(data);
-    std::filesystem::rename(elsewhere, data);
-    expect_both();
-  }
 }
 
 /// Nobody else sees its directory, so it learns only together with the others that it lacks its data, or waits in vain for these.
@@ -208,28 +99,6 @@ TEST(ClusterApart, ANodeThatComesBackMissesDataThatAreNotMounted) {
     EXPECT_TRUE(std::filesystem::is_empty(data));
     tried = true;
   });
-}
-
-/// Neither as a new node's, nor for the recovery of the others.
-TEST_F(ClusterRestart, DataWithoutTheFileThatSaysWhoseTheyAreAreRefused) {
-  write_to_both();
-  expect_both();
-  const std::string member = folder() / "data/node-2/MEMBER";
-  std::filesystem::remove(member);
-  for (const NodeNumber node : {NodeNumber{1}, NodeNumber{2}})
-    EXPECT_THAT(why_refused(node), testing::HasSubstr("'" + member + "', which says of which node"));
-  salvage_both();
-  const auto life = membership::read_life(base::system_files(), folder() / "data/node-2", "test", 2);
-  ASSERT_TRUE(life.ok()) << life.status().message();
-  EXPECT_EQ(life->generation, 3u) << "counted on from the lives that the manifest names";
-  expect_both();
-}
-
-TEST_F(ClusterRestart, DataOfAnotherClusterAreRefused) {
-  write_to_both();
-  std::ofstream(file_.path()) << "[cluster]\nname = \"other\"\nrun_directory = \"elsewhere\"\n[[node]]\nid = 1\n"
-                                 "data_directory = \"data/node-1\"\n";
-  EXPECT_THAT(why_refused(1), testing::HasSubstr("of cluster 'test', not those of node 1 of cluster 'other'"));
 }
 
 TEST_F(ClusterRestart, TheFirstNodeThatComesRecoversAfterACrash) {
@@ -305,21 +174,6 @@ TEST_F(ClusterRestart, AFormerProcessIsWaitedFor) {
   });
   expect_both();
   ending.join();
-}
-
-TEST_F(ClusterRestart, ADirectoryThatIsEmptyNowIsMissed) {
-  write_to_both();
-  std::filesystem::remove_all(folder() / "data/node-2");
-  for (const NodeNumber node : {NodeNumber{1}, NodeNumber{2}})
-    EXPECT_THAT(why_refused(node), testing::HasSubstr("data/node-2' holds no data")) << node;
-  on_each_node(
-      file_, 2,
-      [](Cluster& cluster) {
-        (void)make_accounts(cluster, IndexKind::kHash);
-        const Status started = cluster.start();
-        EXPECT_TRUE(started.ok()) << started.message();
-      },
-      [](ClusterOptions& options) { options.database.salvage = true; });
 }
 
 TEST_F(ClusterRestart, ADeadNodeThatTheFileHasNoMoreHoldsNothingBack) {

@@ -86,6 +86,26 @@ TEST(ClusterCut, ANodeThatWasNeverLetInRestrictsNobody) {
   EXPECT_EQ(state_of(manifest, 44, false, 46).running, (NodeLogState::Running{44, false}));
 }
 
+/// All logs had everything up to what was released, so one that has less now has lost it.
+TEST(ClusterCut, NoNodeGoesBackBelowWhatWasReleased) {
+  const auto knows = [](NodeLogState state, epoch::Epoch released) {
+    state.released = released;
+    return state;
+  };
+  const std::vector<NodeLogState> lost = {knows(over(40), 38), running(20, false), running(39, true)};
+  EXPECT_EQ(short_of_released(lost), 1u);
+  EXPECT_EQ(lost_released(lost, 1, "node 7").code(), StatusCode::kDamaged);
+  EXPECT_EQ(short_of_released(std::vector{knows(over(40), 38), running(38, false)}), std::nullopt);
+  EXPECT_EQ(short_of_released(std::vector{knows(over(40), 38), running(20, true)}), std::nullopt) << "it has its rings";
+  EXPECT_EQ(short_of_released(std::vector{knows(over(40), 38), over(20)}), std::nullopt) << "it ended before the other";
+  Manifest manifest;
+  manifest.generations = {{.number = 1, .first_epoch = 1, .cut = 20, .durable = 20, .released = 17}};
+  EXPECT_EQ(state_of(manifest, 0, false, 21).released, 17u);
+  manifest.checkpoint = {.epoch = 19, .directory = "checkpoint-1"};
+  EXPECT_EQ(state_of(manifest, 0, false, 21).released, 18u);
+  EXPECT_EQ(log_state_of(to_text(lost[0]))->released, 38u);
+}
+
 TEST(ClusterCut, StatesGoFromNodeToNodeAsText) {
   for (const NodeLogState& state : {NodeLogState{}, over(20), over(20, true), running(5, true), running(0, false)}) {
     const auto read = log_state_of(to_text(state));
