@@ -178,6 +178,8 @@ constexpr KnownBug kBugs[] = {
     {"claim-before-claimer-is-cut", "or while the life that had claimed it before may still be at work"},
     {"join-with-older-data", "a node joins with data of a life before its last one"},
     {"join-without-data", "or without any, though it has served with data"},
+    {"tictoc-shows-removals-early", "a result that rests on a removal is shown before that is durable"},
+    {"tictoc-validates-ahead", "an rts is raised to an epoch that the node has not reached"},
     {"recover-without-data", "a dead node whose manifest is missing is taken for one that had no data"},
     {"others-data-unchecked", "a node recovers with other nodes' directories of whatever life"},
     {"cut-below-released", "a cluster goes back below what is known to have been released"},

@@ -106,7 +106,7 @@ std::size_t collect_garbage(WorkerState& worker, std::size_t budget) {
   epoch::Epoch tree_safe = epochs.tree_reclamation();
   // Without snapshots nobody reads the version that a removal superseded, so absent records need to wait for open
   // transactions only. unhook() itself is safe for concurrent readers, as the unhooked record is freed later.
-  epoch::Epoch version_safe = worker.shared.settings.snapshots ? epochs.snapshot_reclamation() : tree_safe;
+  epoch::Epoch version_safe = unhooked_up_to(worker.shared);
   if (base::injected("free-too-early")) tree_safe = version_safe = ~epoch::Epoch{0} - 1;
 
   base::debug_invariant("I17", [&] { return std::max(tree_safe, version_safe) < epochs.current(); });

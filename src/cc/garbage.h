@@ -26,6 +26,11 @@ void register_unhooked(WorkerState& worker, Record* record);
 /// Protocol::may_leave_index() of the worker's protocol. The caller holds the lock bit of `record`, which is absent.
 bool may_leave_index(Record& record, const WorkerState& worker);
 
+/// Returns up to which epoch records that were removed may have left their indexes by now.
+inline epoch::Epoch unhooked_up_to(const Shared& shared) {
+  return shared.settings.snapshots ? shared.epochs.snapshot_reclamation() : shared.epochs.tree_reclamation();
+}
+
 /// Registers the placeholders that an aborted transaction has put into indexes (Silo 4.5). Called for every abort.
 void abandon(AccessSet& access, WorkerState& worker);
 

@@ -90,14 +90,15 @@ Status ClusterNode::end_membership() {
   const Status closed = database_ != nullptr ? database_->engine().close() : Status();
   base::sync_point("cluster.closed");
   const bool owes = threads_.left_locks() || (database_ != nullptr && database_->engine().owes());
-  if (start_id_.empty()) disconnect();
-  const Status ended = closed.ok() && !owes ? membership_->leave() : membership_->die();
+  const bool leaves = closed.ok() && !owes;
+  if (start_id_.empty() || !leaves) disconnect();
+  const Status ended = leaves ? membership_->leave() : membership_->die();
   return closed.ok() ? ended : closed;
 }
 
-/// Closes the fabric of a node that has not started, so nobody uses it. A node that still owes what its former life has left counts as dead
-/// once it has ended its membership, and the others end a dead node's process, unless that has closed its fabric. This process is to live
-/// long enough to say why it has not started.
+/// Closes the fabric of a node that nobody uses, since it has not started, or that is about to count as dead, since its log has failed or it
+/// still owes something. The others end a dead node's process, unless that has closed its fabric. This process is to live long enough to
+/// say why it ends.
 void ClusterNode::disconnect() {
   leader_.reset();
   service_.end();

@@ -7,9 +7,12 @@
 #include <string>
 #include <thread>
 
+#include "src/base/shared_words.h"
 #include "src/base/test_hooks.h"
+#include "src/cc/protocols.h"
 #include "src/db/engine.h"
 #include "src/txn/table_core.h"
+#include "src/txn/worker_core.h"
 #include "tests/isolation/isolation_test.h"
 #include "tests/support/at_sync_point.h"
 
@@ -257,6 +260,35 @@ TEST_F(TicToc, WhatWasDeletedLeavesTheIndexInTheEnd) {
   db_.collect_everything();
   db_.put(table_, "gone", "new");
   EXPECT_EQ(db_.value(table_, "gone"), "new");
+}
+
+/// The removal has left no trace in the index, and may yet be lost with the power. Who shows that the key is gone waits for it.
+TEST_F(TicToc, AMissIsNotShownBeforeTheRemoval) {
+  db_.pass_epochs(2);
+  const Ticket removal = db_.remove(table_, "gone");
+  db_.collect_everything();
+  for (int turn = 0; turn < 2; ++turn) {  // once more when all that it may wait for is long over
+    const Ticket miss = db_.commit([&](Transaction& t) { EXPECT_EQ(get(t, "gone"), "not_found"); });
+    EXPECT_GE(miss.epoch, removal.epoch);
+    EXPECT_LT(miss.epoch, db_->current_epoch()) << "it waits for more than it must";
+    db_.pass_snapshot_period();
+  }
+  const Ticket hit = db_.commit([&](Transaction& t) { EXPECT_EQ(get(t, "x"), "old"); });
+  EXPECT_LT(hit.epoch, removal.epoch);
+}
+
+/// A unique index is checked before the commit, with times of other nodes, which may be an epoch ahead. The record keeps its rts.
+TEST_F(TicToc, NoReadIsExtendedToAnEpochThatHasNotBegun) {
+  record::Record& x = *record::record_of(table_.core()->index().find("x").value);
+  const std::uint64_t before = base::load_word(&x.size_word);
+  cc::AccessSet access;
+  access.reads.push_back({&x, record::unlocked(x.tid())});
+  cc::WorkerState& worker = db_.worker().core()->state();
+  const auto time = [&](epoch::Epoch ahead) { return record::make_tid(db_->current_epoch() + ahead, 5); };
+  EXPECT_EQ(cc::validate(access, worker, time(1)), AbortReason::kEpochsApart);
+  EXPECT_EQ(base::load_word(&x.size_word), before);
+  EXPECT_EQ(cc::validate(access, worker, time(0)), AbortReason::kNone);
+  EXPECT_NE(base::load_word(&x.size_word), before);
 }
 
 TEST_F(TicToc, TimesAreOfTheEpochInWhichATransactionCommits) {

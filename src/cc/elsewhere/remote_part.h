@@ -63,6 +63,8 @@ class RemotePart {
   /// any version that was read. It is later than every time until which anybody may rely on a version that will be
   /// overwritten.
   virtual record::TidWord least_time() const = 0;
+  /// Whether keys were missed at other nodes.
+  virtual bool missed_keys() const = 0;
   /// Keeps old versions where a snapshot may need them (I12). The last step that can fail at other nodes.
   virtual AbortReason prepare(epoch::Epoch epoch) = 0;
   /// Announces in the lock-ahead record that the transaction's entry will end at `log_end` of the worker's ring: it is

@@ -10,6 +10,7 @@
 #include "src/base/shared_words.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/access_set.h"
+#include "src/cc/garbage.h"
 #include "src/cc/participant.h"
 #include "src/cc/protocol.h"
 #include "src/cc/worker_state.h"
@@ -96,6 +97,14 @@ class ReadHere {
     return AbortReason::kNone;
   }
   TidWord stamped() const { return stamp_; }
+  /// Returns the epoch that has to be durable before the result of a transaction with a stamp may be shown. A missed key
+  /// may have been removed lately. While its record is in the index, the removal is among the reads. When it is not, this
+  /// says how late that can have been; it is loaded after the miss, and only grows.
+  epoch::Epoch epoch_of_reads() const {
+    const bool missed = !access_.nodes.empty() && !base::injected("tictoc-shows-removals-early");
+    const epoch::Epoch removed = missed ? unhooked_up_to(worker_.shared) : 0;
+    return std::max({record::epoch_of(stamp_), removed, epoch::Epoch{1}});
+  }
   static constexpr TidWord tid() { return 0; }
   static constexpr AbortReason prepare(epoch::Epoch) { return AbortReason::kNone; }
   static constexpr AbortReason install(Decision&) { return AbortReason::kNone; }
