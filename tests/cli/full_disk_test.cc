@@ -1,9 +1,14 @@
-// Benchmarks on a disk that is too small: refused once it is known, or exit code 5; nothing is left behind.
+// Benchmarks on a disk that is too small: refused once it is known, or exit code 5; nothing is left behind. And a node whose disk fills up
+// while it serves, beside others that end the process of a dead node.
 
 #include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
 
 #include "tests/cli/command_line.h"
 #include "tests/support/small_disk.h"
+#include "tests/support/temporary_directory.h"
 
 namespace granary::cli {
 namespace {
@@ -42,6 +47,31 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"YcsbCannotRunSoLong", 512, "ycsb --mix=a --keys=1000 --warmup=0.1 --seconds=1000000", 3,
                          kTooSmall}),
     [](const auto& instance) { return std::string(instance.param.name); });
+
+/// It is told to end, cannot end its log, and counts as dead from then on. Others kill the process of a dead node, but not before this one
+/// has said why it ends: whoever looks after it would start it again.
+TEST(NodeOnASmallDisk, SaysWhyItsLogCannotBeEnded) {
+  constexpr unsigned kMebibytes = 40;
+  const tests::SmallDisk disk(kMebibytes);
+  if (!disk.mounted()) GTEST_SKIP() << disk.why();
+  const tests::TemporaryDirectory directory;
+  const std::string file = directory / "cluster.toml";
+  std::ofstream(file) << "[cluster]\nname = \"test\"\nrun_directory = \"run\"\nepoch_ms = 10\n[defaults]\n"
+                         "memory = \"64MiB\"\nworkers = 1\nreliable_directory = \"rings\"\n"
+                         "[[node]]\nid = 1\ndata_directory = \"data\"\n[[node]]\nid = 2\ndata_directory = \""
+                      << disk.path() << "/data\"\n";
+  std::filesystem::create_directory(directory / "rings");
+  const std::string script = fmt::format(
+      "cd {0}; for i in 1 2; do {1} node --cluster={2} --id=$i >out$i 2>&1 & eval p$i=$!; done; "
+      "for t in $(seq 600); do grep -q serves out1 && grep -q serves out2 && break; sleep 0.05; done; "
+      "cat /dev/zero >{3}/fill 2>/dev/null; sleep 0.5; kill -TERM $p2; wait $p2; code=$?; kill -TERM $p1; wait $p1; "
+      "exit $code",
+      directory.path(), GRANARY_COMMAND, file, disk.path());
+  const int status = std::system(script.c_str());
+  const std::string said = contents(directory / "out2");
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 5) << status << ": " << said << contents(directory / "out1");
+  EXPECT_NE(said.find(kFull), std::string::npos) << said;
+}
 
 }  // namespace
 }  // namespace granary::cli
