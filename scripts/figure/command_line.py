@@ -27,7 +27,8 @@ COMPARE_EPILOG = """\
 
 A FILE is a report of BenchBase (summary.json) or of 'granary bench ... --json', the CSV of a figure, or another CSV
 with the columns series, x and y, and perhaps min and max, or BenchBase's CSV of a run over time. LABEL= in front names
-what the file has. Reports are points: their x is --x, and those of one engine and benchmark are one line."""
+what the file has. Reports are points: their x is --x, and those of one engine and benchmark are one line. Other lines
+are compared with the line of the same name in the first file, or with its first line."""
 
 GALLERY_EPILOG = """\
   granary figure --all --quick --out=measured
@@ -83,10 +84,10 @@ def _figure_parser() -> argparse.ArgumentParser:
 def _compare_parser() -> argparse.ArgumentParser:
     parser = _parser("granary figure compare", COMPARE_EPILOG, "Draws results of other engines beside ours.")
     parser.add_argument("files", metavar="[LABEL=]FILE", nargs="+", help="results")
-    parser.add_argument("--x", default="terminals", help="of reports: the key of the x axis (terminals)")
-    parser.add_argument("--y", default=THROUGHPUT,
-                        help=f"of reports: the key of the y axis ({THROUGHPUT}), as of 'Latency Distribution', too")
-    parser.add_argument("--panel", default="", help="of a figure's CSV with several panels: which (the first)")
+    parser.add_argument("--x", help="of reports: the key of the x axis (terminals)")
+    parser.add_argument("--y", help=f"of reports: the key of the y axis ({THROUGHPUT}), as of 'Latency Distribution', too; "
+                        "of BenchBase's CSV of a run over time: the column")
+    parser.add_argument("--panel", help="of a figure's CSV with several panels: which (the first)")
     _add_out(parser)
     return parser
 

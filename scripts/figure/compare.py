@@ -6,7 +6,7 @@ from argparse import Namespace
 from typing import Any
 
 from .errors import UsageError
-from .foreign import Line, joined, read
+from .foreign import Choice, Line, joined, read
 from .noise import short
 from .plot import GREY, MARKERS, STYLE, colour, label, matplotlib, pyplot, written
 from .store import make_directory, write_whole
@@ -14,7 +14,9 @@ from .toml_table import is_number
 
 
 def compare(flags: Namespace) -> int:
-    lines = joined([line for named in flags.files for line in read(named, flags.x, flags.y, flags.panel)])
+    choice = Choice(flags.x, flags.y, flags.panel)
+    lines = joined([line for named in flags.files for line in read(named, choice)])
+    choice.refuse_unused(lines)
     _refuse_mixed(lines)
     with matplotlib.rc_context(STYLE | {"svg.hashsalt": "compare"}):
         svg, png = _picture(lines)
@@ -46,17 +48,22 @@ def _picture(lines: "list[Line]") -> "tuple[str, bytes]":
                       [max(0.0, high - y) for _, y, _, high in line.points]]
             bars = axis.errorbar(xs, ys, yerr=spread, color=GREY if line.paper else colour(number), capsize=2.5,
                                  marker=MARKERS[number % len(MARKERS)], linestyle="" if names else "-",
-                                 label=f"{line.label} (paper)" if line.paper else line.label,
+                                 label=_plain(f"{line.label} (paper)" if line.paper else line.label),
                                  zorder=1 if line.paper else 3)
             bars.lines[0].set_gid(f"{'paper' if line.paper else 'line'} {line.label}")
         if names:
-            axis.set_xticks(range(len(places)), [str(x) for x in places])
+            axis.set_xticks(range(len(places)), [_plain(str(x)) for x in places])
         label(axis, next((line.x_label for line in lines if line.x_label != "x"), "x"), "", lines[0].y_label, "")
         axis.set_ylim(bottom=0)
         axis.legend()
         return written(picture)
     finally:
         pyplot.close(picture)
+
+
+def _plain(text: str) -> str:
+    """Without the signs between which matplotlib expects a formula."""
+    return text.replace("$", r"\$")
 
 
 def _csv_text(lines: "list[Line]") -> str:
@@ -69,11 +76,21 @@ def _csv_text(lines: "list[Line]") -> str:
 
 
 def _tell(lines: "list[Line]") -> None:
-    """A row for each point, with its ratio to the first line's point at the same place."""
-    first: "dict[Any, float]" = {x: y for x, y, *_ in lines[0].points}
+    """A row for each point, with its ratio to the point of the line that its line is compared with, at the same place."""
     width = max(len(line.label) for line in lines)
     for line in lines:
+        beside = _compared_with(line, lines)
+        first: "dict[Any, float]" = {x: y for x, y, *_ in beside.points}
         for x, y, *_ in line.points:
-            ratio = f"   {y / first[x]:.2f} times {lines[0].label}" if line is not lines[0] and first.get(x) else ""
+            ratio = f"   {y / first[x]:.2f} times {beside.label}" if line is not beside and first.get(x) else ""
             print(f"{line.label:<{width}}  {line.x_label} {x:g}  {short(y)}{ratio}" if is_number(x)
                   else f"{line.label:<{width}}  {x}  {short(y)}{ratio}")
+
+
+def _compared_with(line: Line, lines: "list[Line]") -> Line:
+    """The first file's line of the same name, if there is one in another file; otherwise the first line."""
+    if line.file != lines[0].file:
+        for other in lines:
+            if other.file == lines[0].file and (other.series, other.paper) == (line.series, line.paper):
+                return other
+    return lines[0]

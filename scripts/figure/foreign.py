@@ -20,11 +20,39 @@ class Line:
     x_label: str
     y_label: str
     points: "list[tuple[Any, float, float, float]]"  # x, y, smallest, greatest
+    file: Path
+    series: str = ""  # its name in the file
     paper: bool = False
+    report: bool = False  # a file has one point of it
+
+    @property
+    def whose(self) -> "tuple[str, bool, Path | None]":
+        """Reports of one engine and benchmark are of one line, whichever files they are in; other lines are their file's."""
+        return self.label, self.paper, None if self.report else self.file
 
 
-def read(named: str, x: str, y: str, panel: str) -> "list[Line]":
-    """The lines of one file, `LABEL=FILE` or `FILE`. `x` and `y` are keys of reports, `panel` is of a figure's CSV."""
+@dataclass(frozen=True)
+class Choice:
+    """What of the files is wanted: keys of reports, a column of BenchBase's CSV over time, a panel of a figure's CSV.
+    None: what the help says.
+    """
+
+    x: "str | None" = None
+    y: "str | None" = None
+    panel: "str | None" = None
+
+    def refuse_unused(self, lines: "list[Line]") -> None:
+        """A flag that chooses nothing was meant for another file."""
+        reports, over_time = any(line.report for line in lines), any(line.x_label == TIME for line in lines)
+        figures = any(line.y_label not in ("y", self.y) and not line.report for line in lines)
+        for flag, value, used, use in (("x", self.x, reports, "reports"), ("panel", self.panel, figures, "a figure's CSV"),
+                                       ("y", self.y, reports or over_time, "reports and BenchBase's CSV of a run over time")):
+            if value is not None and not used:
+                raise UsageError(f"--{flag}={value} is of use only with {use}")
+
+
+def read(named: str, choice: Choice) -> "list[Line]":
+    """The lines of one file, `LABEL=FILE` or `FILE`."""
     label, equals, name = named.partition("=")
     if not equals or Path(named).exists():
         label, name = "", named
@@ -33,28 +61,56 @@ def read(named: str, x: str, y: str, panel: str) -> "list[Line]":
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"'{name}' cannot be read: {getattr(error, 'strerror', None) or error}") from error
-    lines = [_report(file, text, label, x, y)] if text.lstrip().startswith("{") else _table(file, text, label, y, panel)
+    x, y = choice.x or "terminals", choice.y or THROUGHPUT
+    if text.lstrip().startswith("{"):
+        lines = [_report(file, text, label, x, y)]
+    else:
+        lines = _table(file, text, label, y, choice.panel or "")
     if not lines:
         raise UsageError(f"'{file}' has no points")
     return lines
 
 
 def joined(lines: "list[Line]") -> "list[Line]":
-    """Reports of the same engine and benchmark become one line, in the order of x."""
-    found: "dict[tuple[str, bool], Line]" = {}
+    """Reports of the same engine and benchmark become one line, in the order of x. Lines of several files that have the
+    same name are told apart by their files.
+    """
+    found: "dict[tuple[str, bool, Path | None], Line]" = {}
     for line in lines:
-        if (first := found.setdefault((line.label, line.paper), line)) is not line:
+        if (first := found.setdefault(line.whose, line)) is not line:
+            if not line.report:
+                raise UsageError(f"'{line.file}' is given twice")
             first.points += line.points
     for line in found.values():
         if all(is_number(point[0]) for point in line.points):
             line.points.sort(key=lambda point: point[0])
+    _tell_apart(list(found.values()))
     return list(found.values())
+
+
+def _tell_apart(lines: "list[Line]") -> None:
+    known: "dict[tuple[str, bool], set[Path]]" = {}
+    for line in lines:
+        known.setdefault((line.label, line.paper), set()).add(line.file)
+    for line in lines:
+        if len(files := known[line.label, line.paper]) > 1:
+            line.label = f"{line.label} ({_short_name(line.file, files)})"
+
+
+def _short_name(file: Path, files: "set[Path]") -> str:
+    """As much of the end of the path as tells it from the others."""
+    parts = file.resolve().parts
+    for count in range(1, len(parts) + 1):
+        ends = {each.resolve().parts[-count:] for each in files}
+        if len(ends) == len(files):
+            return "/".join(parts[-count:])
+    return str(file)
 
 
 def _report(file: Path, text: str, label: str, x: str, y: str) -> Line:
     try:
         report = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"'{file}' is no JSON: {error}") from error
     latencies = report.get("Latency Distribution")
     values = report | (latencies if isinstance(latencies, dict) else {})
@@ -63,16 +119,24 @@ def _report(file: Path, text: str, label: str, x: str, y: str) -> Line:
             raise UsageError(f"'{file}' has no '{key}'; its keys are {', '.join(map(repr, values))}")
     value = _number(file, y, str(values[y]))
     least, most = value, value
-    spread = (report.get("granary") or {}).get("throughput") if y == THROUGHPUT else None
-    if spread:  # of the repeats of one of our reports
-        least, most = min(value, spread["min"]), max(value, spread["max"])
+    ours = report.get("granary")
+    spread = ours.get("throughput") if y == THROUGHPUT and isinstance(ours, dict) else None
+    if isinstance(spread, dict):  # of the repeats of one of our reports
+        least = min(value, _number(file, "granary.throughput.min", str(spread.get("min"))))
+        most = max(value, _number(file, "granary.throughput.max", str(spread.get("max"))))
     engine = f"{report.get('DBMS Type', file.stem)} {report.get('Benchmark Type', '')}".strip()
-    return Line(label or engine, x, y, [(_place(str(values[x])), value, least, most)])
+    name = label or engine
+    return Line(name, x, y, [(_place(file, x, str(values[x])), value, least, most)], file, name, report=True)
 
 
 def _table(file: Path, text: str, label: str, y: str, panel: str) -> "list[Line]":
-    reader = csv.DictReader(text.splitlines())
-    rows, columns = list(reader), [name.strip() for name in reader.fieldnames or []]
+    try:
+        reader = csv.DictReader(text.splitlines())
+        rows, columns = list(reader), [name.strip() for name in reader.fieldnames or []]
+    except csv.Error as error:
+        raise UsageError(f"'{file}' is no CSV: {error}") from error
+    if twice := [name for name in columns if columns.count(name) > 1]:
+        raise UsageError(f"'{file}' has the column '{twice[0]}' twice")
     rows = [{str(key).strip(): value for key, value in row.items()} for row in rows]
     if {"source", "panel", "series", "x", "median", "min", "max"} <= set(columns):
         return _of_figure(file, rows, label, panel)
@@ -113,8 +177,8 @@ def _of_series(file: Path, rows: "list[dict[str, str]]", label: str, x: str, y: 
         if not bounds[0] <= value <= bounds[1]:
             raise UsageError(f"{_where(file, number)}: {y} is {value:g}, and not within {least} {bounds[0]:g} and "
                              f"{most} {bounds[1]:g}")
-        line = lines.setdefault(name, Line(name, x, y_label, []))
-        line.points.append((_place(row[x]), value, *bounds))
+        line = lines.setdefault(name, Line(name, x, y_label, [], file, row["series"] or ""))
+        line.points.append((_place(file, x, row[x], number), value, *bounds))
     return list(lines.values())
 
 
@@ -132,9 +196,14 @@ def _where(file: Path, line: int) -> str:
     return f"'{file}', line {line}" if line else f"'{file}'"
 
 
-def _place(text: str) -> Any:
+def _place(file: Path, column: str, text: "str | None", line: int = 0) -> Any:
     """A number, or a name. BenchBase writes its numbers of terminals as text."""
+    if not text:
+        raise UsageError(f"{_where(file, line)}: {column} is missing")
     try:
-        return float(text)
+        place = float(text)
     except ValueError:
         return text
+    if not math.isfinite(place):
+        raise UsageError(f"{_where(file, line)}: {column} is '{text}'; expected a number, or a name")
+    return place

@@ -25,7 +25,9 @@ INTERRUPTED = 130
 def main(words: "list[str]") -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        return _run(parse(words))
+        code = _run(_flags(words))
+        sys.stdout.flush()
+        return code
     except UsageError as error:
         print(f"granary figure: {error}", file=sys.stderr)
         return 2
@@ -35,9 +37,22 @@ def main(words: "list[str]") -> int:
     except KeyboardInterrupt:
         print("granary figure: interrupted; with --resume and the same flags it goes on", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:
+    except OSError as error:
+        if error.filename is not None:  # a file's, and not that of standard output
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            print(f"granary figure: standard output could not be written: {error.strerror}", file=sys.stderr)
         return 3
+
+
+def _flags(words: "list[str]") -> Namespace:
+    """Where parsing ends the program, what it has said must have been written."""
+    try:
+        return parse(words)
+    except SystemExit:
+        sys.stdout.flush()
+        raise
 
 
 def _run(flags: Namespace) -> int:

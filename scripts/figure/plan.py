@@ -6,9 +6,11 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+from .errors import UsageError
 from .machine import Machine, unmet
 from .model import Figure, Series, SweptValue
 from .template import filled, filled_words, placeholders
+from .toml_table import is_number
 
 
 @dataclass(frozen=True)
@@ -101,13 +103,21 @@ def _too_great(figure: Figure, swept: SweptValue, machine: Machine) -> str:
 
 def _run(series: Series, variables: "dict[str, Any]", machine: Machine) -> Run:
     names = set().union(*(placeholders(command) for command in (*series.before, series.command)))
-    seconds = sum(float(variables[name]) for name in ("seconds", "warmup") if name in names)
+    seconds = sum(_seconds(name, variables[name]) for name in ("seconds", "warmup") if name in names)
     words = filled_words(series.command, variables, machine.cores)
     cluster = None
     if series.cluster is not None:
         cluster = json.dumps(_filled_deep(series.cluster, variables, machine.cores), sort_keys=True)
     before = tuple(tuple(filled_words(command, variables, machine.cores)) for command in series.before)
     return Run(tuple(words), cluster, seconds, before)
+
+
+def _seconds(name: str, value: Any) -> float:
+    """A time of the figure's file, or what --set has given instead."""
+    least = 0.01 if name == "seconds" else 0
+    if not is_number(value) or not least <= value < math.inf:
+        raise UsageError(f"{name} is {value}; expected a number of seconds, at least {least}")
+    return float(value)
 
 
 def _filled_deep(value: Any, variables: "dict[str, Any]", cores: int) -> Any:

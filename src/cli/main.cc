@@ -161,7 +161,11 @@ ExitCode help(const Words& topic) {
   const Words rest(topic.begin() + 1, topic.end());
   if (topic[0] == "bench") return help_on_bench(rest, bench_help);
   if (find_bench_command(topic[0]) != nullptr) return help_on_bench(topic, bench_help);
-  if (topic[0] == kFigure && rest.empty()) return run_figure({"--help"});
+  if (topic[0] == kFigure) {
+    Words asked = rest;  // perhaps compare, or gallery
+    asked.emplace_back("--help");
+    return run_figure(asked);
+  }
   if (topic[0] == "options" && rest.empty()) return show(options_help());
   if (topic[0] == "protocols" && rest.empty()) return show(protocols_help());
   if (const ClusterBench* const named = cluster_bench_of(topic[0], rest))

@@ -13,6 +13,8 @@ from .trouble import Trouble
 
 SUPERVISOR_GRACE_S = 5
 NAME = "own"
+UNKNOWN_END = ("its supervisor could not note how, as state.json beside its log could not be written. Is the disk full? "
+               "The log may tell more")
 
 
 def start(place: Place, name: str, job: "dict[str, Any]") -> str:
@@ -56,6 +58,8 @@ def stop(place: Place, name: str) -> str:
         if not processes.await_end(supervisor, job["stop_s"] + SUPERVISOR_GRACE_S):
             raise Trouble(f"{name}: its supervisor, process {supervisor['pid']}, does not end")
         state = files.read_json(place.service(name) / "state.json") or {}
+        if state.get("state") not in ("ended", "failed"):
+            raise Trouble(f"{name} has ended, but {UNKNOWN_END}")
         return state.get("why") or "ended"
     if processes.lives(process):
         processes.send(process, signal.SIGTERM)
@@ -97,5 +101,6 @@ def status(place: Place, name: str) -> "dict[str, Any]":
     if runs and not supervised:
         found["state"] = "running"
     elif not runs and not supervised and found["state"] in ("running", "pausing", "ending"):
-        found.update(state="dead", why="ended, its supervisor, too: the host was started again, or both were killed")
+        found.update(state="dead", why="ended, its supervisor, too: the host was started again, or both were killed, or "
+                     "how it ended could not be noted (is the disk full?)")
     return found

@@ -12,10 +12,12 @@ import tempfile
 import threading
 import time
 import unittest
+import unittest.mock
 
 from rig import ROOT
 
-from cluster.agent import page, processes
+from cluster.agent import own, page, processes
+from cluster.agent.trouble import Trouble
 
 
 class Supervisor(unittest.TestCase):
@@ -133,6 +135,18 @@ class Processes(unittest.TestCase):
             self.assertTrue(processes.send(who, signal.SIGKILL))
             self.assertTrue(processes.await_end(who, 10))
             self.assertFalse(processes.send(who, signal.SIGKILL))
+
+
+class Stop(unittest.TestCase):
+    def test_an_end_that_could_not_be_noted_is_no_success(self):
+        """As where the disk is full: what the file says is of before."""
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "state.json").write_text('{"state": "running", "supervisor": {"pid": 1}}')
+            place = unittest.mock.Mock(service=lambda _: pathlib.Path(folder))
+            with unittest.mock.patch.multiple(own.processes, lives=lambda _: True, send=lambda *_: True,
+                                              await_end=lambda *_: True):
+                with self.assertRaisesRegex(Trouble, "node-1 has ended, but its supervisor could not note how"):
+                    own.stop(place, "node-1")
 
 
 class Page(unittest.TestCase):

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import subprocess
 import unittest
 import xml.etree.ElementTree
 
@@ -68,6 +69,31 @@ class Compare(Rig):
         self.compare(0, f"theirs={self.file('results.csv', OVER_TIME)}")
         self.assertEqual([row[:3] for row in self.rows()], [("theirs", "0.0", "100.0"), ("theirs", "5.0", "200.0")])
 
+    def test_lines_of_one_name_stay_their_files(self):
+        """As of one figure on two machines. Each is compared with its own line of the first file."""
+        table = "series,x,y\nKV,1,{}\nSilo,1,{}\n"
+        for folder, numbers in (("a", (100, 90)), ("b", (50, 36))):
+            (self.folder / folder).mkdir()
+            (self.folder / folder / "fig.csv").write_text(table.format(*numbers))
+        said = self.compare(0, str(self.folder / "a/fig.csv"), str(self.folder / "b/fig.csv"))
+        self.assertEqual([row[0] for row in self.rows()],
+                         ["KV (a/fig.csv)", "Silo (a/fig.csv)", "KV (b/fig.csv)", "Silo (b/fig.csv)"])
+        for ratio in ("0.90 times KV (a/fig.csv)", "0.50 times KV (a/fig.csv)", "0.40 times Silo (a/fig.csv)"):
+            self.assertIn(ratio, said)
+        self.assertEqual(len(self.lines_in_the_picture()), 4)
+
+    def test_names_are_no_formulas(self):
+        self.compare(0, self.file("a.csv", "series,x,y\n$\\frac{$,$x$,3\n"))
+        self.assertEqual(self.rows()[0][:2], ("$\\frac{$", "$x$"))
+
+    def test_output_that_nobody_takes(self):
+        for words in ((), ("--help", ), ("compare", self.file("a.csv", "series,x,y\ns,1,3\n"))):
+            with self.subTest(words=words), open("/dev/full", "w") as full:
+                ended = subprocess.run(self.words(*words), stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+                                       cwd=self.folder)
+                self.assertEqual((ended.returncode, ended.stderr),
+                                 (3, "granary figure: standard output could not be written: No space left on device\n"))
+
     def test_refusals(self):
         report = self.file("summary.json", SUMMARY)
         for words, said in [((), "FILE"), (("/nowhere", ), "'/nowhere' cannot be read"),
@@ -81,6 +107,16 @@ class Compare(Rig):
                             ((self.file("none", "series,x,y\n"), ), "none' has no points"),
                             ((self.file("empty", ""), ), "is no result"),
                             ((report, self.file("d", OVER_TIME)), "different x axes"),
+                            ((self.file("e", "series,x,y\na,inf,1\n"), ), "line 2: x is 'inf'; expected a number, or"),
+                            ((self.file("f", "series,y,x\na,1\n"), ), "line 2: x is missing"),
+                            ((self.file("g", "series,x,y,y\na,1,2,3\n"), ), "has the column 'y' twice"),
+                            ((self.file("h", f"series,x,y\n{'s' * 200_000},1,2\n"), ), "is no CSV: field larger"),
+                            ((self.file("i", '{"a":' * 100_000), ), "is no JSON: maximum recursion"),
+                            ((self.file("j", SUMMARY | {"granary": {"throughput": {}}}), ), "throughput.min is 'None'"),
+                            ((report, "--panel=rate"), "--panel=rate is of use only with a figure's CSV"),
+                            ((self.file("k", "series,x,y\na,1,2\n"), "--x=terminals"), "--x=terminals is of use only"),
+                            ((self.file("l", "series,x,y\na,1,2\n"), "--y=rate"), "--y=rate is of use only with"),
+                            ((self.file("m", "series,x,y\na,1,2\n"), ) * 2, "is given twice"),
                             ((report, "--y=isolation"), "isolation is 'TRANSACTION_SERIALIZABLE'; expected a number")]:
             with self.subTest(said=said):
                 self.assertIn(said, self.compare(2, *words))

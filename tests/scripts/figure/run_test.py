@@ -199,6 +199,8 @@ class Runs(Rig):
         for words, said in [(("nope", ), "no figure 'nope'; there are one"), (("--al", ), "--al"),
                             (("one", "--all"), "--all has all figures"), (("one", "--set", "x"), "expected NAME=VALUE"),
                             (("one", "--set", "rounds=0"), "at least 1"),
+                            (("one", "--set", "seconds=abc"), "seconds is abc; expected a number of seconds"),
+                            (("one", "--set", "seconds=-1"), "seconds is -1; expected a number of seconds"),
                             (("one", "--set", "color=1"), "no variable 'color'")]:
             with self.subTest(words=words):
                 self.assertIn(said, self.figure(2, *words))
