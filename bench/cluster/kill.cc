@@ -89,7 +89,8 @@ Result<std::optional<Kill>> kill_from(const BenchCommand& command, const FlagVal
   if (const Status times = check_times(text, *kill, flags.real("seconds")); !times.ok()) return times;
   if (const Status nodes = check_nodes("--kill=" + text, config); !nodes.ok()) return nodes;
   if (flags.text("protocol") == name(Protocol::kTwoPcTcp))
-    return wrong(fmt::format("--kill={}: the baseline two_pc_tcp does not recover; use occ or lease_2pl", text));
+    return wrong(
+        fmt::format("--kill={}: the baseline two_pc_tcp does not recover; use occ, tictoc or lease_2pl", text));
   if (const std::uint64_t workers = flags.integer("workers"); workers > kMostTrackedWorkers)
     return wrong(fmt::format("--kill={}: --workers={} are too many; {} are the most with it", text, workers,
                              kMostTrackedWorkers));

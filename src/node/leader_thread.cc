@@ -76,6 +76,11 @@ std::optional<membership::NodeId> LeaderThread::waits_for() const {
   return waits_for_;
 }
 
+std::optional<membership::NodeId> LeaderThread::least_logged() const {
+  const std::lock_guard lock(mutex_);
+  return least_logged_;
+}
+
 void LeaderThread::run() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
@@ -90,6 +95,7 @@ void LeaderThread::run() {
     if (superseded(options)) {
       status_ = {};
       waits_for_.reset();
+      least_logged_.reset();
     }
   }
 }
@@ -118,7 +124,9 @@ void LeaderThread::lead(const cluster::LeaderOptions& options) {
     if (report) {
       status_ = report->status();
       const bool waits = report->turn == cluster::Turn::kWaiting || report->turn == cluster::Turn::kUnreachable;
-      waits_for_ = waits ? std::optional(static_cast<membership::NodeId>(report->node)) : std::nullopt;
+      const auto node = static_cast<membership::NodeId>(report->node);
+      waits_for_ = waits ? std::optional(node) : std::nullopt;
+      if (report->turn == cluster::Turn::kAdvanced) least_logged_ = node;
     }
     // A member that acts in a later configuration has been told of it before this node.
     const bool over = report && report->turn == cluster::Turn::kSuperseded;

@@ -32,6 +32,8 @@ class LeaderThread {
   Status status() const;
   /// If this node leads: the node for which E waits, at the last look; none if E advanced.
   std::optional<membership::NodeId> waits_for() const;
+  /// If this node leads: the node whose log has the least, when E advanced last.
+  std::optional<membership::NodeId> least_logged() const;
 
  private:
   void run();
@@ -49,6 +51,7 @@ class LeaderThread {
   bool stopping_ = false;
   Status status_;
   std::optional<membership::NodeId> waits_for_;
+  std::optional<membership::NodeId> least_logged_;
   std::thread thread_;
 };
 

@@ -47,6 +47,7 @@ std::vector<Notice> PeerReports::look(const PeerView& view, std::uint64_t now_us
   std::vector<Notice> notices;
   look_for_deaths(view, now_us, notices);
   look_at_debts(view, now_us, notices);
+  look_at_durable(view, now_us, notices);
   look_at_epoch(view, now_us, notices);
   looked_us_ = now_us;
   return notices;
@@ -121,6 +122,54 @@ void PeerReports::look_at_epoch(const PeerView& view, std::uint64_t now_us, std:
                           view, view.waits_for));
 }
 
+/// A death, and an epoch that stands still, are told by themselves. A disk may take its time for a sync, so callers that wait hear of
+/// it earlier than the operator.
+void PeerReports::look_at_durable(const PeerView& view, std::uint64_t now_us, std::vector<Notice>& notices) {
+  constexpr epoch::Epoch kUsual = 4;  // D is so far behind E where logs get on
+  constexpr std::uint64_t kToldAfter = 5;
+  const bool stood_still = now_us - looked_us_ > still_us_ / 2;
+  const bool other_cause = !owed_.empty() || !holder_.empty() || view.epoch <= view.durable + kUsual;
+  if (!logs_ || view.durable != durable_ || other_cause || stood_still) {
+    if (log_holder_told_ && view.durable != durable_) {
+      const std::string text = fmt::format("results are released again, after {}", seconds(now_us - durable_since_us_));
+      notices.push_back(about(NoticeSeverity::kInfo, text, view, {}));
+    }
+    if (view.durable != durable_ || !log_holder_told_) {
+      log_holder_.clear();
+      log_holder_told_ = false;
+      durable_since_us_ = now_us;
+    }
+    durable_ = view.durable;
+    return;
+  }
+  if (now_us - durable_since_us_ < still_us_) return;
+  log_holder_ = holder_of_durable(view);
+  if (log_holder_told_ || now_us - durable_since_us_ < kToldAfter * still_us_) return;
+  log_holder_told_ = true;
+  notices.push_back(about(NoticeSeverity::kError,
+                          fmt::format("no result has been released for {} (D stays {}): {}",
+                                      seconds(now_us - durable_since_us_), durable_, log_holder_),
+                          view, view.least_logged));
+}
+
+std::string PeerReports::holder_of_durable(const PeerView& view) const {
+  const Member* const leader = view.configuration.leader();
+  const bool led_here = leader != nullptr && leader->id == own_;
+  const std::optional<membership::NodeId> least = led_here ? view.least_logged : std::nullopt;
+  const auto generation_of = [&](membership::NodeId node) {
+    const Member* const member = view.configuration.find(node);
+    return member == nullptr ? 0 : member->generation;
+  };
+  if (least) {
+    return fmt::format(
+        "the log of {} does not get on: its disk is slow, or its log has failed, as its own log_status() says",
+        who(*least, generation_of(*least)));
+  }
+  if (leader == nullptr) return "the cluster has no leader at present";
+  return fmt::format("some node's log does not get on; {}, which leads, says whose",
+                     who(leader->id, leader->generation));
+}
+
 std::string PeerReports::holder_of_epoch(const PeerView& view) const {
   const Member* const leader = view.configuration.leader();
   if (view.waits_for) {
@@ -147,6 +196,8 @@ std::string PeerReports::obstacle(std::uint64_t now_us) const {
                             : fmt::format("node {} is recovering it ({})", debt.claimed_by, name(debt.phase)));
   }
   if (!text.empty()) return text + ": nothing is released until that is done";
+  if (!log_holder_.empty())
+    return fmt::format("nothing has been released for {}: {}", seconds(now_us - durable_since_us_), log_holder_);
   if (holder_.empty()) return {};
   return fmt::format("the cluster's epoch has stood still for {}: {}", seconds(now_us - epoch_since_us_), holder_);
 }

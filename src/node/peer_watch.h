@@ -1,6 +1,7 @@
 #pragma once
 // Says which other node keeps results from being released, and since when: one that has died, after which D stays where it is until what it
-// had under way is recovered; or one that stands still, or keeps a transaction open, so that E cannot advance.
+// had under way is recovered; one that stands still, or keeps a transaction open, so that E cannot advance; or one whose log has failed, or
+// is slow, so that D stays while E goes on.
 //
 // It tells a notice when that begins and when it is over, and at any time a sentence for callers that wait
 // (Database::wait_released, Cluster::release_status).
@@ -29,6 +30,8 @@ struct PeerView {
   epoch::Epoch durable = 0;  ///< D
   /// Known to the leader only: the node for which E waits.
   std::optional<membership::NodeId> waits_for = {};
+  /// Known to the leader only: the node whose log has the least, so that D is no greater.
+  std::optional<membership::NodeId> least_logged = {};
 };
 
 /// The rules, without thread and clock: one thread at a time.
@@ -53,7 +56,9 @@ class PeerReports {
   void look_for_deaths(const PeerView& view, std::uint64_t now_us, std::vector<Notice>& notices);
   void look_at_debts(const PeerView& view, std::uint64_t now_us, std::vector<Notice>& notices);
   void look_at_epoch(const PeerView& view, std::uint64_t now_us, std::vector<Notice>& notices);
+  void look_at_durable(const PeerView& view, std::uint64_t now_us, std::vector<Notice>& notices);
   std::string holder_of_epoch(const PeerView& view) const;
+  std::string holder_of_durable(const PeerView& view) const;
 
   const membership::NodeId own_;
   const bool logs_;
@@ -65,6 +70,10 @@ class PeerReports {
   std::uint64_t epoch_since_us_ = 0;
   std::uint64_t looked_us_ = 0;
   std::string holder_;  ///< while E stands still and that was told
+  epoch::Epoch durable_ = 0;
+  std::uint64_t durable_since_us_ = 0;
+  std::string log_holder_;  ///< while D stands still for long though E goes on
+  bool log_holder_told_ = false;
 };
 
 /// A thread that looks at the others from time to time, and tells the sink of notices.

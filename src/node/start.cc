@@ -169,7 +169,8 @@ void ClusterNode::watch_peers() {
                                     look({.configuration = *configuration,
                                           .epoch = block.by_leader.epoch.load(std::memory_order_acquire),
                                           .durable = block.by_leader.durable.load(std::memory_order_acquire),
-                                          .waits_for = leader_->waits_for()});
+                                          .waits_for = leader_->waits_for(),
+                                          .least_logged = leader_->least_logged()});
                                   });
   database_->engine().set_obstacle([this] { return peer_watch_->obstacle(); });
 }

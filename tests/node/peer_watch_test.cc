@@ -24,7 +24,11 @@ class Reports : public testing::Test {
   Member& node(membership::NodeId id) { return *configuration_.find(id); }
   /// The texts of what is told; the notices themselves stay in notices_.
   std::vector<std::string> look(std::uint64_t now_us) {
-    notices_ = reports_.look({.configuration = configuration_, .epoch = epoch_, .durable = 7, .waits_for = waits_for_},
+    notices_ = reports_.look({.configuration = configuration_,
+                              .epoch = epoch_,
+                              .durable = durable_,
+                              .waits_for = waits_for_,
+                              .least_logged = least_logged_},
                              now_us);
     std::vector<std::string> texts;
     for (const Notice& notice : notices_) texts.push_back(notice.text);
@@ -40,7 +44,8 @@ class Reports : public testing::Test {
 
   membership::Configuration configuration_;
   epoch::Epoch epoch_ = 10;
-  std::optional<membership::NodeId> waits_for_;
+  epoch::Epoch durable_ = 7;
+  std::optional<membership::NodeId> waits_for_, least_logged_;
   std::vector<Notice> notices_;
   PeerReports reports_{2, true, 1'000'000};
 };
@@ -121,6 +126,33 @@ TEST_F(Reports, ANodeThatStoodStillItselfCountsFromAnew) {
   EXPECT_THAT(look(0), IsEmpty());
   EXPECT_THAT(look(5'000'000), IsEmpty());
   EXPECT_THAT(look(5'400'000), IsEmpty());
+}
+
+/// The node whose log has failed lives on, and its own program may not have asked.
+TEST_F(Reports, ALogThatDoesNotGetOnIsToldWhileTheEpochGoesOn) {
+  const auto go_on = [this](std::uint64_t from_us, std::uint64_t to_us) {
+    std::vector<std::string> told;
+    for (std::uint64_t at = from_us; at <= to_us; at += 100'000) {
+      ++epoch_;
+      for (std::string& text : look(at)) told.push_back(std::move(text));
+    }
+    return told;
+  };
+  constexpr std::uint64_t kSecond_us = 1'000'000;
+  EXPECT_THAT(go_on(0, kSecond_us / 2), IsEmpty());
+  EXPECT_EQ(reports_.obstacle(kSecond_us / 2), "");
+  EXPECT_THAT(go_on(kSecond_us / 2, 3 * kSecond_us), IsEmpty()) << "a disk may take its time";
+  EXPECT_THAT(reports_.obstacle(3 * kSecond_us), AllOf(HasSubstr("nothing has been released for"),
+                                                       HasSubstr("node 1 (generation 4), which leads, says whose")));
+  configuration_.leads = 2;  // this node
+  least_logged_ = 3;
+  EXPECT_THAT(go_on(3 * kSecond_us, 10 * kSecond_us),
+              ElementsAre(AllOf(HasSubstr("no result has been released for"), HasSubstr("(D stays 7)"),
+                                HasSubstr("the log of node 3 (generation 4) does not get on"))));
+  EXPECT_THAT(reports_.obstacle(10 * kSecond_us), HasSubstr("the log of node 3"));
+  durable_ = epoch_ - 2;
+  EXPECT_THAT(look(10 * kSecond_us + 100'000), ElementsAre(HasSubstr("results are released again, after ")));
+  EXPECT_EQ(reports_.obstacle(11 * kSecond_us), "");
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ struct LeaderMeans {
 struct TurnReport {
   Turn turn = Turn::kWaiting;
   epoch::Epoch epoch = 0;  ///< the cluster's, after the turn; 0 if not known
-  rdma::NodeId node = 0;   ///< kWaiting, kUnreachable, kSuperseded: the node because of which
+  rdma::NodeId node = 0;   ///< kWaiting, kUnreachable, kSuperseded: the node because of which; kAdvanced: Plan::member
   std::string cause{};     ///< kUnreachable
 
   /// OK unless the leader cannot go on, with the node and what to do.

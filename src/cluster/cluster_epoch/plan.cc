@@ -93,6 +93,15 @@ Goal next(const Goal& goal, Configuration configuration, std::span<const MemberV
   return to;
 }
 
+std::size_t least_durable(Configuration configuration, std::span<const MemberView> members) {
+  std::size_t least = 0;
+  for (std::size_t i = 1; i < members.size(); ++i) {
+    const bool less = members[i].own.durable < members[least].own.durable || !serves(members[least], configuration);
+    if (serves(members[i], configuration) && less) least = i;
+  }
+  return least;
+}
+
 }  // namespace
 
 MemberView view(const epoch::ControlBlock& block) {
@@ -144,6 +153,7 @@ Plan plan_turn(Configuration configuration, std::span<const MemberView> members,
                        [&](const MemberView& member) { return member.own.oldest >= goal.epoch; });
   });
   plan.turn = Turn::kAdvanced;
+  plan.member = least_durable(configuration, members);
   return plan;
 }
 

@@ -62,7 +62,8 @@ enum class Turn : std::uint8_t {
 
 struct Plan {
   Turn turn = Turn::kWaiting;
-  std::size_t member = 0;     ///< kWaiting, kSuperseded: the member because of which
+  /// kWaiting, kSuperseded: the member because of which. kAdvanced: the one whose log has the least, so that D is no more.
+  std::size_t member = 0;
   epoch::Epoch epoch = 0;     ///< the cluster's E, before the turn
   bool hurry = false;         ///< a member that joins is ahead of the others, which have to catch up
   std::vector<Raise> raises;  ///< one for each member; empty: none
