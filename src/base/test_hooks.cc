@@ -179,6 +179,7 @@ constexpr KnownBug kBugs[] = {
     {"join-with-older-data", "a node joins with data of a life before its last one"},
     {"join-without-data", "or without any, though it has served with data"},
     {"tictoc-shows-removals-early", "a result that rests on a removal is shown before that is durable"},
+    {"tictoc-ties-late", "a read holds without an rts at times at which others may overwrite it earlier"},
     {"tictoc-validates-ahead", "an rts is raised to an epoch that the node has not reached"},
     {"recover-without-data", "a dead node whose manifest is missing is taken for one that had no data"},
     {"others-data-unchecked", "a node recovers with other nodes' directories of whatever life"},

@@ -54,10 +54,8 @@ CommitOutcome take_steps(Here& here, There& there, const LoggedWrites& writes, W
     return end(no);
   reach(kPoints.validated);
   // A transaction that only reads, and has a stamp, takes effect at the time of its stamp. That may be in an earlier
-  // epoch, which is durable sooner. Where keys were missed at other nodes, nobody here knows when they were removed.
-  if constexpr (!Here::kWrites && Here::kStampsFirst) {
-    if (!there.missed_keys()) epoch = here.epoch_of_reads();
-  }
+  // epoch, which is durable sooner.
+  if constexpr (!Here::kWrites && Here::kStampsFirst) epoch = here.epoch_of_reads();
   if constexpr (!Here::kWrites) return {.reason = right.refused(), .epoch = epoch};
 
   if (const AbortReason no = there.prepare(epoch); failed(no)) [[unlikely]]

@@ -87,7 +87,6 @@ concept RemoteParticipant = requires(T& there, epoch::Epoch& epoch, TidWord earl
   { there.prepare(epoch) } -> std::same_as<AbortReason>;
   { there.greatest_tid() } -> std::same_as<TidWord>;
   { there.least_time() } -> std::same_as<TidWord>;
-  { there.missed_keys() } -> std::same_as<bool>;
   { there.write_back(tid) } -> std::same_as<void>;
   { there.release() } -> std::same_as<void>;
 };

@@ -140,10 +140,13 @@ void Schema::forget_last() {
   tables_.pop_back();
 }
 
-/// Takes back what declare() has added, which nobody has seen.
+/// Takes back what declare() has added, which nobody has seen. If the manifest cannot be written, it stays: the ids of tables are their
+/// places in the manifest, so the two must have the same ones.
 Status Schema::take_back_last() {
-  forget_last();
-  return manifest_ == nullptr ? Status() : manifest_->change([](recovery::Manifest& next) { next.tables.pop_back(); });
+  const Status taken =
+      manifest_ == nullptr ? Status() : manifest_->change([](recovery::Manifest& next) { next.tables.pop_back(); });
+  if (taken.ok()) forget_last();
+  return taken;
 }
 
 Result<txn::TableCore*> Schema::create_table(std::string_view name, const TableOptions& table_options) {

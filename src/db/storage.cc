@@ -173,6 +173,10 @@ Status Storage::begin(const epoch::EpochManager& epochs, Ended ended) {
     return segment ? segment->generation >= generation.number : log::is_spare_name(name);
   };
   if (const Status removed = remove_files(files_, former.log_directories, unfinished); !removed.ok()) return removed;
+  // Before the manifest knows a generation of the same number: a segment that comes back would be taken for one of it.
+  for (const std::string& directory : former.log_directories) {
+    if (const Status synced = files_.sync_directory(directory); !synced.ok()) return synced;
+  }
   if (const Status claimed = directories_.claim_rings(); !claimed.ok()) return claimed;
   auto log = open_log(generation, epochs, ended);
   if (!log.ok()) return log.status();

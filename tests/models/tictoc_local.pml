@@ -122,6 +122,14 @@ inline look(r) { atomic { if :: locked[PLACE(r)] || CHANGED(r) -> goto undo :: e
 #endif
 #define GOAL(r) (COLD(r) -> WITH_SLACK : COMMIT_TS)
 
+/* Nobody who locks the record behind the look gets an earlier time than (E, 1). So a reader of that time needs no rts: whoever overwrites
+ * what it has read has the same time or a later one, and locked the record behind its look. */
+#ifdef TIES_LATE
+#define NEEDS_NO_RTS (COMMIT_TS <= TIME(e, 3))
+#else
+#define NEEDS_NO_RTS (COMMIT_TS <= TIME(e, 1))
+#endif
+
 /* Makes the version that was read valid up to commit_ts. */
 inline extend(r) {
   if
@@ -131,17 +139,23 @@ inline extend(r) {
      atomic { if :: UNFIT(r) -> goto undo :: else fi };
 #endif
      load_rts(r);
-#if !defined(LOOKS_BEFORE_RTS) && !defined(EXTENDS_WITHOUT_LOOK)
+#if defined(TIES_WITHOUT_LOOK)
+     atomic { if :: !NEEDS_NO_RTS && UNFIT(r) -> goto undo :: else fi };
+#elif !defined(LOOKS_BEFORE_RTS) && !defined(EXTENDS_WITHOUT_LOOK)
      atomic { if :: UNFIT(r) -> goto undo :: else fi };
 #endif
      load_epoch_late();
-     if :: (word & FROZEN) || !IS_ANSWER(word, now) -> goto undo :: else fi;
      if
-     :: REACH(word, now) >= COMMIT_TS ->
+     :: NEEDS_NO_RTS -> skip
+     :: else ->
+        if :: (word & FROZEN) || !IS_ANSWER(word, now) -> goto undo :: else fi;
+        if
+        :: REACH(word, now) >= COMMIT_TS ->
 #ifdef RTS_SHRINKS
-        rts[PLACE(r)] = WORD(COMMIT_TS)
+           rts[PLACE(r)] = WORD(COMMIT_TS)
 #endif
-     :: else -> atomic { if :: rts[PLACE(r)] == word -> rts[PLACE(r)] = WORD(GOAL(r)) :: else -> goto undo fi }
+        :: else -> atomic { if :: rts[PLACE(r)] == word -> rts[PLACE(r)] = WORD(GOAL(r)) :: else -> goto undo fi }
+        fi
      fi
   fi
 }

@@ -26,7 +26,6 @@ struct Nowhere {
   static constexpr AbortReason prepare(epoch::Epoch) { return AbortReason::kNone; }
   static constexpr TidWord greatest_tid() { return 0; }
   static constexpr TidWord least_time() { return 0; }
-  static constexpr bool missed_keys() { return false; }
   static constexpr void write_back(TidWord) {}
   static constexpr void release() {}
 };
@@ -65,7 +64,6 @@ class Elsewhere {
   AbortReason prepare(epoch::Epoch epoch) { return part_.prepare(epoch); }
   TidWord greatest_tid() const { return part_.greatest_tid(); }
   TidWord least_time() const { return part_.least_time(); }
-  bool missed_keys() const { return part_.missed_keys(); }
   void write_back(TidWord tid) { part_.write_back(tid); }
   void release() { part_.release(); }
 

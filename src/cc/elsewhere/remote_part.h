@@ -61,10 +61,8 @@ class RemotePart {
   virtual record::TidWord greatest_tid() const = 0;
   /// Returns the least time that the transaction may have, under a protocol that stamps first. That time is not before
   /// any version that was read. It is later than every time until which anybody may rely on a version that will be
-  /// overwritten.
+  /// overwritten. If keys were missed, it is of an epoch in which all removals have taken effect that left no trace.
   virtual record::TidWord least_time() const = 0;
-  /// Whether keys were missed at other nodes.
-  virtual bool missed_keys() const = 0;
   /// Keeps old versions where a snapshot may need them (I12). The last step that can fail at other nodes.
   virtual AbortReason prepare(epoch::Epoch epoch) = 0;
   /// Announces in the lock-ahead record that the transaction's entry will end at `log_end` of the worker's ring: it is

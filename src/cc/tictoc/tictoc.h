@@ -7,7 +7,8 @@
 // Times are TIDs. A transaction that writes has a time of the epoch E that it reads after its last lock, so
 // transactions are reordered within an epoch only, and snapshots and durable epochs are Silo's. (The paper's section
 // 3.7 has batches for that.) A version of an earlier epoch is valid until (E, 0) without anybody writing so. So readers
-// of old versions write no shared memory, as in Silo.
+// of old versions write no shared memory, as in Silo. Nor do transactions of the time (E, 1), as nearly all are that
+// overwrite no version of this epoch (holds_without_rts in validate.cc).
 //
 // access.cc reads and claims records, validate.cc chooses the time and validates, and shared_record.h has what differs
 // for records that other nodes reach. docs/protocols.md compares it with the paper.

@@ -210,9 +210,21 @@ base::LeaseEnd CommitElsewhere::held_until() const {
   return {.end_us = end_us, .jumps = declared_.lease_jumps()};
 }
 
+/// Returns the latest epoch of a removal whose record may have left its index at another node by now. A removal waits there
+/// until no snapshot needs what it has replaced, by what all nodes have told the leader before; or, without snapshots,
+/// for the transactions that are open, of which this is one.
+epoch::Epoch CommitElsewhere::removed_up_to() const {
+  const cc::Shared& shared = footprint_.reach().worker.shared;
+  const epoch::Epoch after = shared.settings.snapshots
+                                 ? shared.epochs.control().by_node.oldest_snapshot.load(std::memory_order_acquire)
+                                 : shared.epochs.current();
+  return std::max(after, epoch::Epoch{1}) - 1;
+}
+
 record::TidWord CommitElsewhere::least_time() const {
   constexpr record::TidWord kOne = record::make_tid(0, 1);
   record::TidWord least = record::make_tid(footprint_.sealed_from, 0);
+  if (!footprint_.nodes.empty()) least = std::max(least, record::make_tid(removed_up_to(), 0));
   for (const Access& access : footprint_.accesses) {
     if (access.read) least = std::max(least, record::tid_of(access.seen.tid));
     if (!access.held() || !access.written()) continue;

@@ -33,7 +33,6 @@ class CommitElsewhere final : public cc::RemotePart {
   base::LeaseEnd held_until() const override;
   record::TidWord greatest_tid() const override;
   record::TidWord least_time() const override;
-  bool missed_keys() const override { return !footprint_.nodes.empty(); }
   AbortReason prepare(epoch::Epoch epoch) override;
   void decide(record::TidWord tid, std::uint64_t log_end) override { locks_.decide(tid, log_end); }
   void take_back_decision() override { locks_.take_back_decision(); }
@@ -52,6 +51,7 @@ class CommitElsewhere final : public cc::RemotePart {
     std::optional<record::TidWord> validated;
   };
 
+  epoch::Epoch removed_up_to() const;
   AbortReason validate_with_epochs(record::TidWord stamp, std::optional<record::TidWord>& validated);
   AbortReason prepare_to_check(record::TidWord stamp);
   AbortReason check_and_keep(record::TidWord stamp, std::optional<epoch::Epoch> agreed);
