@@ -17,8 +17,9 @@ class PackedIndexes {
   PackedIndexes(std::span<txn::TableCore* const> tables, cc::WorkerState& worker) : tables_(tables), worker_(worker) {}
 
   /// Packs all indexes if their nodes have grown by a small share of the memory limit since the last time. Each packing visits at most some
-  /// dozen leaves for each split that has happened since the one before, so all of them cost little more than the inserts do. Nobody else uses
-  /// the tables, and the caller holds no place in an index.
+  /// dozen leaves for each split that has happened since the one before. Packed leaves are full, so with keys in random order each of the
+  /// next inserts splits one, and all packings together may cost some fifteen times what the inserts do. Nobody else uses the tables, and
+  /// the caller holds no place in an index.
   void look();
 
  private:
