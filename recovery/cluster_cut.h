@@ -47,7 +47,7 @@ struct NodeLogEnd {
 };
 
 /// Returns a node whose log has less than what was released, so that going back to it would lose that: its data are an
-/// older copy, or what had been synced is lost. Nothing if there is none.
+/// older copy, or what had been synced is lost. Returns nothing if no node is like that.
 std::optional<std::size_t> short_of_released(std::span<const NodeLogState> nodes);
 /// Returns the error for that: `where` is the node's directory, or who it is.
 Status lost_released(std::span<const NodeLogState> nodes, std::size_t node, const std::string& where);

@@ -45,8 +45,8 @@ struct Generation {
   /// Begun by a node that comes back while others serve: it holds no transaction before `admitted`, and none at all
   /// while there is no such epoch.
   bool returning = false;
-  std::optional<epoch::Epoch> admitted =
-      {};  ///< if returning: E when the node was let in, before its first transaction
+  /// If returning: E when the node was let in, before its first transaction.
+  std::optional<epoch::Epoch> admitted = {};
   /// By logger. Empty: all of them, from the first on, as far as the log itself tells.
   std::vector<SegmentRange> segments = {};
   log::Stamp stamp = 0;           ///< which its segments and rings have

@@ -180,9 +180,8 @@ Status Joining::check_nodes(const Configuration& configuration) const {
     if (!member.has_data || is_known(member) || !options_.finds_data) continue;
     return refuse(fmt::format(
         "node {} is not in the cluster file, but has served with data: its log may have what it wrote to records of "
-        "other "
-        "nodes. Put it into the file again. If its data are lost, or wanted no more, --salvage (Options::salvage) on "
-        "every node starts the cluster without it, and without such writes",
+        "other nodes. Put it into the file again. If its data are lost, or wanted no more, --salvage "
+        "(Options::salvage) on every node starts the cluster without it, and without such writes",
         member.id));
   }
   return {};
@@ -208,7 +207,7 @@ Status Joining::check_data(const Configuration& configuration) const {
   return older_data(options_.node, options_.data_place, options_.data_generation, own->data_life, board_.name());
 }
 
-/// Those that owe something stay, as they have yet to be recovered.
+/// Nodes that owe something stay, as they have yet to be recovered.
 void Joining::forget_nodes(Configuration& configuration) const {
   if (!options_.accepts_older_data) return;
   std::erase_if(configuration.members, [&](const Member& member) {

@@ -81,8 +81,7 @@ Status older_data(NodeId node, const std::string& place, Generation found, Gener
       fmt::format(
           "the data of node {} in '{}' are of its life {}, but by {} it has had life {} since: they are an older copy, "
           "without what was committed since. Put the newer ones back. If these are lost, or all nodes go back to "
-          "backups, "
-          "--salvage (Options::salvage) on every node starts with what is there",
+          "backups, --salvage (Options::salvage) on every node starts with what is there",
           node, place, found, board, newest));
 }
 

@@ -78,8 +78,8 @@ class Engine {
   const std::vector<LoadedLog>& loaded_logs() const;
   /// All has been taken: there may be checkpoints.
   Status have_all();
-  /// Of a node that has come back while others serve: it was let in, and will have transactions from the present epoch on.
-  /// Notes that durably, and must be called before the first of them (Storage::note_admitted).
+  /// Notes durably that a node which has come back while others serve was let in, and may have transactions from the
+  /// present epoch on (Storage::note_admitted). To be called before the first of them; does nothing for other nodes.
   Status note_admitted() { return storage_ == nullptr ? Status() : storage_->note_admitted(epochs_.current()); }
   /// Ends the background work and makes everything durable. The second call does nothing.
   Status close();

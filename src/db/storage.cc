@@ -173,7 +173,8 @@ Status Storage::begin(const epoch::EpochManager& epochs, Ended ended) {
     return segment ? segment->generation >= generation.number : log::is_spare_name(name);
   };
   if (const Status removed = remove_files(files_, former.log_directories, unfinished); !removed.ok()) return removed;
-  // Before the manifest knows a generation of the same number: a segment that comes back would be taken for one of it.
+  // The removals are synced before the manifest knows a generation of the same number: a segment that came back later
+  // would be taken for one of that generation.
   for (const std::string& directory : former.log_directories) {
     if (const Status synced = files_.sync_directory(directory); !synced.ok()) return synced;
   }

@@ -103,7 +103,8 @@ Status Recoverer::settle_and_adopt(const Owed& debt, DeadNode& dead, RecoveryTry
   return {};
 }
 
-/// Whether the life found data in its directory, or served. One that did not may have died before it had made a manifest.
+/// Whether the life found data in its directory, or served. A life that did neither may have died before it had made a
+/// manifest.
 bool Recoverer::had_data(const Owed& debt) const {
   const auto configuration = parts_.membership.configuration();
   const Member* const member = configuration->find(debt.node);

@@ -131,8 +131,9 @@ Result<std::vector<NodeNumber>> ClusterNode::others_that_serve() const {
       fmt::format("the nodes that served when node {} came back have all ended since: start it again", own_.id));
 }
 
-/// Others may have released results up to the present epoch without this node, if it comes back. So its log says that it
-/// is whole up to there before the node has a transaction: what all logs have after a loss of power reaches as far.
+/// If this node comes back, the others may have released results up to the present epoch without it. So before the node
+/// has a transaction, its manifest says that its log is whole up to there. After a loss of power the least that all logs
+/// have then reaches as far as what was released.
 Status ClusterNode::be_admitted() {
   Status status = peers_->await_admission(control_block(), *leader_);
   base::sync_point("return.admitted");
@@ -140,7 +141,7 @@ Status ClusterNode::be_admitted() {
   return status.ok() ? membership_->serve() : status;
 }
 
-/// What others ask of this node waits until its transactions may begin.
+/// Requests of other nodes are queued until the transactions of this one may begin.
 Status ClusterNode::begin_workers() {
   if (Status status = open_call_workers(); !status.ok()) return status;
   start_id_ = start_id_of(*membership_->configuration());

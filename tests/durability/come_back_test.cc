@@ -199,8 +199,8 @@ TEST_P(ComeBack, TheOthersMakeCheckpointsMeanwhile) {
   }
 }
 
-/// What the others have released while the node was on its way is beyond its log. It is there after a loss of power, whether the node had
-/// been let in by then or not.
+/// The others release results while the node is on its way, beyond the end of its log. These results are there after a loss of power,
+/// whether the node had been let in by then or not.
 TEST_P(ComeBack, TheOthersLoseNothingIfAllDieMeanwhile) {
   for (const bool admitted : {false, true}) {
     SCOPED_TRACE(admitted);

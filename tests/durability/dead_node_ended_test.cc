@@ -1,4 +1,4 @@
-// What a dead node owes whose log was closed, or was never used: nothing, unless it could not give everything back.
+// A dead node whose log was closed, or was never used, owes nothing, unless it could not give everything back before.
 
 #include "tests/durability/dead_node_rig.h"
 

@@ -1,5 +1,5 @@
-// What the transactions of one worker that take turns do to each other while one of them waits for a lock in its commit (I30): the others
-// commit meanwhile. A thread with another worker holds the record that is waited for.
+// Transactions of one worker take turns, and one of them waits for a lock in its commit, while the others commit (I30). The tests show
+// that it relies on nothing that the others have changed. A thread with another worker holds the record that is waited for.
 
 #include <atomic>
 #include <functional>
@@ -17,7 +17,7 @@
 namespace granary::tests {
 namespace {
 
-/// Where commits claim local records one by one, and wait for those that others hold.
+/// Whether commits claim local records one by one, and wait for those that others hold.
 bool claims_one_by_one() {
   return asked_htm == Htm::kOff && !asked_protocol.runs_in_region && !asked_protocol.locks_reads;
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include <granary/cluster.h>
@@ -79,6 +80,16 @@ class ClusterRestart : public testing::Test {
           EXPECT_TRUE(started.ok()) << started.message();
         },
         [](ClusterOptions& options) { options.database.salvage = true; });
+  }
+  /// Options of node 1, by a file that has no other node.
+  ClusterOptions alone(const std::string& data_directory) const {
+    ClusterOptions options = node_options(file_, 1);
+    options.file = folder() / "smaller.toml";
+    std::ofstream(options.file)
+        << "[cluster]\nname = \"test\"\nrun_directory = \"run\"\nepoch_ms = 5\n[[node]]\nid = 1\n"
+           "memory = \"64MiB\"\nreliable_directory = \"rings\"\ndata_directory = \""
+        << data_directory << "\"\n";
+    return options;
   }
   std::string why_refused(NodeNumber node) { return Cluster::join(node_options(file_, node)).status().message(); }
 

@@ -178,12 +178,7 @@ TEST_F(ClusterRestart, AFormerProcessIsWaitedFor) {
 
 TEST_F(ClusterRestart, ADeadNodeThatTheFileHasNoMoreHoldsNothingBack) {
   crash_after_writes();
-  const std::filesystem::path smaller = folder() / "smaller.toml";
-  std::ofstream(smaller) << "[cluster]\nname = \"test\"\nrun_directory = \"run\"\nepoch_ms = 5\n[[node]]\nid = 1\n"
-                            "memory = \"64MiB\"\ndata_directory = \"smaller\"\nreliable_directory = \"rings\"\n";
-  ClusterOptions options = node_options(file_, 1);
-  options.file = smaller;
-  auto cluster = Cluster::join(options).value();
+  auto cluster = Cluster::join(alone("smaller")).value();
   const auto accounts = make_accounts(*cluster, IndexKind::kHash);
   ASSERT_TRUE(cluster->start().ok());
   EXPECT_EQ(state_of(2), membership::MemberState::kDead);
@@ -195,6 +190,29 @@ TEST_F(ClusterRestart, ADeadNodeThatTheFileHasNoMoreHoldsNothingBack) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_GE(cluster->database().released_epoch(), done.ticket.epoch);
   worker.reset();
+}
+
+/// The manifest tells from which epoch on a node that has come back may have transactions (I20).
+TEST_F(ClusterRestart, ANodeThatComesBackNotesWhenItWasLetIn) {
+  std::atomic<bool> back{false};
+  std::thread first([&] {
+    auto one = Cluster::join(node_options(file_, 1)).value();
+    EXPECT_TRUE(one->start().ok());
+    while (!back) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  });
+  const auto generation = [this] {
+    return recovery::read_manifest(base::system_files(), folder() / "data/node-2")->generations.back();
+  };
+  EXPECT_TRUE(Cluster::join(node_options(file_, 2)).value()->start().ok());
+  EXPECT_FALSE(generation().returning);
+  {
+    auto two = Cluster::join(node_options(file_, 2)).value();
+    EXPECT_TRUE(generation().is_empty());
+    EXPECT_TRUE(two->start().ok());
+    EXPECT_TRUE(generation().admitted.has_value());
+  }
+  back = true;
+  first.join();
 }
 
 TEST_F(ClusterRestart, ADirectoryOfANodeIsNotOpenedAlone) {

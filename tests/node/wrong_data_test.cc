@@ -1,8 +1,11 @@
 // Clusters whose nodes find the wrong data when they start: another node's, an older copy, none, or those of a node that is gone.
 
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include <granary/cluster.h>
 #include <gmock/gmock.h>
@@ -46,7 +49,7 @@ TEST_F(ClusterRestart, AnOlderCopyOfANodesDirectoryIsRefused) {
   salvage_both();
 }
 
-/// Its log has ended in order: nothing but the life tells.
+/// The copy's log has ended in order, so only the life in MEMBER tells that it is an older one.
 TEST_F(ClusterRestart, AnOlderCopyIsRefusedByANodeThatStartsAlone) {
   const std::filesystem::path data = folder() / "data/node-2", older = folder() / "older", newer = folder() / "newer";
   write_to_both();
@@ -60,14 +63,10 @@ TEST_F(ClusterRestart, AnOlderCopyIsRefusedByANodeThatStartsAlone) {
   expect_both();
 }
 
-/// What node 2 wrote to node 1's records is in node 2's log.
+/// Node 2's log may have what node 2 wrote to records of node 1.
 TEST_F(ClusterRestart, ANodeThatTheFileHasNoMoreIsMissed) {
   write_to_both();
-  const std::filesystem::path smaller = folder() / "smaller.toml";
-  std::ofstream(smaller) << "[cluster]\nname = \"test\"\nrun_directory = \"run\"\nepoch_ms = 5\n[[node]]\nid = 1\n"
-                            "memory = \"64MiB\"\ndata_directory = \"data/node-1\"\nreliable_directory = \"rings\"\n";
-  ClusterOptions options = node_options(file_, 1);
-  options.file = smaller;
+  ClusterOptions options = alone("data/node-1");
   EXPECT_THAT(Cluster::join(options).status().message(), testing::HasSubstr("node 2 is not in the cluster file"));
   for (const bool salvage : {true, false}) {
     options.database.salvage = salvage;
@@ -123,14 +122,34 @@ TEST_F(ClusterRestart, ADirectoryThatIsEmptyNowIsMissed) {
   std::filesystem::remove_all(folder() / "data/node-2");
   for (const NodeNumber node : {NodeNumber{1}, NodeNumber{2}})
     EXPECT_THAT(why_refused(node), testing::HasSubstr("data/node-2' holds no data")) << node;
-  on_each_node(
-      file_, 2,
-      [](Cluster& cluster) {
-        (void)make_accounts(cluster, IndexKind::kHash);
-        const Status started = cluster.start();
-        EXPECT_TRUE(started.ok()) << started.message();
-      },
-      [](ClusterOptions& options) { options.database.salvage = true; });
+  salvage_both();
+}
+
+/// Node 1 comes back while node 3 serves. Node 2 has left, and its log has what it wrote to node 1's records.
+TEST(ClusterOfThree, ANodeThatComesBackMissesTheDataOfOneThatHasLeft) {
+  const tests::ClusterFile file(3, 2, "", "data_directory = \"data\"\nreliable_directory = \"rings\"\n");
+  const std::filesystem::path data = std::filesystem::path(file.path()).parent_path() / "data/node-2";
+  std::atomic<bool> gone{false}, tried{false};
+  const auto await = [](const std::atomic<bool>& flag) {
+    while (!flag) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  on_each_node(file, 3, [&](Cluster& cluster) {
+    ASSERT_TRUE(cluster.start().ok());
+    EXPECT_TRUE(cluster.barrier().ok());
+    if (cluster.node() == 3) return await(tried);
+    if (cluster.node() == 2) {
+      EXPECT_TRUE(cluster.leave().ok());
+      gone = true;
+      return;
+    }
+    await(gone);
+    EXPECT_TRUE(cluster.leave().ok());
+    std::filesystem::rename(data, data.string() + "-elsewhere");
+    std::filesystem::create_directory(data);
+    EXPECT_THAT(Cluster::join(node_options(file, 1)).status().message(),
+                testing::HasSubstr("'" + data.string() + "' holds no data"));
+    tried = true;
+  });
 }
 
 }  // namespace

@@ -93,6 +93,7 @@ Goal next(const Goal& goal, Configuration configuration, std::span<const MemberV
   return to;
 }
 
+/// Returns the serving member whose log has the least.
 std::size_t least_durable(Configuration configuration, std::span<const MemberView> members) {
   std::size_t least = 0;
   for (std::size_t i = 1; i < members.size(); ++i) {

@@ -224,7 +224,8 @@ epoch::Epoch CommitElsewhere::removed_up_to() const {
 record::TidWord CommitElsewhere::least_time() const {
   constexpr record::TidWord kOne = record::make_tid(0, 1);
   record::TidWord least = record::make_tid(footprint_.sealed_from, 0);
-  if (!footprint_.nodes.empty()) least = std::max(least, record::make_tid(removed_up_to(), 0));
+  const bool missed = !footprint_.nodes.empty() && !injected("tictoc-shows-removals-early");
+  if (missed) least = std::max(least, record::make_tid(removed_up_to(), 0));
   for (const Access& access : footprint_.accesses) {
     if (access.read) least = std::max(least, record::tid_of(access.seen.tid));
     if (!access.held() || !access.written()) continue;
@@ -232,8 +233,8 @@ record::TidWord CommitElsewhere::least_time() const {
     least = std::max(least, record::tid_of(access.lock.tid) + kOne);
     // Before the locks are taken these times are not known, and not needed yet.
     if (is_first_write(access) && !injected("tictoc-ignores-remote-misses")) {
-      const auto missed = footprint_.participants.missed(access.key.home, access.key.table->id());
-      least = std::max(least, missed.value_or(0) + kOne);
+      const auto missed_until = footprint_.participants.missed(access.key.home, access.key.table->id());
+      least = std::max(least, missed_until.value_or(0) + kOne);
     }
   }
   return least;

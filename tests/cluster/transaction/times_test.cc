@@ -122,6 +122,24 @@ TEST_P(Times, AnInsertIsBehindWhoHasMissedTheKey) {
   }
 }
 
+/// The removed record has left its index, so its own node alone knows of it, and it may yet be lost with the power.
+TEST_P(Times, AMissIsNotShownBeforeTheRemoval) {
+  cluster_.pass_epochs(2);
+  put(1, "1short");
+  const Ticket removal =
+      commit(1, [](Transaction& t, const Table& table) { EXPECT_EQ(t.remove(table, "1short"), Outcome::kOk); });
+  for (int i = 0; i < 40; ++i) {
+    cluster_.pass_epochs(1);
+    epoch::ControlBlock& control = cluster_.node(1).control();
+    control.by_leader.snapshot_reclamation.store(control.by_node.oldest_snapshot - 1);
+    cluster_.node(1).worker().collect_garbage();
+  }
+  EXPECT_EQ(table(1).core()->index().find("1short").value, 0u) << "the removal still leaves a trace";
+  const Ticket miss =
+      commit(0, [](Transaction& t, const Table& table) { EXPECT_EQ(value_of(t, table, "1short"), "(none)"); });
+  EXPECT_GE(miss.epoch, removal.epoch);
+}
+
 TEST_P(Times, AnInsertIsBehindWhoHasScannedTheRange) {
   if (GetParam() != IndexKind::kOrdered) return;
   unsigned number = 0;
