@@ -61,6 +61,16 @@ bool is_last(const recovery::LogScan& scan, const recovery::LogSegment& segment)
   });
 }
 
+/// Whether the segment may end with the name of the next one without having been synced since: a logger writes more than the first marker
+/// to the next one only after that.
+bool may_lack_sync(const recovery::LogScan& scan, const recovery::LogSegment& segment) {
+  if (base::injected("count-link-as-synced")) return false;
+  return std::any_of(scan.segments.begin(), scan.segments.end(), [&](const recovery::LogSegment& next) {
+    return next.running && next.name.logger == segment.name.logger && next.name.sequence == segment.name.sequence + 1 &&
+           next.transactions == 0 && next.markers <= 1;
+  });
+}
+
 }  // namespace
 
 Storage::Storage(const Options& options, base::FileSystem& files, const ClusterPart& part)
@@ -205,7 +215,8 @@ Status Storage::end_generation(recovery::Generation& generation, bool agreed) {
   generation.agreed = agreed;
   generation.segments.resize(generation.loggers);
   for (const recovery::LogSegment& segment : scan.segments) {
-    if (!segment.running || (!is_last(scan, segment) && segment.faults.empty())) continue;
+    if (!segment.running) continue;
+    if (!is_last(scan, segment) && segment.faults.empty() && !may_lack_sync(scan, segment)) continue;
     log::Position end{segment.name.sequence, segment.end};
     if (const Status written = recovery::rewrite_end(files_, recovery_.log(), segment, end.offset); !written.ok())
       return written;
