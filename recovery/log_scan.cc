@@ -75,6 +75,7 @@ class Scanner {
   Status judge(const Generation& generation);
   Status check_reached(const Generation& generation, const Chain& chain) const;
   Status judge_chain(const Generation& generation, Chain& chain, epoch::Epoch limit, epoch::Epoch required);
+  std::string describe(const Generation& generation, const Break& place, epoch::Epoch durable, epoch::Epoch last) const;
   epoch::Epoch counts_up_to(const Chain& chain, epoch::Epoch required) const;
   Status lose(const Break& lost, epoch::Epoch last_epoch, const std::string& message);
   void sum_up();
@@ -224,6 +225,24 @@ Status Scanner::check_reached(const Generation& generation, const Chain& chain) 
                       chain.last_path, *options_.up_to, chain.complete)};
 }
 
+/// `durable`: the epoch up to which the log is known to count. `last`: the last one of which something may be missing.
+std::string Scanner::describe(const Generation& generation, const Break& place, epoch::Epoch durable,
+                              epoch::Epoch last) const {
+  const std::string where = fmt::format("'{}', offset {}: {}", place.path, place.offset, place.cause);
+  if (place.before < durable) {
+    return fmt::format(
+        "the log is damaged at or below the durable epoch: {}; transactions of epochs {} to {} may be lost, and epoch "
+        "{} was durable",
+        where, place.before + 1, last, durable);
+  }
+  if (cut_of(generation))
+    return fmt::format("the log is not as the manifest says, although nothing that counts is lost: {}", where);
+  return fmt::format(
+      "the log is damaged: {}; all transactions of epochs after {} may be lost, as nothing else tells how far the log "
+      "went",
+      where, place.before);
+}
+
 /// `limit`: what counts. `required`: what must be there, by the markers of all loggers and by the manifest.
 Status Scanner::judge_chain(const Generation& generation, Chain& chain, epoch::Epoch limit, epoch::Epoch required) {
   // Where the manifest says how far the log went, all of that is there, also where nothing stands in it that counts.
@@ -243,17 +262,8 @@ Status Scanner::judge_chain(const Generation& generation, Chain& chain, epoch::E
     }
     const epoch::Epoch last =
         place.after ? *place.after + kAheadOfMarker : std::max({limit, required, place.before + 1});
-    const bool empty = place.before >= std::max(limit, required);
-    const Status lost = lose(
-        place, last,
-        empty ? fmt::format(
-                    "the log is not as the manifest says, although nothing that counts is lost: '{}', offset {}: {}",
-                    place.path, place.offset, place.cause)
-              : fmt::format(
-                    "the log is damaged at or below the durable epoch: '{}', offset {}: {}; transactions of epochs {} "
-                    "to {} may be lost, and epoch {} was durable",
-                    place.path, place.offset, place.cause, place.before + 1, last, std::max(required, limit)));
-    if (!lost.ok()) return lost;
+    if (const Status lost = lose(place, last, describe(generation, place, std::max(limit, required), last)); !lost.ok())
+      return lost;
   }
   const epoch::Epoch complete = options_.salvage ? chain.complete_any : chain.complete;
   if (complete >= required) return {};
