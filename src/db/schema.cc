@@ -127,11 +127,20 @@ Result<txn::TableCore*> Schema::declare(const recovery::TableEntry& entry) {
   recovery::TableEntry added = entry;
   added.id = (*table)->id();
   const Status saved = manifest_->change([&added](recovery::Manifest& next) { next.tables.push_back(added); });
-  if (!saved.ok()) {
-    forget_last();
-    return saved;
-  }
-  return table;
+  if (saved.ok()) return table;
+  forget_last();
+  // The device may name it all the same, if what failed was the sync after the file had its name.
+  const Status restored = manifest_->change([](recovery::Manifest&) {});
+  if (!restored.ok() && entry.base) stop_writing(entry.name, restored);
+  return saved;
+}
+
+/// The manifest on the device may name an index that nobody keeps: the next opening would serve it without the records that come now.
+void Schema::stop_writing(std::string_view index, const Status& cause) {
+  shared_.log->fail(
+      {cause.code(), fmt::format("'{}' may name the index '{}', which could not be made or taken back, so no "
+                                 "record may come any more that it would lack: {}",
+                                 options_.directory, index, cause.message())});
 }
 
 /// Nobody has seen it.
@@ -195,7 +204,9 @@ Result<txn::TableCore*> Schema::create_index(txn::TableCore* base, std::string_v
   // The manifest takes its time, in which records may have come that the index would lack.
   if (const Status empty = check_empty(); !empty.ok()) {
     const Status taken_back = take_back_last();
-    return taken_back.ok() ? empty : taken_back;
+    if (taken_back.ok()) return empty;
+    stop_writing(name, taken_back);
+    return taken_back;
   }
   (*index)->make_index_of(base, index_options);
   base->add_index(*index);

@@ -68,6 +68,7 @@ class Schema {
   Result<txn::TableCore*> declare(const recovery::TableEntry& entry);
   void forget_last();
   Status take_back_last();
+  void stop_writing(std::string_view index, const Status& cause);
   std::span<kvstore::hash::Bucket> make_main_header(std::uint64_t keys);
   void free_main_header(std::span<kvstore::hash::Bucket> main_header);
   bool rebuild(txn::TableCore& table, std::uint64_t keys);

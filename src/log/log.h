@@ -55,6 +55,8 @@ class Log {
   Result<Ring*> add_worker(std::uint32_t worker);
 
   const DurableEpoch& durable() const { return durable_; }
+  /// Nothing more is written, as if a logger had met `cause`: for what makes the files that there are useless for more. Thread-safe.
+  void fail(const Status& cause) { durable_.fail(cause); }
   const LogOptions& options() const { return options_; }
   LogStatistics statistics() const;
 
