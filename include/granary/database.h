@@ -230,7 +230,8 @@ class GRANARY_EXPORT Database {
     return TypedTable<K, V>(*table);
   }
   /// Adds a secondary index to a table that holds no records yet; or, once, the recovered one, as for tables.
-  /// kFailedPrecondition if it holds some. Precondition: nobody writes to the table until this returns.
+  /// kFailedPrecondition if it holds some; also while one that was removed, or whose insert was aborted, has not been collected as garbage
+  /// yet, which takes some epochs in which workers run: try again. Precondition: nobody writes to the table until this returns.
   Result<Index> create_index(const Table& table, std::string_view name, const IndexOptions& options);
 
   /// Gives a hash table an index for so many keys: where it was made for far fewer, every operation gets faster. Moves all

@@ -15,7 +15,7 @@ enum class Isolation : std::uint8_t {
   /// (write skew).
   kSnapshot,
   /// Reading a record again gives the same value. Different records may be seen at different moments, and ranges and missing keys may
-  /// fill up (phantoms).
+  /// fill up (phantoms): a put to a key that was missing may go over what has come there since, an insert does not.
   kRepeatableRead,
 };
 

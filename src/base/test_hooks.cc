@@ -21,6 +21,7 @@ constexpr KnownBug kBugs[] = {
     {"tictoc-forgets-absence", "an absent record leaves its index while its absence counts in the present epoch"},
     {"repeatable-read-loses-updates", "repeatable read writes over a value that has changed since it was read"},
     {"unrepeatable-read", "repeatable read may see two versions of one record"},
+    {"put-over-unseen-record", "a put to an indexed table goes over a record that it has not found before"},
     {"snapshot-loses-updates", "snapshot isolation writes over a value that has changed since its moment"},
     {"snapshot-reads-unchecked", "snapshot isolation sees values of different moments"},
     {"tictoc-rts-shrinks", "TicToc sets an rts to a transaction's time though it was greater"},

@@ -194,8 +194,9 @@ Result<txn::TableCore*> Schema::create_index(txn::TableCore* base, std::string_v
   }
   const auto check_empty = [&]() -> Status {
     if (!holds_keys(base->index(), shared_.epochs)) return {};
-    return {StatusCode::kFailedPrecondition,
-            fmt::format("index '{}': table '{}' already holds records; create indexes first", name, base->name())};
+    return {StatusCode::kFailedPrecondition, fmt::format("index '{}': table '{}' already holds records, or some that "
+                                                         "were removed and are not collected yet; create indexes first",
+                                                         name, base->name())};
   };
   if (const Status empty = check_empty(); !empty.ok()) return empty;
   auto index = declare(entry);

@@ -273,14 +273,19 @@ ScanResult SnapshotContext::scan_index(std::uint64_t serial, TableCore* index, c
     return scan_elsewhere(*home, *index, entries.entries(), visit);
   std::string value;
   Outcome outcome = Outcome::kOk;
+  std::size_t without_row = 0;
   const auto visit_entry = [&](std::string_view, std::string_view primary_key) {
     outcome = get(serial, index->base(), primary_key, value);
-    if (outcome == Outcome::kNotFound)
-      outcome = Outcome::kOk;  // cannot happen in a consistent snapshot; such an entry is passed over
-    if (outcome != Outcome::kOk) return false;
-    return visit(primary_key, value);
+    // A snapshot has no such entry unless a salvage has lost its row. The entry is passed over.
+    if (outcome == Outcome::kNotFound) {
+      outcome = Outcome::kOk;
+      ++without_row;
+      return true;
+    }
+    return outcome == Outcome::kOk && visit(primary_key, value);
   };
   ScanResult result = scan_here(serial, *index, entries.entries(), visit_entry);
+  result.count -= without_row;
   if (outcome != Outcome::kOk) result.outcome = outcome;
   return result;
 }

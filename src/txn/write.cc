@@ -92,8 +92,9 @@ Outcome LocalAccess::write_new(TableCore& table, std::string_view key, std::stri
   if (record == nullptr) {
     const Outcome placed = write_new(table, key, value, &record);
     // An insert relies on the key's absence, and so does a transaction that may have missed the key before. They note
-    // the placeholder as a read, since another transaction may commit to it first, which the leaf's version does not
-    // show.
+    // the placeholder that they have made as a read, since another transaction may commit to it first, which the leaf's
+    // version does not show. A put that meets somebody else's placeholder notes nothing: that one has changed the
+    // leaf's version since the miss.
     if (placed == Outcome::kOk && (expects_none || !access_.nodes.empty())) {
       return {.settled = note_read(access_.writes.entries().back().record, record::kUnborn)};
     }

@@ -1,5 +1,6 @@
 // What each isolation level allows and prevents, by name: an anomaly that a level allows is shown to happen there, and nowhere above it.
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -193,6 +194,53 @@ TEST(SnapshotLevel, WhatItWritesIsUnchangedSinceItsReads) {
     });
     EXPECT_EQ(t.commit().committed(), key == "only_read") << key;
   }
+}
+
+/// Somebody puts the same key while a put that has not found it is under way: one of the two goes over the other's row, and its index
+/// entry with it, or does not commit.
+class IndexedLevels : public Levels {
+ protected:
+  void SetUp() override {
+    if (!base::kTestHooks) GTEST_SKIP() << "a build without sync points";
+  }
+  /// Begins to put a row, and does `meanwhile` once it has not found the key.
+  void put(Transaction& t, const std::function<void()>& meanwhile) {
+    const AtSyncPoint between("index.row_read", meanwhile);
+    static_cast<void>(t.put(people_, "ada", "Paris"));
+  }
+  void put_other(Transaction& t) { EXPECT_EQ(t.put(people_, "ada", "Berlin"), Outcome::kOk); }
+  /// As many entries as rows.
+  void expect_index_in_step() {
+    Transaction t = db_.begin();
+    const auto visit = [](std::string_view, std::string_view) { return true; };
+    const ScanResult rows = t.scan(people_, {}, visit), entries = t.scan(by_town_, {}, visit);
+    EXPECT_TRUE(t.commit().committed());
+    EXPECT_EQ(rows.count, 1u);
+    EXPECT_EQ(entries.count, rows.count);
+  }
+
+  Table people_ = db_.table("people");
+  granary::Index by_town_ =
+      db_->create_index(people_, "by town", {.parts = {{.length = 1, .encoding = IndexEncoding::kBytes}}}).value();
+};
+INSTANTIATE_TEST_SUITE_P(All, IndexedLevels,
+                         testing::Values(Level::kSerializable, Level::kSnapshot, Level::kRepeatableRead), level_name);
+
+TEST_P(IndexedLevels, APutGoesOverARowThatCameMeanwhile) {
+  Transaction t1 = begin(), t2 = begin();
+  put(t1, [&] {
+    put_other(t2);
+    EXPECT_TRUE(t2.commit().committed());
+  });
+  static_cast<void>(commits(t1));
+  expect_index_in_step();
+}
+TEST_P(IndexedLevels, APutGoesOverARowThatIsUnderWay) {
+  Transaction t1 = begin(), t2 = begin();
+  put(t1, [&] { put_other(t2); });
+  const bool other = commits(t2), own = commits(t1);
+  EXPECT_TRUE(other || own);
+  expect_index_in_step();
 }
 
 }  // namespace

@@ -32,8 +32,9 @@ class PieceOfScan final : public kvstore::ordered::ScanVisitor {
     const bool there = !record::is_absent(entry.record.tid);
     bytes_ += sizeof entry + key.size() + entry.record.value.size() + entry.base.value.size();
     answer_.entries.push_back(entry);
-    if (there && --limit_ == 0) return false;
-    answer_.more = bytes_ >= Owner::kPieceBytes;
+    // The asker may pass over some of these, as its visitor has removed them meanwhile, and then wants others.
+    if (there && --limit_ == 0) answer_.more = true;
+    if (bytes_ >= Owner::kPieceBytes) answer_.more = true;
     return !answer_.more;
   }
 

@@ -72,6 +72,31 @@ TEST_F(ScansAcrossNodes, SeeTheirOwnWrites) {
   });
 }
 
+/// The visitor removes what comes next, so the owner has to be asked for more than the first piece, which ended with the limit. Long keys:
+/// the leaves are not remembered, and the owner is asked; short ones: they are.
+TEST_F(ScansAcrossNodes, VisitAsManyAsAskedForWhateverTheVisitorRemoves) {
+  for (const std::string tail : {"", "-long-key"}) {
+    const auto key = [&](char number) { return std::string{'1', number} + tail; };
+    for (const char number : {'1', '2', '3', '4', '5'}) put(0, key(number), "v");
+    commit(0, [&](Transaction& t) {
+      std::string seen;
+      const ScanResult scanned =
+          t.scan(tables_[0], {.from = "1", .limit = 3}, [&](std::string_view at, std::string_view) {
+            seen += at[1];
+            if (at[1] == '1') {
+              EXPECT_EQ(t.remove(tables_[0], key('2')), Outcome::kOk);
+            }
+            return true;
+          });
+      EXPECT_EQ(scanned.count, 3u);
+      EXPECT_EQ(seen, "134");
+    });
+    commit(0, [&](Transaction& t) {
+      for (const char number : {'1', '3', '4', '5'}) EXPECT_EQ(t.remove(tables_[0], key(number)), Outcome::kOk);
+    });
+  }
+}
+
 /// Which are x-locked at their owner, by the transaction that scans.
 TEST_F(ScansAcrossNodes, SeeWhatTheyHaveDeclared) {
   cluster_.set_time(1'000'000);
