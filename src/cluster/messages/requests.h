@@ -217,7 +217,8 @@ struct ScanAnswer {
   /// All leaves that overlap the part of the range that was looked at; of a secondary index also where base records were
   /// missed. One may be there twice, with different versions if it changed meanwhile.
   std::vector<SeenNode> nodes{};
-  bool more = false;               ///< the range goes on: ask again from behind the last entry's key
+  bool more =
+      false;  ///< the range goes on, or may, where the limit was reached: ask again from behind the last entry's key
   std::vector<SeenLeaf> leaves{};  ///< those of `nodes` that may be READ
   static constexpr auto kMembers =
       std::tuple{&ScanAnswer::entries, &ScanAnswer::nodes, &ScanAnswer::more, &ScanAnswer::leaves};
