@@ -155,9 +155,10 @@ class Endpoint {
   /// OK while the connection works; kUnavailable with the cause and what to do once it is broken. Breakage shows here,
   /// at the latest 10 ms after the peer's death on one machine, without anything being posted.
   virtual Status status(ConnectionId connection) const = 0;
-  /// The life of the peer that the connection reaches: the generation of its addresses.
+  /// The life of the peer that the connection reaches: the generation of its addresses. 0 some time after it
+  /// broke, and once connect() was tried again for its node: what it had of the peer has been given up then.
   virtual Generation peer_generation(ConnectionId connection) const = 0;
-  /// The size of a region of the peer; 0 if it has no such region.
+  /// The size of a region of the peer; 0 if it has no such region, or as peer_generation().
   virtual std::uint64_t peer_region_bytes(ConnectionId connection, RegionId region) const = 0;
 
   /// Posts a chain, all of it or nothing; never waits. `tag` comes back in its completion.

@@ -40,7 +40,7 @@ class Peers {
       peer.patience = std::min(2 * peer.patience, present ? kMostPatienceAgain : kMostPatience);
       return made.status();
     }
-    peer = {.connection = *made};
+    peer = {.connection = *made, .generation = endpoint_.peer_generation(*made)};
     return {};
   }
 
@@ -54,10 +54,14 @@ class Peers {
   std::optional<ConnectionId> find(NodeId node) const {
     return node < peers_.size() ? peers_[node].connection : std::nullopt;
   }
+  /// The life of the node that its last connection reaches, or has reached: the endpoint forgets that of a broken one. 0 if
+  /// there is none.
+  Generation generation(NodeId node) const { return node < peers_.size() ? peers_[node].generation : 0; }
 
  private:
   struct Peer {
     std::optional<ConnectionId> connection;
+    Generation generation = 0;
     unsigned patience = 1;
   };
 

@@ -82,7 +82,7 @@ void Rounds::post(std::span<Step*> steps, Chains& chains) {
     for (Step*& step : steps) end(step, Failure::kBroken);
     return;
   }
-  const Generation life = peers_.endpoint().peer_generation(*connection);
+  const Generation life = peers_.generation(steps.front()->node());
   const std::size_t most = peers_.endpoint().limits().chain_length;
   for (Step*& step : steps) {
     if (step->generation() != life) {

@@ -23,8 +23,9 @@ const Limits& ShmEndpoint::limits() const {
 }
 
 Result<ConnectionId> ShmEndpoint::connect(NodeId peer, std::uint64_t timeout_us) {
+  give_up_broken();
   for (const auto& connection : connections_) {
-    if (connection->peer->regions().node() == peer && !connection->broken()) {
+    if (connection->node == peer && !connection->broken()) {
       return Status(StatusCode::kAlreadyExists, fmt::format("this endpoint is connected to node {} already", peer));
     }
   }
@@ -34,22 +35,40 @@ Result<ConnectionId> ShmEndpoint::connect(NodeId peer, std::uint64_t timeout_us)
   return static_cast<ConnectionId>(connections_.size() - 1);
 }
 
+std::string ShmEndpoint::Connection::why_broken() const {
+  if (peer == nullptr) return why_given_up;
+  const bool cut_off = peer->life() == Peer::Life::kCutOff;
+  const char* const why = disconnected ? "disconnected here"
+                          : cut_off    ? "cut off here"
+                                       : "it ended or closed its fabric";
+  return fmt::format("{}: {}", peer->name(), why);
+}
+
+void ShmEndpoint::Connection::give_up() {
+  if (peer == nullptr || !broken() || outstanding != 0) return;
+  why_given_up = why_broken();
+  peer.reset();
+}
+
+/// A node that comes back again and again would otherwise leave the memory of each of its lives with every survivor.
+void ShmEndpoint::give_up_broken() {
+  for (const auto& connection : connections_) connection->give_up();
+}
+
 Status ShmEndpoint::status(ConnectionId connection) const {
   const Connection& at = *connections_[connection];
   if (!at.broken()) return {};
-  const bool cut_off = at.peer->life() == Peer::Life::kCutOff;
-  const char* const why = at.disconnected ? "disconnected here"
-                          : cut_off       ? "cut off here"
-                                          : "it ended or closed its fabric";
-  return Status(StatusCode::kUnavailable, fmt::format("{}: {}; connect again", at.peer->name(), why));
+  return Status(StatusCode::kUnavailable, fmt::format("{}; connect again", at.why_broken()));
 }
 
 Generation ShmEndpoint::peer_generation(ConnectionId connection) const {
-  return connections_[connection]->peer->regions().generation();
+  const std::shared_ptr<Peer>& peer = connections_[connection]->peer;
+  return peer == nullptr ? 0 : peer->regions().generation();
 }
 
 std::uint64_t ShmEndpoint::peer_region_bytes(ConnectionId connection, RegionId region) const {
-  return connections_[connection]->peer->regions().bytes(region);
+  const std::shared_ptr<Peer>& peer = connections_[connection]->peer;
+  return peer == nullptr ? 0 : peer->regions().bytes(region);
 }
 
 PostResult ShmEndpoint::post(ConnectionId connection, std::span<const Operation> chain, Signal signal,
@@ -112,6 +131,7 @@ PostResult ShmEndpoint::ring(ConnectionId connection, BellId bell) {
 /// Whatever breaks a connection also rings (OwnBells::ring_all), after the connection is seen as broken.
 bool ShmEndpoint::sleep(std::uint64_t timeout_us) {
   base::outside_region();
+  give_up_broken();
   const bool in_time = next_done_ != done_.size() || bell_.bell().wait(heard_, timeout_us);
   heard_ = bell_.bell().rings();
   return in_time;

@@ -39,10 +39,15 @@ class ShmEndpoint final : public Endpoint {
 
  private:
   struct Connection {
-    explicit Connection(std::shared_ptr<Peer> to) : peer(std::move(to)) {}
-    bool broken() const { return disconnected || peer->dead(); }
+    explicit Connection(std::shared_ptr<Peer> to) : node(to->regions().node()), peer(std::move(to)) {}
+    bool broken() const { return disconnected || peer == nullptr || peer->dead(); }
+    std::string why_broken() const;
+    /// Lets go of the memory of a peer that is reached no more: the system gets it back when all endpoints have.
+    void give_up();
 
-    const std::shared_ptr<Peer> peer;
+    const NodeId node;
+    std::shared_ptr<Peer> peer;  ///< nullptr once it was given up
+    std::string why_given_up;
     std::uint32_t outstanding = 0;  ///< operations whose chains poll() has not seen
     bool disconnected = false;
     StoreOrder order;
@@ -56,6 +61,7 @@ class ShmEndpoint final : public Endpoint {
   };
 
   static void execute_all(std::span<const Operation> chain, Connection& at);
+  void give_up_broken();
 
   const LocalRegions& local_;
   const OwnBells::Taken bell_;

@@ -331,6 +331,8 @@ Status ShmFabric::check_answerer(const Hello& theirs, NodeId node) const {
 
 void ShmFabric::watch(const std::shared_ptr<Peer>& peer) {
   const auto died = [this, peer] {
+    // A notice may be of a descriptor that was closed meanwhile, and whose number this peer has got.
+    if (!peer->has_hung_up() && !peer->process()->ended()) return;
     peer->end(Peer::Life::kEnded);
     watcher_->remove(peer->socket());
     watcher_->remove(peer->process()->handle());

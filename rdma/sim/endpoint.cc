@@ -44,10 +44,11 @@ Status SimEndpoint::refusal(NodeId peer) const {
 }
 
 Result<ConnectionId> SimEndpoint::connect(NodeId peer, std::uint64_t) {
-  for (const Numbered& connection : connections_) {
-    if (connection.queue_pair->to() == peer && !connection.queue_pair->broken()) {
+  for (Numbered& connection : connections_) {
+    if (connection.queue_pair->to() != peer) continue;
+    if (!connection.queue_pair->broken())
       return Status(StatusCode::kAlreadyExists, fmt::format("this endpoint is connected to node {} already", peer));
-    }
+    connection.given_up = true;
   }
   if (Status status = refusal(peer); !status.ok()) return status;
   for (const Numbered& connection : connections_) {
@@ -73,7 +74,7 @@ Status SimEndpoint::status(ConnectionId connection) const {
 }
 
 std::uint64_t SimEndpoint::peer_region_bytes(ConnectionId connection, RegionId region) const {
-  return at(connection).regions().bytes(region);
+  return connections_[connection].given_up ? 0 : at(connection).regions().bytes(region);
 }
 
 PostResult SimEndpoint::post(ConnectionId connection, std::span<const Operation> chain, Signal signal,

@@ -20,7 +20,9 @@ class SimEndpoint final : public Endpoint {
   Result<ConnectionId> connect(NodeId peer, std::uint64_t timeout_us) override;
   void disconnect(ConnectionId connection) override { at(connection).break_now("disconnected here"); }
   Status status(ConnectionId connection) const override;
-  Generation peer_generation(ConnectionId connection) const override { return at(connection).regions().generation(); }
+  Generation peer_generation(ConnectionId connection) const override {
+    return connections_[connection].given_up ? 0 : at(connection).regions().generation();
+  }
   std::uint64_t peer_region_bytes(ConnectionId connection, RegionId region) const override;
   PostResult post(ConnectionId connection, std::span<const Operation> chain, Signal signal, std::uint64_t tag) override;
   std::size_t poll(std::span<Completion> completions) override;
@@ -44,6 +46,7 @@ class SimEndpoint final : public Endpoint {
     std::shared_ptr<Connection> queue_pair;
     std::uint32_t outstanding = 0;
     bool breakage_noticed = false;  ///< by a sleep that ended
+    bool given_up = false;          ///< it was broken, and another connect() was tried
   };
 
   SimFabric& fabric_;

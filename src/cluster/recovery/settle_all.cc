@@ -92,9 +92,7 @@ bool Settling::settle_next(std::vector<const Debt*>& wanted) {
     const std::size_t bytes = whole_lines(Settle::buffer_bytes(debt));
     if (used + bytes > means_.room.size()) break;
     const rdma::RemoteAddress records{
-        .node = debt.node,
-        .region = kDataRegion,
-        .generation = means_.peers.endpoint().peer_generation(*means_.peers.find(debt.node))};
+        .node = debt.node, .region = kDataRegion, .generation = means_.peers.generation(debt.node)};
     steps.push_back(&settles.emplace_back(debt, records, means_.room.data() + used, means_.may_act));
     used += bytes;
   }

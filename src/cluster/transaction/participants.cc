@@ -25,7 +25,7 @@ AbortReason Participants::touch(rdma::NodeId node, bool sealed) {
   }
   Reach& reach = trips_.reach();
   if (!reach.connect(node)) return cc::why_unusable(node, reach.worker);
-  const rdma::Generation life = reach.peers.endpoint().peer_generation(*reach.peers.find(node));
+  const rdma::Generation life = reach.peers.generation(node);
   all_.push_back({.node = node,
                   .control = {.node = node, .region = kControlRegion, .generation = life, .offset = 0},
                   .agrees = !sealed});

@@ -92,6 +92,19 @@ TEST_F(Conformance, ARestartedPeerIsAnotherLifeWithFreshMemory) {
   EXPECT_EQ(*word(2), 0u);
 }
 
+TEST_F(Conformance, ABrokenConnectionIsGivenUpWhenItsNodeIsTriedAgain) {
+  world_->kill_peer(kPeer);
+  EXPECT_LE(time_to_break(connection_), world_->death_notice_us());
+  ASSERT_FALSE(endpoint_->connect(kPeer, 1000).ok());
+  EXPECT_EQ(endpoint_->status(connection_).code(), StatusCode::kUnavailable);
+  EXPECT_EQ(endpoint_->peer_generation(connection_), 0u);
+  EXPECT_EQ(endpoint_->peer_region_bytes(connection_, kPeerRegion), 0u);
+  const Operation add = Operation::fetch_add(at(0), 1, word(1));
+  EXPECT_EQ(endpoint_->post(connection_, {&add, 1}, Signal::kYes, 0), PostResult::kBroken);
+  EXPECT_EQ(endpoint_->ring(connection_, 0), PostResult::kBroken);
+  endpoint_->disconnect(connection_);
+}
+
 TEST_F(Conformance, OtherConnectionsOutliveAPeersDeath) {
   world_->start_peer({.node = 3, .generation = 1, .layout = 77});
   const Result<ConnectionId> other = endpoint_->connect(3, kPatience_us);

@@ -40,6 +40,20 @@ TEST(Peers, AreMetWithGrowingPatience) {
   EXPECT_EQ(peers.find(7), ConnectionId{3});
 }
 
+TEST(Peers, KeepTheLifeThatABrokenConnectionHasReached) {
+  testing::NiceMock<MockEndpoint> endpoint;
+  Peers peers(endpoint);
+  EXPECT_EQ(peers.generation(7), 0u);
+  EXPECT_CALL(endpoint, connect(7, 100))
+      .WillOnce(testing::Return(ConnectionId{3}))
+      .WillRepeatedly(testing::Return(kLate));
+  EXPECT_CALL(endpoint, peer_generation(3)).WillOnce(testing::Return(5)).WillRepeatedly(testing::Return(0));
+  EXPECT_TRUE(peers.connect(7, 100).ok());
+  EXPECT_CALL(endpoint, status(3)).WillRepeatedly(testing::Return(kLate));
+  EXPECT_FALSE(peers.connect(7, 100).ok());
+  EXPECT_EQ(peers.generation(7), 5u);
+}
+
 TEST(Peers, ThatWereMetOnceAreLikelyDead) {
   testing::NiceMock<MockEndpoint> endpoint;
   Peers peers(endpoint);

@@ -136,6 +136,17 @@ TEST_F(InRounds, WhatFailsOnOneNodeDoesNotTouchTheOthers) {
   EXPECT_EQ(word_of(4), 1u);
 }
 
+/// The endpoint forgets which life a broken connection reached once another one was tried. The step is of that life all the same: whoever
+/// posted it must not take it for one whose node is over, which would settle all by itself.
+TEST_F(InRounds, WhatCannotBeReachedAgainIsNotOfAnEarlierLife) {
+  network_.lose_connections(1, 2);
+  network_.cut_link(1, 2);
+  ASSERT_FALSE(peers_->connect(2, 0).ok());
+  Add step = add(2);
+  run({&step});
+  EXPECT_EQ(step.failure(), Failure::kBroken);
+}
+
 TEST_F(InRounds, ABrokenNodeIsReachedAgainOnceConnected) {
   network_.lose_connections(1, 2);
   EXPECT_TRUE(peers_->connect(2, 0).ok());

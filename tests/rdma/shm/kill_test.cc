@@ -1,9 +1,18 @@
 // A process that is killed in the middle of something, over shared memory: what it leaves is what rdma/fabric.h allows,
 // and the others hear of it in time and go on. Killed records and locks: tests/cluster/record_access.
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
+#include <fstream>
+#include <memory>
 #include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
 
 #include "rdma/shm/shm_fabric.h"
 #include "src/base/shared_words.h"
@@ -231,6 +240,48 @@ TEST_F(Kill, InItsSleepIsHeardOfByThoseWhoSleepToo) {
   victim.kill();
   while (endpoint->status(connection).ok()) ASSERT_TRUE(endpoint->sleep(kPatience_us));
   EXPECT_EQ(endpoint->ring(connection, 0), PostResult::kBroken);
+}
+
+/// How many files of memory this process maps, its own and those of others.
+std::size_t mapped_memory_files() {
+  std::ifstream maps("/proc/self/maps");
+  std::size_t files = 0;
+  for (std::string line; std::getline(maps, line);) files += line.find("/memfd:") != std::string::npos ? 1 : 0;
+  return files;
+}
+
+/// A node that comes back again and again does not leave the memory of each of its lives with those who stay.
+TEST_F(Kill, ItsMemoryGoesWithItsConnections) {
+  constexpr Generation kLives = 4;
+  const auto may_begin = [&](Generation life) { return directory_ / ("life " + std::to_string(life)); };
+  std::vector<std::unique_ptr<CrashChild>> lives;
+  for (Generation life = 1; life <= kLives; ++life) {
+    lives.push_back(std::make_unique<CrashChild>([&, life](const CrashChild::Report& report) {
+      while (::access(may_begin(life).c_str(), F_OK) != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      const Node node(directory_.path(), kVictim, life);
+      report("up");
+      ::pause();
+    }));
+  }
+  const Node& here = open_here();
+  const auto endpoint = here.fabric->open_endpoint().value();
+  const auto idle = here.fabric->open_endpoint().value();  // sleeps only
+  std::vector<std::size_t> mapped;
+  for (Generation life = 1; life <= kLives; ++life) {
+    CrashChild& victim = *lives[life - 1];
+    std::ofstream(may_begin(life)).flush();
+    ASSERT_TRUE(victim.run_until("up"));
+    const ConnectionId connection = endpoint->connect(kVictim, kPatience_us).value();
+    if (life == 1) ASSERT_TRUE(idle->connect(kVictim, kPatience_us).ok());
+    victim.kill();
+    ASSERT_TRUE(breaks(*endpoint, connection));
+    (void)endpoint->sleep(1);
+    EXPECT_EQ(endpoint->peer_generation(connection), 0u);
+    EXPECT_NE(endpoint->status(connection).message().find("it ended or closed its fabric"), std::string::npos);
+    (void)idle->sleep(1);
+    mapped.push_back(mapped_memory_files());
+  }
+  EXPECT_THAT(mapped, testing::Each(mapped.front()));
 }
 
 }  // namespace
