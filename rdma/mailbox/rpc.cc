@@ -83,7 +83,11 @@ void Rpc::answer(CallId call, std::string_view body) {
 void Rpc::send_answers() {
   std::size_t sent = 0;
   const auto send_next = [&] { return send(sender_, Kind::kAnswer, answers_[sent].call, answers_[sent].body); };
-  while (sent < waiting_ && sender_.served() && send_next() != SendResult::kFull) ++sent;
+  while (sent < waiting_ && sender_.served()) {
+    const SendResult result = send_next();
+    if (result == SendResult::kFull || result == SendResult::kBroken) break;
+    ++sent;
+  }
   if (sent == 0) return;
   const auto first = answers_.begin();
   std::rotate(first, first + static_cast<std::ptrdiff_t>(sent), first + static_cast<std::ptrdiff_t>(waiting_));

@@ -56,7 +56,6 @@ class Messenger::Link {
     std::uint64_t deadline_us;
   };
 
-  bool quiet() const { return waiting_.empty() && open_calls_ == 0 && !receiver_.has_something(); }
   bool open();
   SendResult send(const Waiting& item, std::uint64_t now_us);
   void end(Question& question, AskOutcome outcome) const;
@@ -77,7 +76,7 @@ class Messenger::Link {
 };
 
 void Messenger::Link::step() {
-  if (quiet()) return;
+  if (idle() && !receiver_.has_something()) return;
   const std::uint64_t now_us = place_.now_us();
   if (rpc_) rpc_->step(now_us);
   std::size_t done = 0;

@@ -16,10 +16,10 @@ Service::Service(ServicePlace place)
     : place_(std::move(place)),
       peers_(place_.endpoint),
       forgotten_(place_.layout.nodes) {
-  for (std::size_t at = 0; at < place_.layout.nodes; ++at) {
-    for (std::uint32_t worker = 0; worker < place_.layout.workers; ++worker) {
-      links_.push_back(std::make_unique<Link>(place_, peers_, counts_, exchanges_, place_.layout.id_at(at), worker));
-    }
+  for (std::size_t at = 0; at < place_.layout.nodes; ++at) askers_.push_back({place_.layout.id_at(at)});
+  for (Asker& asker : askers_) {
+    for (std::uint32_t worker = 0; worker < place_.layout.workers; ++worker)
+      links_.push_back(std::make_unique<Link>(place_, peers_, counts_, exchanges_, asker, worker));
   }
   if (place_.calls != nullptr) place_.calls->set_notify([&endpoint = place_.endpoint] { endpoint.rouse(); });
 }
@@ -36,6 +36,7 @@ bool Service::step(std::uint64_t now_us) {
   poll();
   bool any = pass_on_results();
   for (const auto& link : links_) any |= link->step(now_us);
+  for (Asker& asker : askers_) asker.silent = false;
   place_.owner.rest();
   return any;
 }

@@ -10,14 +10,15 @@ namespace granary::cluster::messages {
 using rdma::mailbox::Rpc;
 
 Service::Link::Link(const ServicePlace& place, rdma::fiber::Peers& peers, ServiceCounts& counts, Exchanges& exchanges,
-                    rdma::NodeId node, std::uint32_t worker)
+                    Asker& asker, std::uint32_t worker)
     : place_(place),
       peers_(peers),
       counts_(counts),
       exchanges_(exchanges),
-      node_(node),
+      asker_(asker),
+      node_(asker.node),
       worker_(worker),
-      receiver_(place.mailboxes + place.layout.request_ring(node, worker), place.layout.ring_bytes,
+      receiver_(place.mailboxes + place.layout.request_ring(asker.node, worker), place.layout.ring_bytes,
                 place.layout.most_bytes) {}
 
 bool Service::Link::step(std::uint64_t now_us) {
@@ -46,7 +47,8 @@ void Service::Link::meet_new_session(std::uint64_t now_us) {
 bool Service::Link::open(std::uint64_t now_us) {
   if (rpc_ && !sender_->broken()) return true;
   if (now_us < retry_us_) return false;
-  if (!connect()) {
+  if (asker_.silent || !connect()) {
+    asker_.silent = true;
     retry_us_ = now_us + place_.connect_timeout_us;
     close();
     return false;
@@ -73,7 +75,8 @@ bool Service::Link::open(std::uint64_t now_us) {
 }
 
 /// A worker that has begun a session lived a moment ago, so it is worth some patience: what it has asked would be thrown away, and it asks
-/// again only when its question has timed out. That of a node that came back would serve so much later.
+/// again only when its question has timed out. That of a node that came back would serve so much later. If the node is silent all the same,
+/// it has ended since, and what its other workers have asked in this step is thrown away without another attempt.
 bool Service::Link::connect() {
   constexpr unsigned kAttempts = 3;
   const unsigned most = begins_ ? kAttempts : 1;
@@ -92,12 +95,11 @@ void Service::Link::close() {
   ++answering_;
 }
 
-/// Each cut costs the worker a connection, and a worker that is cut off again and again is heard less and less.
+/// A worker that is cut off again and again is heard less and less. The connection is that of all workers of its node, so it stays.
 void Service::Link::cut_off(std::uint64_t now_us) {
   constexpr std::uint64_t kFirst_us = 1'000, kLongest_us = 10'000'000;
   distrust_us_ = std::clamp(2 * distrust_us_, kFirst_us, kLongest_us);
   trusted_again_us_ = now_us + distrust_us_;
-  place_.endpoint.disconnect(connection_);
   close();
   cut_off_ = true;
   cc::bump(counts_.cut_off, std::uint64_t{1});

@@ -66,6 +66,18 @@ TEST(Service, AWorkerLooksAtTheNodesThatItAsks) {
   EXPECT_EQ(messenger.looked_at(), 0u);
 }
 
+/// The question has timed out before its message was out, and then the other node dies: a worker that sleeps need not look any more.
+TEST(Service, AWorkerDoesNotLookForEverAtAQuestionThatTimedOut) {
+  SimNodes nodes;
+  nodes.resting = 1;
+  EXPECT_EQ(nodes.node(0).ask(1, Control{.bytes = "a"}).outcome(), AskOutcome::kTimedOut);
+  nodes.pass(10'000);  // nothing that it has posted is under way any more
+  EXPECT_EQ(nodes.node(0).messenger().looked_at(), 1u);
+  nodes.crash(1);
+  nodes.pass(50'000);
+  EXPECT_EQ(nodes.node(0).messenger().looked_at(), 0u);
+}
+
 TEST(Service, CallsAreRunByWorkersWhileShortRequestsGoOn) {
   CallQueue calls(2);
   SimNodes nodes(1, &calls);
@@ -215,6 +227,13 @@ class Stranger {
     while (sender_->send(message) == rdma::mailbox::SendResult::kFull) work();
     for (int i = 0; i < 100; ++i) work();
   }
+  /// Sends in the background, whenever it is called.
+  void go_on() {
+    if (sender_->idle()) {
+      EXPECT_EQ(sender_->send("something"), rdma::mailbox::SendResult::kTaken);
+    }
+    sender_->step();
+  }
   /// A request with a header as Rpc makes it.
   void request(const std::string& body) {
     const std::uint64_t header[] = {1, ++calls_};
@@ -266,6 +285,35 @@ TEST(Service, WhoTalksNonsenseIsCutOffAndTheOthersGoOn) {
     EXPECT_GT(counts.requests, 3u) << "it has connected anew";
     EXPECT_EQ(counts.cut_off, 1u);
   }
+}
+
+/// The connection is that of all workers of the node.
+TEST(Service, WhoIsCutOffLeavesTheConnectionToTheOthers) {
+  SimNodes nodes;
+  EXPECT_EQ(nodes.node(0).answer(1, Control{.bytes = "a"}).bytes, "0 says a");
+  const std::uint64_t connected = nodes.node(1).service().counts().connected;
+  Stranger stranger(nodes);
+  stranger.request("nonsense");
+  EXPECT_EQ(nodes.node(1).service().counts().cut_off, 1u);
+  EXPECT_EQ(nodes.node(0).answer(1, Control{.bytes = "b"}).bytes, "0 says b");
+  EXPECT_EQ(nodes.node(1).service().counts().connected, connected + 1) << "the stranger's only";
+}
+
+/// The service has one thread: while it tries to connect to a node that has died, nobody is answered.
+TEST(Service, ADeadNodeIsTriedForOneOfItsWorkersOnly) {
+  SimNodes nodes;
+  constexpr unsigned kMany = 100;
+  unsigned& failures = nodes.node(1).service_endpoint().failures;
+  failures = kMany;
+  Stranger stranger(nodes);
+  nodes.resting = 1;
+  nodes.between = [&, turns = 0]() mutable {
+    stranger.go_on();
+    if (++turns == 100) nodes.resting.reset();  // both have taken a session by then
+    if (turns > 100 && failures != kMany) nodes.resting = 1;
+  };
+  EXPECT_EQ(nodes.node(0).ask(1, Control{.bytes = "a"}).outcome(), AskOutcome::kTimedOut);
+  EXPECT_EQ(failures, kMany - 3);
 }
 
 TEST(Service, WhatIsNoRequestAtAllIsNonsenseToo) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 
 #include "rdma/sim/sim_network.h"
 #include "tests/cluster/messages/nodes.h"
@@ -35,6 +36,7 @@ class SimNodes : private base::Waiter {
   }
 
   rdma::sim::SimNetwork network;
+  std::optional<rdma::NodeId> resting;    ///< whose service does nothing
   std::function<void()> between = [] {};  ///< called now and then while somebody waits
 
  private:
@@ -44,7 +46,7 @@ class SimNodes : private base::Waiter {
     for (const auto& node : nodes_) {
       if (node == nullptr) continue;
       node->poll();
-      node->service().step(network.now() / 1000);
+      if (node->id() != resting) node->service().step(network.now() / 1000);
     }
     between();
   }

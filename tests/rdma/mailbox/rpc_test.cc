@@ -2,6 +2,9 @@
 
 #include "rdma/mailbox/rpc.h"
 
+#include <memory>
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include "tests/rdma/mailbox/sim_mailbox.h"
@@ -122,6 +125,35 @@ TEST(Rpc, AnAnswerMayComeLater) {
 }
 
 /// Each of a caller's calls times out before it is answered.
+/// The connection is broken, and the side that answers has not seen it yet: the answer goes out on the next one.
+TEST(Rpc, AnAnswerWaitsForAnotherSenderWhereTheConnectionIsBroken) {
+  constexpr ConnectionId kFirst = 0;
+  RpcPair pair(1);
+  pair.run(1'000);  // each serves the other one's session
+  ASSERT_EQ(pair.call(pair.at_a, "hello"), SendResult::kTaken);
+  bool broken = false;
+  Rpc breaks(*pair.b.sender, *pair.b.receiver, [&](Rpc::CallId, std::string_view, std::string& answer) {
+    if (!std::exchange(broken, true)) pair.b.endpoint->disconnect(kFirst);
+    answer = "re: hello";
+    return true;
+  });
+  const auto run_until = [&](auto&& done) {
+    for (int i = 0; i < 10'000 && !done(); ++i) {
+      pair.step();
+      pair.at_a.step(pair.network.now() / 1000);
+      breaks.step(pair.network.now() / 1000);
+    }
+    return done();
+  };
+  ASSERT_TRUE(run_until([&] { return broken; }));
+  ASSERT_TRUE(pair.b.sender->broken());
+  std::destroy_at(pair.b.sender.get());  // the next one is where the Rpc looks for it
+  std::construct_at(pair.b.sender.get(), *pair.b.endpoint, pair.b.endpoint->connect(pair.a.node, 0).value(),
+                    pair.b.place_for(pair.a));
+  EXPECT_TRUE(run_until([&] { return !pair.answers.empty(); }));
+  EXPECT_EQ(pair.answers, std::vector<std::string>{"re: hello"});
+}
+
 TEST(Rpc, RequestsThatWaitForAnswersAreBounded) {
   RpcPair pair(1);
   std::size_t handled = 0;

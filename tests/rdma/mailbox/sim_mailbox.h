@@ -37,15 +37,16 @@ struct MailboxNode {
   bool connect(const MailboxNode& peer) {
     const Result<ConnectionId> made = endpoint->connect(peer.node, 0);
     if (!made.ok()) return false;
-    const RemoteAddress ring{
-        .node = peer.node, .region = 1, .generation = endpoint->peer_generation(*made), .offset = 0};
-    sender = std::make_unique<Sender>(*endpoint, *made,
-                                      SenderPlace{.ring = ring,
-                                                  .ring_bytes = kRingBytes,
-                                                  .most_bytes = kMostBytes,
-                                                  .staging = region->base() + kStaging,
-                                                  .tag = kTag});
+    sender = std::make_unique<Sender>(*endpoint, *made, place_for(peer));
     return true;
+  }
+  SenderPlace place_for(const MailboxNode& peer) const {
+    const Generation life = peer.fabric->node().generation;
+    return {.ring = {.node = peer.node, .region = 1, .generation = life, .offset = 0},
+            .ring_bytes = kRingBytes,
+            .most_bytes = kMostBytes,
+            .staging = region->base() + kStaging,
+            .tag = kTag};
   }
   /// Hands on completions, and lets the sender go on.
   void step() {
