@@ -26,6 +26,20 @@ inline void back_off(base::Random& random, std::uint32_t attempt) {
     base::give_way();
 }
 
+/// The same for a request of the worker. Where it takes turns with others (--batch), these go on instead, which may hold what it wants: a
+/// pause would hold them up, too.
+inline void back_off(Worker& worker, base::Random& random, std::uint32_t attempt) {
+  if (!worker.let_others_run()) return back_off(random, attempt);
+  constexpr std::uint32_t kMostDoublings = 6, kOthersNeedTheProcessor = 32;
+  const std::uint64_t turns = random.below(std::uint64_t{2} << std::min(attempt, kMostDoublings));
+  for (std::uint64_t i = 0; i < turns; ++i) worker.let_others_run();
+  if (attempt % kOthersNeedTheProcessor == kOthersNeedTheProcessor - 1) [[unlikely]]
+    base::give_way();
+}
+
+/// A worker of a cluster waits alone.
+inline void back_off(ClusterWorker&, base::Random& random, std::uint32_t attempt) { back_off(random, attempt); }
+
 /// Counts the attempts of a request that ended with kOpenTooLong, one after another. The request is given up after as many as
 /// Worker::run() would make, since it always takes too long then.
 class OpenTooLong {
@@ -79,7 +93,7 @@ Ending run_to_end(Worker& worker, base::Random& random, AbortCounts& aborts, Bod
       ++aborts[static_cast<std::size_t>(reason)];
       if (!is_retryable(reason)) return Ending::kGaveUp;
       if (too_long.is_hopeless(reason)) return Ending::kTooLong;
-      back_off(random, attempt);
+      back_off(worker, random, attempt);
     }
   });
 }

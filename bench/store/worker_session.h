@@ -58,7 +58,7 @@ class WorkerSession {
         // A node's recovery takes longer than clients wait that have other requests.
         if (!is_retryable(reason) || reason == AbortReason::kNodeRecovering) return Ending::kGaveUp;
         if (too_long.is_hopeless(reason)) return Ending::kTooLong;
-        back_off(random_, attempt);
+        back_off(worker_of(held_), random_, attempt);
       }
       return Ending::kGaveUp;
     });
@@ -73,7 +73,7 @@ class WorkerSession {
       if (body(reader) == Verdict::kCommit) return Ending::kCommitted;
       if (!reader.met_holder()) return Ending::kGaveUp;
       ++aborts[static_cast<std::size_t>(AbortReason::kRecordBusy)];
-      back_off(random_, attempt);
+      back_off(worker_of(held_), random_, attempt);
     }
     return Ending::kGaveUp;
   }

@@ -103,8 +103,8 @@ class GRANARY_EXPORT Worker {
   /// body(count - 1). A body that waits for something besides, such as the release of a result, calls let_others_run() again and again: what
   /// the others have open would stay open, and hold back the epoch.
   void run_together(std::size_t count, FunctionRef<void(std::size_t)> body);
-  /// Lets the other bodies of run_together() go on. Does nothing outside of bodies.
-  void let_others_run();
+  /// Lets the other bodies of run_together() go on. Outside of bodies it does nothing and returns false.
+  bool let_others_run();
   /// The most transactions that run_many() has open at once.
   static constexpr std::uint32_t kMostTogether = 16;
 

@@ -115,7 +115,10 @@ Status VerbsEndpoint::await_welcome(Connection& connection, std::uint16_t place,
 
 Status VerbsEndpoint::read_word(Connection& connection, RemoteAddress from, std::uint64_t deadline_us) {
   const Operation read = Operation::read(word_.at(), from, sizeof(std::uint64_t));
-  if (post(connection.id, {&read, 1}, Signal::kYes, 0) != PostResult::kPosted) return connection.status();
+  if (post(connection.id, {&read, 1}, Signal::kYes, 0) != PostResult::kPosted) {
+    if (Status broken = connection.status(); !broken.ok()) return broken;
+    return Status(StatusCode::kUnavailable, "the peer's answer names no place in its memory");
+  }
   while (connection.unpolled == 0) {
     if (base::monotonic_us() > deadline_us) connection.fail("the peer did not answer in time");
     if (connection.broken() && !connection.buried) bury(connection);

@@ -127,8 +127,10 @@ void Worker::run_together(std::size_t count, FunctionRef<void(std::size_t)> body
   for (std::size_t i = 0; i < count; ++i) body(i);
 }
 
-void Worker::let_others_run() {
-  if (core_ != nullptr && core_->bound_here() && core_->in_turns() != nullptr) core_->in_turns()->turn();
+bool Worker::let_others_run() {
+  if (core_ == nullptr || !core_->bound_here() || core_->in_turns() == nullptr) return false;
+  core_->in_turns()->turn();
+  return true;
 }
 
 void Worker::attach_thread() {

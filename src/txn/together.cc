@@ -39,22 +39,31 @@ bool Together::run(std::size_t count, Body body) {
   body_ = &body;
   next_ = 0;
   count_ = count;
+  std::uint32_t rounds_in_vain = 0;
   for (bool any = true; any;) {
     any = false;
+    bool in_vain = true;  // all who had a turn only looked whether they may go on
     for (current_ = 0; current_ < seats; ++current_) {
       Seat& seat = *seats_[current_];
       if (!seat.busy && next_ == count_) continue;
+      pauses_ = false;
       seat.fiber->resume();
       any |= seat.busy;
+      in_vain &= pauses_;
+    }
+    if (in_vain) {
+      alone_.pause(rounds_in_vain++);
+    } else {
+      rounds_in_vain = 0;
     }
   }
   return true;
 }
 
-void Together::TurnWaiter::pause(std::uint32_t turn) {
+void Together::TurnWaiter::pause(std::uint32_t) {
   base::outside_region();
+  together_.pauses_ = true;
   together_.turn();
-  alone_.pause(turn);
 }
 
 }  // namespace granary::txn

@@ -23,7 +23,7 @@ class Together {
   static constexpr std::uint32_t kMost = 16;
 
   /// `waiter`: how the worker waits when no bodies take turns.
-  explicit Together(base::Waiter& waiter) : waiter_(*this, waiter) {}
+  explicit Together(base::Waiter& waiter) : waiter_(*this), alone_(waiter) {}
   ~Together();
   Together(const Together&) = delete;
   Together& operator=(const Together&) = delete;
@@ -36,18 +36,17 @@ class Together {
   void turn() { seats_[current_]->fiber->suspend(); }
   /// The number of the fiber that runs, from 0 on.
   std::uint32_t current() const { return current_; }
-  /// How a body waits: each pause lets the other bodies go on.
+  /// How a body waits: each pause lets the other bodies go on. The thread itself pauses only when all of them wait.
   base::Waiter& waiter() { return waiter_; }
 
  private:
   class TurnWaiter final : public base::Waiter {
    public:
-    TurnWaiter(Together& together, base::Waiter& alone) : together_(together), alone_(alone) {}
+    explicit TurnWaiter(Together& together) : together_(together) {}
     void pause(std::uint32_t turn) override;
 
    private:
     Together& together_;
-    base::Waiter& alone_;
   };
   /// A fiber. It lives from one run() to the next, as making a stack costs more than a transaction. Different threads
   /// may call run(). That is safe, since between two of them the fiber is suspended in live(), which uses nothing of a
@@ -63,11 +62,13 @@ class Together {
   void live(Seat& seat);
 
   TurnWaiter waiter_;
+  base::Waiter& alone_;
   std::array<std::unique_ptr<Seat>, kMost> seats_;
   std::uint32_t made_ = 0;
   std::uint32_t current_ = 0;
   const Body* body_ = nullptr;        ///< the argument of the present run()
   std::size_t next_ = 0, count_ = 0;  ///< the body to begin next, and how many there are
+  bool pauses_ = false;               ///< set by who ends its turn because it waits
   bool over_ = false;                 ///< set by the destructor: the fibers return from live()
 };
 

@@ -64,5 +64,37 @@ TEST_F(Attempts, ARequestThatTakesTooLongNowAndThenIsNot) {
   }
 }
 
+/// The requests of a batch want each other's locks, and one that pauses holds up those that have them: they would abort each other for
+/// ever, as each pause is longer than what the others do between two of them.
+TEST(AttemptsInTurns, DoNotAbortEachOtherForEver) {
+  constexpr int kKeys = 20, kSteps = 10;
+  constexpr std::size_t kBatch = 4;
+  Options options = tests::manual_options();
+  options.protocol = "no_wait";
+  ManualDatabase database(1, options);
+  const Table table = database.table("t");
+  const auto key = [](std::uint64_t number) { return "key " + std::to_string(number); };
+  for (int number = 0; number < kKeys; ++number) database.put(table, key(static_cast<std::uint64_t>(number)), "v");
+  Worker& worker = database.worker();
+  AbortCounts aborts{};
+  worker.run_together(kBatch, [&](std::size_t body) {
+    base::Random random(body);
+    for (int request = 0; request < 50; ++request) {
+      const Ending ending = run_to_end(worker, random, aborts, [&](Transaction& t) {
+        std::string value;
+        for (int step = 0; step < kSteps; ++step) {
+          const std::string wanted = key(random.below(kKeys));
+          if (t.get(table, wanted, value) != Outcome::kOk || t.put(table, wanted, "w") != Outcome::kOk) return;
+          worker.let_others_run();
+        }
+      });
+      EXPECT_EQ(ending, Ending::kCommitted);
+    }
+  });
+  std::uint64_t all = 0;
+  for (const std::uint64_t count : aborts) all += count;
+  EXPECT_LT(all, kBatch * 50 * 10) << "ten attempts a request";
+}
+
 }  // namespace
 }  // namespace granary::bench
