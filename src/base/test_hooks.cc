@@ -86,6 +86,7 @@ constexpr KnownBug kBugs[] = {
     {"give-room-before-sync", "a ring's bytes may be written over once they are in the log file, synced or not"},
     {"ignore-ring-position", "recovery does not look whether the log is there up to where a ring goes on"},
     {"count-end-as-synced", "nor is a log's end written once more whose syncs may have failed"},
+    {"salvage-leaves-indexes", "indexes of a salvaged database stay as the log's rest has left them"},
     {"count-link-as-synced", "nor the name of the next segment that a process wrote last"},
     {"ignore-first-segment", "nor whether the first segments are those that the manifest names"},
     {"ignore-next-segment", "nor whether the segment is there in which another says that the log goes on"},

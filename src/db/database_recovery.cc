@@ -8,6 +8,8 @@
 
 #include "recovery/checkpoint/reader.h"
 #include "recovery/manifest_text.h"
+#include "recovery/mend_indexes.h"
+#include "src/base/test_hooks.h"
 
 namespace granary::db {
 namespace {
@@ -77,7 +79,7 @@ void DatabaseRecovery::note_survey() {
                                         loss.first_epoch, loss.last_epoch, loss.path, loss.offset, loss.cause));
   }
   begin_behind(scan.greatest_epoch);
-  greatest_own_ = scan.greatest_epoch;
+  greatest_own_ = greatest_loaded_ = scan.greatest_epoch;
 }
 
 void DatabaseRecovery::cut_at(epoch::Epoch limit) {
@@ -131,9 +133,28 @@ Status DatabaseRecovery::recover(std::span<txn::TableCore* const> tables, std::s
   for (const OtherLog& other : part_.others) {
     if (const Status taken = take_from(files_, other, tables, workers); !taken.ok()) return taken;
   }
+  if (has_all()) {
+    if (const Status settled = settle(tables, *workers.front()); !settled.ok()) return settled;
+  }
   report_.durable_epoch = cut();
   report_.seconds = seconds_since(start);
-  return has_all() ? remove_absents(*workers.front()) : Status();
+  return {};
+}
+
+Status DatabaseRecovery::settle(std::span<txn::TableCore* const> tables, cc::WorkerState& worker) {
+  if (lost_ && !base::injected("salvage-leaves-indexes")) {
+    const auto mended = recovery::mend_indexes(tables, worker, greatest_loaded_, absents_);
+    if (!mended.ok()) return mended.status();
+    for (const recovery::MendedIndex& index : *mended) {
+      report_.notes.push_back(fmt::format(
+          "the index '{}' was put in step with its table: {} entries removed, {} added{}", index.name, index.removed,
+          index.added,
+          index.unlisted == 0
+              ? std::string()
+              : fmt::format("; {} records are not in it, as another record has their entry", index.unlisted)));
+    }
+  }
+  return remove_absents(worker);
 }
 
 Status DatabaseRecovery::remove_absents(cc::WorkerState& worker) {
@@ -142,9 +163,9 @@ Status DatabaseRecovery::remove_absents(cc::WorkerState& worker) {
   return removed ? Status() : Status(StatusCode::kResourceExhausted, "recovery: no epoch slot is left");
 }
 
-Status DatabaseRecovery::have_all(cc::WorkerState& worker) {
+Status DatabaseRecovery::have_all(std::span<txn::TableCore* const> tables, cc::WorkerState& worker) {
   has_all_.store(true, std::memory_order_release);
-  return remove_absents(worker);
+  return settle(tables, worker);
 }
 
 Status DatabaseRecovery::replay(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers,
@@ -240,6 +261,7 @@ Status DatabaseRecovery::note_loaded(const recovery::LogScan& scan, const OtherL
                         other.directory, greatest, begun)};
   }
   epochs.note_loaded(greatest);
+  greatest_loaded_ = std::max(greatest_loaded_, greatest);
   return {};
 }
 

@@ -65,7 +65,7 @@ class DatabaseRecovery {
   Status take_from(base::FileSystem& files, const OtherLog& other, std::span<txn::TableCore* const> tables,
                    std::span<cc::WorkerState* const> workers);
   /// Notes that all of ClusterPart::others_elsewhere have been taken from; `worker` is idle.
-  Status have_all(cc::WorkerState& worker);
+  Status have_all(std::span<txn::TableCore* const> tables, cc::WorkerState& worker);
   bool has_all() const { return has_all_.load(std::memory_order_acquire); }
 
   const RecoveryReport& report() const { return report_; }
@@ -86,6 +86,8 @@ class DatabaseRecovery {
   Status load_checkpoint(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers,
                          bool frugal);
   Status replay(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers, bool frugal);
+  /// Does what may be done only when all has been loaded.
+  Status settle(std::span<txn::TableCore* const> tables, cc::WorkerState& worker);
   Status remove_absents(cc::WorkerState& worker);
   Status check_all_fitted(const memory::SlabPool& slabs) const;
   void report_progress(std::uint64_t bytes);
@@ -102,8 +104,9 @@ class DatabaseRecovery {
   epoch::Epoch first_epoch_;
   RecoveryReport report_;
   std::vector<LoadedLog> loaded_;
-  epoch::Epoch greatest_own_ = 0;    // that a transaction may have which is loaded from the own directory
-  std::uint64_t missing_bytes_ = 0;  // of memory, as a frugal recovery has found
+  epoch::Epoch greatest_own_ = 0;     // that a transaction may have which is loaded from the own directory
+  epoch::Epoch greatest_loaded_ = 0;  // and from those of others
+  std::uint64_t missing_bytes_ = 0;   // of memory, as a frugal recovery has found
   bool lost_ = false;
   std::atomic<bool> has_all_;  // set once, by who took it all (release); read by who takes a checkpoint (acquire)
 };

@@ -237,7 +237,7 @@ Status Engine::have_all() {
   if (storage_ == nullptr || storage_->recovery().has_all()) return {};
   auto worker = workers_.take();
   if (!worker.ok()) return worker.status();
-  const Status had = storage_->recovery().have_all((*worker)->state());
+  const Status had = storage_->recovery().have_all(schema_.tables(), (*worker)->state());
   workers_.give_back(*worker);
   return had;
 }
