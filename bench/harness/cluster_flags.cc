@@ -54,6 +54,12 @@ void follow_file(const cluster_config::ClusterConfig& config, FlagValues& flags)
 bool on_cluster(const FlagValues& flags) { return flags.declared("cluster") && !flags.text("cluster").empty(); }
 bool kills(const FlagValues& flags) { return flags.declared("kill") && !flags.text("kill").empty(); }
 
+std::uint32_t nodes_of_cluster(const FlagValues& flags) {
+  if (!on_cluster(flags)) return 1;
+  const auto config = cluster_config::load(flags.text("cluster"));
+  return config.ok() ? static_cast<std::uint32_t>(config->nodes.size()) : 1;
+}
+
 Status check_cluster_flags(const FlagValues& flags) {
   if (!on_cluster(flags)) return {};
   for (const KeyOfFile& each : kKeysOfFile) {

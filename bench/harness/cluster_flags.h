@@ -15,6 +15,9 @@ namespace granary::bench {
 bool on_cluster(const FlagValues& flags);
 bool kills(const FlagValues& flags);
 
+/// Returns how many nodes the cluster file has; 1 without a cluster, or if the file cannot be read.
+std::uint32_t nodes_of_cluster(const FlagValues& flags);
+
 /// kInvalidArgument if a flag was given that a node would not follow, as its cluster file takes the place of it: a figure must not
 /// be of other settings than its command line says. Names the key of the file.
 Status check_cluster_flags(const FlagValues& flags);

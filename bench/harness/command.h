@@ -66,8 +66,8 @@ struct BenchCommand {
   std::uint64_t repeat = 3;                            ///< default of --repeat
   std::string durability = "none";                     ///< default of --durability; empty: there is nothing to log
   std::string index_on_nodes = {};                     ///< what --index is on a cluster if it is not its default
-  /// Gives flags that nobody has given the values that others imply (ycsb's --preset), so that reports tell them. It
-  /// may be empty.
+  /// Gives flags that nobody has given the values that others imply (ycsb's --preset), so that reports tell them, after
+  /// what the harness itself knows (set_implied_values()). It may be empty.
   std::function<void(FlagValues&)> set_defaults = nullptr;
   /// Makes a fresh workload. An error is a usage error (exit code 2): contradictory flags and the like.
   WorkloadFactory make = nullptr;

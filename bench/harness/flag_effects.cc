@@ -4,6 +4,8 @@
 
 #include "bench/harness/cluster_flags.h"
 #include "cluster_config/load.h"
+#include "src/base/options_table.h"
+#include "src/db/options_check.h"
 
 namespace granary::bench {
 
@@ -86,11 +88,37 @@ Status check_log(const Asked& asked, const std::string& given, Needs needs) {
                              needs == Needs::kLog ? "about the log" : "where --durability=disk puts logs", mode));
 }
 
+/// Another engine than Granary's keeps transactions apart in a way of its own, which the variant names. The bare index
+/// has none of them.
+void set_values_of_variants(VariantSet variants, FlagValues& flags) {
+  for (const Variant variant : variants.list()) {
+    if (is_other_engine(variant)) flags.set_unless_given("protocol", name(variant));
+  }
+  if (variants.has(Variant::kKeyValue)) flags.set_unless_given("isolation", "none");
+  if (variants.has(Variant::kCompress))
+    flags.set_unless_given("compress", option::text_of(option::row<&Options::log_compression>(), LogCompression::kLz4));
+  if (variants.has(Variant::kMemSilo)) flags.set_unless_given("durability", "none");
+}
+
 }  // namespace
 
 Result<VariantSet> variants_from(const BenchCommand& command, const FlagValues& flags) {
   if (!flags.declared("variant")) return VariantSet();
   return parse_variants(flags.text("variant"), command.variants);
+}
+
+VariantSet variants_named(const FlagValues& flags) {
+  if (!flags.declared("variant")) return {};
+  const auto variants = parse_variants(flags.text("variant"), VariantSet::all());
+  return variants.ok() ? *variants : VariantSet();
+}
+
+void set_implied_values(const BenchCommand& command, FlagValues& flags) {
+  set_cluster_defaults(command, flags);
+  set_values_of_variants(variants_named(flags), flags);
+  if (flags.declared("protocol") && db::runs_in_regions({.protocol = flags.text("protocol")}))
+    flags.set_unless_given("htm", option::text_of(option::row<&Options::htm>(), Htm::kAuto));
+  if (command.set_defaults) command.set_defaults(flags);
 }
 
 Status check_flag_effects(const BenchCommand& command, const FlagValues& flags, VariantSet variants) {

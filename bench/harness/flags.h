@@ -60,7 +60,8 @@ class FlagValues {
     bool on = false;
     std::uint64_t whole = 0;
     double real = 0;
-    std::string text;  ///< as typed, or the default
+    std::string text = {};  ///< as typed, or the default
+    bool unset = false;     ///< no value holds, since other flags say it: reports have null
   };
   void set(const std::string& name, Entry entry) { values_[name] = std::move(entry); }
   /// Gives a declared flag that the command line did not set another value, in place of its default.
@@ -70,6 +71,11 @@ class FlagValues {
   void set_unless_given(const std::string& name, std::uint64_t value) {
     set_unless_given(name, {.kind = FlagKind::kInteger, .whole = value, .text = std::to_string(value)});
   }
+  void set_unless_given(const std::string& name, std::string_view choice) {
+    set_unless_given(name, {.kind = FlagKind::kChoice, .text = std::string(choice)});
+  }
+  /// Adds a number that no flag says by itself to those that reports have.
+  void add_figure(const std::string& name, double value) { set(name, {.kind = FlagKind::kReal, .real = value}); }
   const std::map<std::string, Entry, std::less<>>& all() const { return values_; }
 
  private:

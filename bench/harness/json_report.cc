@@ -176,7 +176,8 @@ Json ours(const ReportInput& input, std::size_t median) {
           {"repeats", repeats}};
 }
 
-/// As BenchBase and JDBC call it. What has no flag for it is serializable.
+/// Returns the level as BenchBase and JDBC call it, whose TRANSACTION_NONE is for the bare index (--isolation is "none"
+/// then). Benchmarks without the flag are serializable.
 std::string isolation_level(const FlagValues& flags) {
   std::string level = flags.declared("isolation") ? flags.text("isolation") : "serializable";
   std::transform(level.begin(), level.end(), level.begin(), [](unsigned char c) { return std::toupper(c); });
@@ -188,6 +189,10 @@ std::string isolation_level(const FlagValues& flags) {
 Json parameters_json(const FlagValues& flags) {
   Json parameters = Json::object();
   for (const auto& [name, entry] : flags.all()) {
+    if (entry.unset) {
+      parameters[name] = nullptr;
+      continue;
+    }
     switch (entry.kind) {
       case FlagKind::kSwitch: parameters[name] = entry.on; break;
       case FlagKind::kInteger:

@@ -26,7 +26,7 @@ struct ReportInput {
   std::uint64_t nodes = 1;  ///< whose requests these are, each with the settings' workers
 };
 
-/// Returns all flags by their names, given or not.
+/// Returns all flags by their names, given or not, with the values that hold (set_implied_values()).
 nlohmann::ordered_json parameters_json(const FlagValues& flags);
 
 /// One run, as in the report's list of repeats.

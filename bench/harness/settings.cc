@@ -336,7 +336,9 @@ Result<Settings> settings_from(const BenchCommand& command, const FlagValues& fl
   const Result<Protocol> protocol = protocol_from(command, flags);
   if (!protocol.ok()) return protocol.status();
   settings.protocol = *protocol;
-  if (flags.declared("protocol") && (!on_cluster(flags) || is_shared_protocol(flags.text("protocol"))))
+  // Unless given, it may be the name of another engine than Granary's (set_implied_values()).
+  if (flags.declared("protocol") && flags.given("protocol") &&
+      (!on_cluster(flags) || is_shared_protocol(flags.text("protocol"))))
     options.protocol = flags.text("protocol");
   if (db::runs_in_regions(options) && !flags.given("htm")) options.htm = Htm::kAuto;
   if (const Status node = set_node(command, flags, settings); !node.ok())

@@ -3,6 +3,7 @@
 #include "bench/harness/registry.h"
 #include "bench/lease/workload.h"
 #include "bench/store/make_workload.h"
+#include "bench/store/range_flags.h"
 
 namespace granary::bench::lease {
 
@@ -33,6 +34,7 @@ const BenchCommand& lease_command() {
       .on_nodes = true,
       .protocols = {Protocol::kOcc, Protocol::kLease2pl},
       .verify = true,
+      .set_defaults = store::set_range_defaults,
       .make = make,
   };
   return command;

@@ -2,6 +2,7 @@
 
 #include "bench/harness/registry.h"
 #include "bench/smallbank/workload.h"
+#include "bench/store/range_flags.h"
 #include "bench/store/two_pc/make_workload.h"
 
 namespace granary::bench::smallbank {
@@ -36,6 +37,7 @@ const BenchCommand& smallbank_command() {
       .protocols = {Protocol::kOcc, Protocol::kLease2pl, Protocol::kTwoPcTcp},
       .latency_sample = kLatencySample,
       .verify = true,
+      .set_defaults = store::set_range_defaults,
       .make = make,
       .survives_kill = [](const FlagValues&) { return Status(); },
   };

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "bench/harness/cluster_flags.h"
+#include "bench/harness/flag_effects.h"
+
 namespace granary::bench::store {
 
 namespace {
@@ -17,6 +20,12 @@ Flag partitions_flag(std::string help) {
 
 Flag index_flag() {
   return choice_flag("index", "hash", {"hash", "ordered"}, "The index. The partitioned store has ordered ones only.");
+}
+
+void set_range_defaults(FlagValues& flags) {
+  if (on_cluster(flags)) flags.set_unless_given("partitions", nodes_of_cluster(flags));
+  if (variants_named(flags).has(Variant::kPartitionedStore)) flags.set_unless_given("index", "ordered");
+  if (flags.integer("partitions") == 1) flags.set_unless_given("distributed_percent", {.kind = FlagKind::kReal});
 }
 
 Result<RangeParameters> range_parameters_from(const Settings& settings, const FlagValues& flags, const char* keys_flag,

@@ -1,6 +1,7 @@
 // `granary bench tatp`.
 
 #include "bench/harness/registry.h"
+#include "bench/store/range_flags.h"
 #include "bench/store/two_pc/make_workload.h"
 #include "bench/tatp/workload.h"
 
@@ -43,6 +44,7 @@ const BenchCommand& tatp_command() {
       .protocols = {Protocol::kOcc, Protocol::kLease2pl, Protocol::kTwoPcTcp},
       .latency_sample = 16,  // transactions are short
       .verify = true,
+      .set_defaults = store::set_range_defaults,
       .make = make,
       .survives_kill = [](const FlagValues&) { return Status(); },
   };

@@ -60,6 +60,7 @@ const BenchCommand& tpcc_command() {
       .on_nodes = true,
       .protocols = {Protocol::kOcc, Protocol::kLease2pl, Protocol::kTwoPcTcp},
       .index_on_nodes = "mixed",
+      .set_defaults = set_defaults,
       .make = make,
       .survives_kill = survives_kill,
   };

@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "bench/harness/cluster_flags.h"
+#include "bench/harness/flag_effects.h"
+
 namespace granary::bench::tpcc {
 
 namespace {
@@ -31,6 +34,34 @@ Status check_partitions(const Parameters& parameters, const Settings& settings) 
     return usage(fmt::format("--partitions={}: there are {} warehouses, and each is in one partition",
                              parameters.partitions, parameters.warehouses));
   return {};
+}
+
+/// Shares of order lines, and of payments, that concern another warehouse.
+struct Remote {
+  double lines = 0, payments = 0;
+};
+
+Remote remote_from(const FlagValues& flags, std::uint64_t warehouses) {
+  if (flags.given("cross_partition")) {
+    const double cross = flags.real("cross_partition") / 100;
+    return {remote_line_share(cross), cross};
+  }
+  if (flags.given("cross_warehouse_percent")) {
+    const double cross = flags.real("cross_warehouse_percent") / 100;
+    return {cross, cross};
+  }
+  const Parameters as_specified;
+  return warehouses == 1 ? Remote() : Remote{as_specified.remote_line, as_specified.remote_payment};
+}
+
+Result<Remote> checked_remote(const FlagValues& flags, std::uint64_t warehouses) {
+  if (flags.given("cross_partition") && flags.given("cross_warehouse_percent"))
+    return usage("--cross_warehouse_percent and --cross_partition exclude each other");
+  for (const char* flag : {"cross_partition", "cross_warehouse_percent"}) {
+    if (flags.given(flag) && flags.real(flag) > 0 && warehouses == 1)
+      return usage(fmt::format("--{}: one warehouse has no others; use --warehouses=2 or more", flag));
+  }
+  return remote_from(flags, warehouses);
 }
 
 }  // namespace
@@ -105,6 +136,26 @@ double remote_line_share(double cross) {
   return high;
 }
 
+void set_defaults(FlagValues& flags) {
+  const VariantSet variants = variants_named(flags);
+  const bool partitioned = variants.has(Variant::kPartitionedStore);
+  const std::uint64_t as_many_as_workers = flags.integer("workers") * nodes_of_cluster(flags);
+  const std::uint64_t asked = flags.integer("warehouses");
+  const std::uint64_t warehouses = asked != 0 ? asked : as_many_as_workers;
+  flags.set_unless_given("warehouses", warehouses);
+  if (partitioned || variants.has(Variant::kSplit)) flags.set_unless_given("partitions", warehouses);
+  if (flags.enabled("new_order_only")) flags.set_unless_given("mix", {.text = "100,0,0,0,0"});
+  if (variants.has(Variant::kFastIds)) flags.set_unless_given("fast_ids", {.kind = FlagKind::kSwitch, .on = true});
+  const bool two_pc = on_cluster(flags) && flags.text("protocol") == name(Protocol::kTwoPcTcp);
+  if (partitioned || two_pc || variants.has(Variant::kNoSnapshots))
+    flags.set_unless_given("stock_level", "transaction");
+  for (const char* flag : {"cross_partition", "cross_warehouse_percent"})
+    flags.set_unless_given(flag, {.kind = FlagKind::kReal, .unset = true});
+  const Remote remote = remote_from(flags, warehouses);
+  flags.add_figure("remote_lines_percent", remote.lines * 100);
+  flags.add_figure("remote_payments_percent", remote.payments * 100);
+}
+
 Result<Parameters> parameters_from(const Settings& settings, const FlagValues& flags) {
   Parameters parameters;
   parameters.workers = settings.workers;
@@ -125,20 +176,10 @@ Result<Parameters> parameters_from(const Settings& settings, const FlagValues& f
     if (flags.given("mix")) return usage("--new_order_only and --mix exclude each other");
     parameters.mix = {100, 0, 0, 0, 0};
   }
-  if (flags.given("cross_partition")) {
-    const double cross = flags.real("cross_partition") / 100;
-    if (cross > 0 && parameters.warehouses == 1)
-      return usage("--cross_partition: one warehouse has no others; use --warehouses=2 or more");
-    parameters.remote_line = remote_line_share(cross);
-    parameters.remote_payment = cross;
-  }
-  if (flags.given("cross_warehouse_percent")) {
-    if (flags.given("cross_partition"))
-      return usage("--cross_warehouse_percent and --cross_partition exclude each other");
-    parameters.remote_line = parameters.remote_payment = flags.real("cross_warehouse_percent") / 100;
-    if (parameters.remote_line > 0 && parameters.warehouses == 1)
-      return usage("--cross_warehouse_percent: one warehouse has no others; use --warehouses=2 or more");
-  }
+  const auto remote = checked_remote(flags, parameters.warehouses);
+  if (!remote.ok()) return remote.status();
+  parameters.remote_line = remote->lines;
+  parameters.remote_payment = remote->payments;
   parameters.text_ratio = flags.real("text_ratio");
   parameters.chopping = flags.enabled("chopping");
   parameters.fast_ids = flags.enabled("fast_ids") || settings.variants.has(Variant::kFastIds);

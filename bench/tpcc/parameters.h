@@ -60,6 +60,9 @@ struct Parameters {
 };
 
 std::vector<Flag> parameter_flags();
+/// Gives flags that were not given the values that hold, and adds the shares of order lines and of payments that cross
+/// warehouses, of which each of several flags says both.
+void set_defaults(FlagValues& flags);
 /// An error is a usage error.
 Result<Parameters> parameters_from(const Settings& settings, const FlagValues& flags);
 

@@ -198,7 +198,11 @@ const BenchCommand& kv_command() {
       .variants = {Variant::kKeyValue, Variant::kSimpleAllocator},
       .latency_sample = kLatencySample,
       .durability = "",
-      .set_defaults = set_defaults,
+      .set_defaults =
+          [](FlagValues& flags) {
+            set_defaults(flags);
+            flags.set_unless_given("isolation", "none");
+          },
       .make = [](const Settings& settings, const FlagValues& flags) { return make("kv", true, settings, flags); },
   };
   return command;

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "bench/harness/cluster_flags.h"
+#include "bench/harness/flag_effects.h"
 #include "bench/harness/trial.h"
 #include "src/base/build_info.h"
 #include "src/cli/cluster_run.h"
@@ -72,8 +72,7 @@ ExitCode run_bench_words(const Words& words, const std::string& first, std::stri
   for (bench::Flag& flag : bench::common_flags(*command)) flags.push_back(std::move(flag));
   Result<bench::FlagValues> values = parse_flags(first + " " + command->name, flags, arguments);
   if (!values.ok()) return wrong_usage(values.status().message());
-  if (command->set_defaults) command->set_defaults(*values);
-  bench::set_cluster_defaults(*command, *values);
+  bench::set_implied_values(*command, *values);
   return run(*command, *values);
 }
 

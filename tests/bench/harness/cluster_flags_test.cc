@@ -8,6 +8,7 @@
 #include <string>
 
 #include "bench/harness/command.h"
+#include "bench/harness/flag_effects.h"
 #include "tests/support/temporary_directory.h"
 
 namespace granary::bench {
@@ -111,6 +112,17 @@ TEST(ClusterFlags, TheIndexIsTheOneThatNodesHaveUnlessToldOtherwise) {
   EXPECT_EQ(nodes.text("index"), "hash");
   EXPECT_EQ(told.text("index"), "ordered");
   EXPECT_EQ(alone.text("index"), "ordered");
+}
+
+/// A run without regions would be refused: settings_from() turns them on.
+TEST(ImpliedValues, OfAProtocolInRegionsTellThemUnlessToldOtherwise) {
+  FlagValues silo = flags_on(""), drtm = flags_on(""), told = with(flags_on(""), "htm");
+  for (FlagValues* flags : {&drtm, &told})
+    flags->set("protocol", {.kind = FlagKind::kChoice, .given = true, .text = "drtm"});
+  for (FlagValues* flags : {&silo, &drtm, &told}) set_implied_values({.name = "bank"}, *flags);
+  EXPECT_EQ(silo.text("htm"), "off");
+  EXPECT_EQ(drtm.text("htm"), "auto");
+  EXPECT_EQ(told.text("htm"), "off");
 }
 
 }  // namespace
