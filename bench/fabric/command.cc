@@ -79,11 +79,13 @@ ExitCode run(const Settings& settings, const FlagValues& flags) {
   const auto fail = [](const Status& status) { return refuse(exit_code_of(status), status.message()); };
   const std::string& path = flags.text("json");
   if (const Status writable = check_writable(path); !writable.ok()) return fail(writable);
+  const std::uint64_t bytes = region_bytes(flags);
+  if (const Status fits = check_available("fabric", bytes); !fits.ok()) return fail(fits);
   const auto scratch = ScratchDirectory::make("/tmp");
   if (!scratch.ok()) return fail(scratch.status());
   StopSignals signals;
   const Load load{.provider = provider_of(flags),
-                  .region_bytes = region_bytes(flags),
+                  .region_bytes = bytes,
                   .operations = flags.integer("operations"),
                   .seed = settings.seed,
                   .run_directory = (*scratch)->path(),

@@ -32,12 +32,7 @@ Status check_memory(const BenchCommand& command, const Workload& workload, const
                   fmt::format("{} of this size needs about {}; {} {}", command.name, human_bytes(needed),
                               limit_text(settings), human_bytes(limit)));
   }
-  if (const std::uint64_t available = available_memory(); needed > available) {
-    return Status(StatusCode::kInvalidArgument,
-                  fmt::format("{} of this size needs about {} of memory; {} are available", command.name,
-                              human_bytes(needed), human_bytes(available)));
-  }
-  return {};
+  return check_available(command.name, needed);
 }
 
 /// Loads the data, or, in the place of a process that was killed, comes back to them.
@@ -78,6 +73,13 @@ Result<LoadedWorkload> make_loaded(const BenchCommand& command, const Settings& 
   if (const Status why = status_of(*loaded.workload); !why.ok()) return why;
   if (!done.ok()) return done;
   return loaded;
+}
+
+Status check_available(std::string_view command, std::uint64_t needed_bytes) {
+  const std::uint64_t available = available_memory();
+  if (needed_bytes <= available) return {};
+  return {StatusCode::kInvalidArgument, fmt::format("{} of this size needs about {} of memory; {} are available",
+                                                    command, human_bytes(needed_bytes), human_bytes(available))};
 }
 
 ExitCode refuse(ExitCode code, const std::string& message) {

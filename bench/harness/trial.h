@@ -1,7 +1,9 @@
 #pragma once
 // The steps before a measurement, shared by the ordinary run and by commands that measure several set-ups in turn.
 
+#include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "bench/harness/command.h"
 #include "bench/harness/runner.h"
@@ -17,6 +19,9 @@ struct LoadedWorkload {
 
 /// Makes a workload and loads it, unless its data would not fit into memory (kInvalidArgument).
 Result<LoadedWorkload> make_loaded(const BenchCommand& command, const Settings& settings, const FlagValues& flags);
+
+/// kInvalidArgument if a run of `command` needs more memory than is available.
+Status check_available(std::string_view command, std::uint64_t needed_bytes);
 
 /// Prints "granary: message" on standard error.
 ExitCode refuse(ExitCode code, const std::string& message);

@@ -89,6 +89,8 @@ ExitCode run(const Settings& settings, const FlagValues& flags) {
                   .seed = settings.seed,
                   .run_directory = (*scratch)->path(),
                   .signals = &signals};
+  const std::uint64_t needed = OwnedTable::bytes_for(load.data) + load.location_cache;
+  if (const Status fits = check_available("remote", needed); !fits.ok()) return fail(fits);
   const auto figures = measure(load);
   if (!figures.ok()) return fail(figures.status());
   const ExitCode reported = report(text_of(*figures, load), path, json_of(*figures, load));

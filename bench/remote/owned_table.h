@@ -34,18 +34,32 @@ class OwnedTable {
   /// Filled.
   static Result<std::unique_ptr<OwnedTable>> make(const Data& data);
 
+  /// Returns the memory that the table of these data needs before it is filled.
+  static std::uint64_t bytes_for(const Data& data);
+
   /// To be registered as the owner's region kTableRegion.
   memory::Region& region() { return *region_; }
   const Tables& tables() const { return tables_; }
 
  private:
+  /// The parts of the region, in bytes.
+  struct Layout {
+    explicit Layout(const Data& data);
+    std::uint64_t known() const { return header + records + peers; }
+
+    std::uint64_t buckets;
+    std::uint64_t record_bytes;
+    std::uint64_t header;  ///< of the main ones; indirect ones come on top
+    std::uint64_t records;
+    std::uint64_t peers;
+  };
+
   explicit OwnedTable(const Data& data);
   Status make_peers(const char* records);
   void fill(char* records);
 
   const Data data_;
-  const std::uint64_t buckets_;
-  const std::uint64_t record_bytes_;
+  const Layout layout_;
   std::unique_ptr<memory::Region> region_;
   char* main_ = nullptr;
   Tables tables_;

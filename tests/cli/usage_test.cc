@@ -319,5 +319,17 @@ TEST(Usage, HelpOfACommandListsItsFlagsOnly) {
   EXPECT_EQ(granary("bench soak --help").out.find("--theta"), std::string::npos) << "a flag of ycsb";
 }
 
+/// They touch all of it before they measure, so a machine that has less would be full.
+TEST(Usage, MemoryThatIsNotThereIsRefused) {
+  for (const std::string run :
+       {"fabric --region=1TiB", "remote --keys=1000000000 --value_bytes=65536", "remote --keys=1 --location_cache=1TiB",
+        "smallbank --accounts=1000000000 --partitions=1000"}) {
+    const Ran ran = granary("bench " + run, "timeout -s KILL 10");
+    EXPECT_EQ(ran.exit_code, 2) << run << ran.err;
+    EXPECT_NE(ran.err.find(" of this size needs about "), std::string::npos) << ran.err;
+    EXPECT_NE(ran.err.find(" are available\n"), std::string::npos) << ran.err;
+  }
+}
+
 }  // namespace
 }  // namespace granary::cli
