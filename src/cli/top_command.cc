@@ -79,6 +79,9 @@ class Asking {
   std::size_t next_ = 0;
 };
 
+/// Returns whether standard output took all that was printed.
+bool is_written() { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0; }
+
 /// The terminal's other screen while this lives.
 class Screen {
  public:
@@ -90,12 +93,13 @@ class Screen {
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
 
-  void show(const std::string& text) {
+  /// Returns whether it could be written.
+  bool show(const std::string& text) {
     std::string drawn = "\x1b[H";
     for (const char c : text) drawn += c == '\n' ? "\x1b[K\n" : std::string(1, c);
     drawn += "\x1b[J";
     std::fputs(drawn.c_str(), stdout);
-    std::fflush(stdout);
+    return is_written();
   }
 };
 
@@ -116,6 +120,8 @@ bench::ExitCode show_once(Asking& asking, bool json, bool color) {
   return bench::ExitCode::kOk;
 }
 
+/// Ends as well at the first view that cannot be written, since nobody sees the next one. The command's end then tells
+/// why (finish_output()).
 void show_until_stopped(Asking& asking, bool json, bool terminal, std::uint64_t interval_ns) {
   bench::StopSignals signals;
   signals.ask_first(true);
@@ -124,10 +130,10 @@ void show_until_stopped(Asking& asking, bool json, bool terminal, std::uint64_t 
   for (;;) {
     const std::string text = view_of(asking.ask(), json, terminal);
     if (screen) {
-      screen->show(text);
+      if (!screen->show(text)) return;
     } else {
       base::print("{}\n", text);
-      std::fflush(stdout);
+      if (!is_written()) return;
     }
     if (signals.wait_until(base::monotonic_ns() + interval_ns)) return;
   }

@@ -1,6 +1,7 @@
 // Standard streams that cannot be written, signals that end other programs, and little stack. Not here: nodes (cluster_test.cc).
 
 #include <filesystem>
+#include <fstream>
 
 #include "tests/cli/command_line.h"
 
@@ -44,6 +45,23 @@ TEST_F(Output, OfAListThatAFullDiskCutsIsNoSuccess) {
     EXPECT_NE(said().find("standard output could not be written"), std::string::npos) << flags;
   }
   std::filesystem::remove_all(directory);
+}
+
+/// Nobody answers, which is shown again and again until the output fails. Before, it went on for ever.
+TEST_F(Output, OfTopEndsWithItsReader) {
+  const std::string file = scratch(".toml");
+  std::ofstream(file) << "[cluster]\nname = \"top\"\nrun_directory = \"run\"\n[[node]]\nid = 1\n"
+                         "http = \"127.0.0.1:1\"\n";
+  const std::string top = "timeout -s KILL 20 $granary top --interval=0.1 --cluster=" + file;
+  for (const std::string flags : {"", " --json"}) {
+    EXPECT_EQ(run_script(to_err_ + top + flags + " >/dev/full 2>$err"), 3);
+    EXPECT_NE(said().find("standard output could not be written"), std::string::npos) << flags;
+  }
+  const std::string code = scratch(".code");
+  run_script("{ " + top + " 2>/dev/null; echo $? >" + code + "; } | head -1 >/dev/null");
+  EXPECT_EQ(contents(code), "3\n");
+  std::remove(code.c_str());
+  std::remove(file.c_str());
 }
 
 TEST_F(Output, ThatIsClosedIsRefusedAtOnce) {
