@@ -2,6 +2,8 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <map>
 #include <set>
@@ -114,6 +116,12 @@ const std::string* named_twice(const std::vector<std::string>& list) {
     if (!seen.insert(one).second) return &one;
   }
   return nullptr;
+}
+
+bool is_clock_identity(std::string_view text) {
+  constexpr std::string_view kForm = "xxxxxx.xxxx.xxxxxx";
+  return std::ranges::equal(text, kForm,
+                            [](unsigned char c, char form) { return form == '.' ? c == '.' : std::isxdigit(c) != 0; });
 }
 
 bool is_own_address(const std::string& text) {

@@ -12,8 +12,13 @@ namespace {
 
 Result<std::string> read_text(const std::string& path) {
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) {
+  const auto kind = std::filesystem::status(path, ignored);
+  if (!std::filesystem::exists(kind))
     return Status(StatusCode::kInvalidArgument, fmt::format("there is no cluster file '{}'", path));
+  if (!std::filesystem::is_regular_file(kind)) {
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("'{}' is {}; expected a cluster file", path,
+                              std::filesystem::is_directory(kind) ? "a directory" : "no regular file"));
   }
   const std::uintmax_t bytes = std::filesystem::file_size(path, ignored);
   if (bytes > kMostFileBytes) {

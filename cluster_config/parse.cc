@@ -42,6 +42,9 @@ class Parser {
   void read_clock();
   void read_nodes();
   NodeConfig read_node(Section& section);
+  /// Complains of keys that only sections of `kind` have. Precondition: `section` is of another kind, or of none and so of `here`.
+  static void refuse_keys_of(const char* kind, const std::string& here, std::initializer_list<const char*> keys,
+                             Section& section);
 
   const std::string folder_;
   const toml::table& root_;
@@ -80,6 +83,15 @@ void Parser::read_cluster() {
   section.close();
 }
 
+void Parser::refuse_keys_of(const char* kind, const std::string& here, std::initializer_list<const char*> keys,
+                            Section& section) {
+  for (const char* key : keys) {
+    if (!section.has(key)) continue;
+    section.complain(key, fmt::format(" is for kind = \"{}\", and the kind here is \"{}\"{}; expected both or neither",
+                                      kind, here, section.has("kind") ? "" : ", since no other is given"));
+  }
+}
+
 void Parser::read_membership() {
   Section section("[membership]", folder_, table("membership"), problems_);
   MembershipConfig& membership = config_.membership;
@@ -97,14 +109,28 @@ void Parser::read_membership() {
       section.complain(membership.user.empty() ? "password_file" : "user",
                        ": user and password_file go together; add the other");
     }
+  } else if (!section.mistaken("kind")) {
+    refuse_keys_of("zookeeper", option::text_of(option::row<&MembershipConfig::kind>(), membership.kind),
+                   {"servers", "chroot", "user", "password_file"}, section);
   }
   section.close();
 }
 
 void Parser::read_clock() {
   Section section("[clock]", folder_, table("clock"), problems_);
-  section.read(config_.clock);
-  if (config_.clock.kind == ClockKind::kPtp) section.require<&ClockConfig::grandmaster>();
+  ClockConfig& clock = config_.clock;
+  section.read(clock);
+  if (clock.kind == ClockKind::kPtp) {
+    section.require<&ClockConfig::grandmaster>();
+    if (section.has("grandmaster") && !is_clock_identity(clock.grandmaster)) {
+      section.complain("grandmaster", fmt::format(": '{}': expected a clock's identity like 001122.fffe.334455, which "
+                                                  "\"pmc -u -b 0 'GET TIME_STATUS_NP'\" shows as gmIdentity",
+                                                  clock.grandmaster));
+    }
+  } else if (!section.mistaken("kind")) {
+    refuse_keys_of("ptp", option::text_of(option::row<&ClockConfig::kind>(), clock.kind),
+                   {"pmc_socket", "domain", "grandmaster", "max_error_us"}, section);
+  }
   section.close();
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,6 +36,8 @@ class Section {
   }
 
   bool has(std::string_view key) const { return table_.contains(key); }
+  /// Returns whether the key's value is not one of its words, which was complained of.
+  bool mistaken(std::string_view key) const { return mistaken_.contains(key); }
   /// The value comes from the defaults.
   bool is_default(std::string_view key) const { return !has(key) && defaults_ != nullptr && defaults_->contains(key); }
   /// Complains if there is no such key: require<&NodeConfig::address>().
@@ -62,7 +65,11 @@ class Section {
   template <typename Struct, typename T>
   void read(const option::Row<Struct, T>& row, T& value) {
     if constexpr (std::is_enum_v<T>) {
-      if (const auto given = choose(row.name, row.word_list())) value = row.words[*given].value;
+      if (const auto given = choose(row.name, row.word_list())) {
+        value = row.words[*given].value;
+      } else if (has(row.name)) {
+        mistaken_.emplace(row.name);
+      }
     } else if constexpr (option::kIsNumber<T>) {
       const Range allowed{static_cast<std::uint64_t>(row.low), static_cast<std::uint64_t>(row.high)};
       const auto given = row.unit == option::kBytes ? size(row.name, allowed) : integer(row.name, allowed);
@@ -92,6 +99,7 @@ class Section {
   const toml::table* const defaults_;
   Problems& problems_;
   std::vector<std::string> known_;
+  std::set<std::string, std::less<>> mistaken_;
 };
 
 /// Complains of each key of the table that is not among the known ones, with the nearest of them.

@@ -2,6 +2,8 @@
 
 #include <cctype>
 
+#include "cluster_config/checks.h"
+
 namespace granary::cluster_config::clock::ptp {
 namespace {
 
@@ -100,17 +102,11 @@ std::optional<Answer> parse_answer(Bytes message, std::uint8_t domain) {
 }
 
 std::optional<ClockIdentity> parse_identity(std::string_view text) {
-  constexpr std::string_view kForm = "xxxxxx.xxxx.xxxxxx";
-  if (text.size() != kForm.size()) return {};
+  if (!cluster_config::is_clock_identity(text)) return {};
   ClockIdentity identity{};
   std::size_t digits = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (kForm[i] == '.') {
-      if (c != '.') return {};
-      continue;
-    }
-    if (std::isxdigit(static_cast<unsigned char>(c)) == 0) return {};
+  for (const char c : text) {
+    if (c == '.') continue;
     const int digit = std::isdigit(static_cast<unsigned char>(c)) != 0 ? c - '0' : (c | 0x20) - 'a' + 10;
     identity[digits / 2] = static_cast<std::uint8_t>(identity[digits / 2] << 4 | digit);
     ++digits;

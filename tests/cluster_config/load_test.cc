@@ -153,7 +153,7 @@ TEST_F(ClusterFile, TooManyNodesAreRefused) {
 
 TEST_F(ClusterFile, WhatIsNoFileIsRefused) {
   EXPECT_THAT(load(directory_ / "none").status().message(), HasSubstr("there is no cluster file"));
-  EXPECT_THAT(load(directory_.path()).status().message(), HasSubstr("there is no cluster file"));
+  EXPECT_THAT(load(directory_.path()).status().message(), HasSubstr("is a directory; expected a cluster file"));
   EXPECT_EQ(load("/dev/zero").status().code(), StatusCode::kInvalidArgument);
 }
 
