@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "bench/harness/files_apart.h"
 #include "bench/harness/flag_effects.h"
 #include "bench/harness/trial.h"
 #include "src/base/build_info.h"
@@ -78,6 +79,7 @@ ExitCode run_bench_words(const Words& words, const std::string& first, std::stri
 
 Words tool_names(const std::vector<const Tool*>& group) {
   Words names;
+  if (const Status apart = bench::check_files_apart(flags, *values); !apart.ok()) return wrong_usage(apart.message());
   for (const Tool* tool : group) names.push_back(tool->name);
   if (group[0]->group != kCluster) return names;
   for (const ClusterBench& each : cluster_benches()) names.push_back(each.name);
