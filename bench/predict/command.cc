@@ -176,7 +176,9 @@ Json json_of(const Answer& answer) {
 
 ExitCode run(const Settings& settings, const FlagValues& flags) {
   const auto fail = [](const Status& status) {
-    return refuse(exit_code_of(status), "bench predict: " + status.message());
+    // A file that is no report was named by mistake. It is no damaged data.
+    const bool named = status.code() == StatusCode::kDamaged;
+    return refuse(named ? ExitCode::kUsage : exit_code_of(status), "bench predict: " + status.message());
   };
   const std::string& path = flags.text("json");
   if (const Status writable = check_writable(path); !writable.ok()) return fail(writable);

@@ -53,7 +53,7 @@ Result<Costs> costs_of_report(const std::string& path) {
     return costs_of(Json::parse(*text));
   } catch (const Json::exception& error) {
     return Status(StatusCode::kDamaged,
-                  fmt::format("'{}' is no report of 'granary bench fabric --json': {}", path, error.what()));
+                  fmt::format("'{}' is no report of 'granary bench fabric --json': {}", path, fault_text(error)));
   }
 }
 

@@ -47,7 +47,7 @@ Result<Measured> read_measured(const std::string& path) {
     return Status(StatusCode::kDamaged, fmt::format("'{}': nothing was measured", path));
   } catch (const Json::exception& error) {
     return Status(StatusCode::kDamaged,
-                  fmt::format("'{}' is no report of 'granary cluster run --json': {}", path, error.what()));
+                  fmt::format("'{}' is no report of 'granary cluster run --json': {}", path, fault_text(error)));
   }
 }
 

@@ -3,11 +3,23 @@
 // refuses a value of a wrong type, by an exception, so that one place tells which file it was.
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace granary::bench::predict {
+
+/// Returns what a report lacks, without the name that the JSON library gives to its exception.
+inline std::string fault_text(const nlohmann::json::exception& error) {
+  if (dynamic_cast<const nlohmann::json::parse_error*>(&error) != nullptr) return "it is no JSON, or not whole";
+  if (dynamic_cast<const nlohmann::json::out_of_range*>(&error) == nullptr)
+    return "a part of it is not of the kind that is expected there";
+  const std::string_view text = error.what();
+  const std::size_t end = text.find("] ");
+  return std::string(end == std::string_view::npos ? text : text.substr(end + 2));
+}
 
 /// Returns a time or a count, which is never negative.
 inline double amount(const nlohmann::ordered_json& value) {

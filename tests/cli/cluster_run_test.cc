@@ -230,6 +230,10 @@ TEST_F(ClusterRun, IsPredicted) {
   const Ran of_directory = granary("bench predict --less=/tmp --more=" + more + " --fabric=" + fabric);
   EXPECT_EQ(of_directory.exit_code, 3);
   EXPECT_EQ(of_directory.err, "granary: bench predict: cannot read '/tmp'\n");
+  const std::string words = "granary: bench predict: '" + less + "' is no report of 'granary bench fabric --json': ";
+  const Ran of_another = granary("bench predict --less=" + less + " --more=" + more + " --fabric=" + less);
+  EXPECT_EQ(of_another.exit_code, 2);
+  EXPECT_EQ(of_another.err, words + "key 'figures' not found\n");
 }
 
 TEST_F(ClusterRun, RefusesWhatTheBaselineDoesNotHave) {

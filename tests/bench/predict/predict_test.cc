@@ -111,7 +111,12 @@ TEST_F(Reports, ThatAreNone) {
        {"", "{", "[]", R"({"granary":{}})", R"({"granary":{"provider":"shm","figures":[]}})"}) {
     EXPECT_EQ(costs_of_report(file(text)).status().code(), StatusCode::kDamaged) << text;
     EXPECT_EQ(read_measured(file(text)).status().code(), StatusCode::kDamaged) << text;
+    for (const Status& told : {costs_of_report(file(text)).status(), read_measured(file(text)).status()})
+      EXPECT_EQ(told.message().find("json.exception"), std::string::npos) << told.message();
   }
+  const std::string words = "is no report of 'granary bench fabric --json': ";
+  EXPECT_NE(costs_of_report(file("{")).status().message().find(words + "it is no JSON, or not whole"),
+            std::string::npos);
 }
 
 /// A report of a cluster's run, with this in the place of its number of round trips and its workers.
