@@ -112,8 +112,11 @@ ExitCode Bench::report() {
   const bool driven = settings_.rendezvous != nullptr;  // who has started us shows all nodes' results
   if (!driven) note_build_type();
   const ReportInput input{command_, flags_, settings_, machine_, loaded_.workload->scale_factor(), runs_};
+  const std::string_view why_unverified = !flags_.enabled("verify") ? kUnasked
+                                          : failure_.ok()           ? kNotBack
+                                                                    : "the run failed";
   const ExitCode written =
-      bench::report(driven ? "" : result_text(title, runs_), flags_.text("json"), json_report(input));
+      bench::report(driven ? "" : result_text(title, runs_, why_unverified), flags_.text("json"), json_report(input));
   if (written != ExitCode::kOk) return written;
   const ExitCode found = check_findings(runs_);
   return found != ExitCode::kOk || driven ? found : check_given_up(runs_);

@@ -145,7 +145,7 @@ std::string summary(const std::vector<Measurement>& runs, const Measurement& med
 }
 
 /// The findings of all repeats; failed ones with what was seen.
-std::string findings_text(const std::vector<Measurement>& runs) {
+std::string findings_text(const std::vector<Measurement>& runs, std::string_view why_unverified) {
   std::size_t checked = 0, failed = 0;
   bool verified = false;
   std::string lines;
@@ -160,8 +160,8 @@ std::string findings_text(const std::vector<Measurement>& runs) {
     }
   }
   if (!verified) {
-    return "verified    nothing (--verify was not asked for, the run was interrupted, or a killed node did not come "
-           "back)\n";
+    const bool interrupted = std::ranges::any_of(runs, &Measurement::interrupted);
+    return fmt::format("verified    nothing ({})\n", interrupted ? "the run was interrupted" : why_unverified);
   }
   return fmt::format("verified    {} of {} conditions hold\n{}", checked - failed, checked, lines);
 }
@@ -208,9 +208,11 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
-std::string result_text(const std::string& title, const std::vector<Measurement>& runs) {
+std::string result_text(const std::string& title, const std::vector<Measurement>& runs,
+                        std::string_view why_unverified) {
   const Measurement& median = runs[median_by_throughput(runs)];
-  return title + "\n\n" + type_table(median) + abort_table(median) + summary(runs, median) + findings_text(runs);
+  return title + "\n\n" + type_table(median) + abort_table(median) + summary(runs, median) +
+         findings_text(runs, why_unverified);
 }
 
 }  // namespace granary::bench

@@ -52,6 +52,16 @@ TEST(Report, TableShowsTypesAbortReasonsAndFailedChecks) {
   EXPECT_EQ(text.find("read_changed"), std::string::npos) << "reasons that did not occur have no column";
 }
 
+TEST(Report, TellsWhyNothingWasVerified) {
+  Measurement run = measurement(900, 100);
+  EXPECT_NE(result_text("title", {run}).find("verified    nothing (--verify was not asked for)\n"), std::string::npos);
+  EXPECT_NE(result_text("title", {run}, kNotBack).find("verified    nothing (a killed node did not come back)\n"),
+            std::string::npos);
+  run.interrupted = true;
+  EXPECT_NE(result_text("title", {run}, kNotBack).find("verified    nothing (the run was interrupted)\n"),
+            std::string::npos);
+}
+
 /// Requests that want of memory ended make less of a workload than its figures seem to be of.
 TEST(Report, TellsThatMemoryRanOut) {
   Measurement run = measurement(900, 100);
