@@ -61,12 +61,22 @@ std::string way_out(const ClusterConfig& config, const Configuration& configurat
 }
 
 Finding debt_of(const ClusterConfig& config, const Configuration& configuration, const membership::Owed& debt) {
+  // Results wait for logs, and only where they are released as durable ones.
+  const bool waits = cluster_config::has_logs(config) && config.release == Release::kDurable;
   const bool claimed = debt.claimed_generation != 0 && configuration.lives(debt.claimed_by);
   return {.subject = fmt::format("dead node {}", debt.node),
           .verdict = Verdict::kWarning,
-          .found = membership::debt_text(debt) + ": no results are released",
+          .found = membership::debt_text(debt) + (waits ? ": no results are released" : ""),
           .mend = claimed ? fmt::format("node {} is at it, and says how it goes in its notices", debt.claimed_by)
                           : way_out(config, configuration, debt)};
+}
+
+/// A dead node whose life was recovered owes nothing, so that only its member tells of it.
+Finding not_back(const Member& member) {
+  return {.subject = fmt::format("dead node {}", member.id),
+          .verdict = Verdict::kWarning,
+          .found = "it has been recovered; its records cannot be reached until it is started again",
+          .mend = fmt::format("start node {}", member.id)};
 }
 
 Finding of_another_cluster(const ClusterConfig& config, const std::string& board, const Configuration& configuration) {
@@ -97,6 +107,9 @@ Findings check_members(const ClusterConfig& config, std::uint64_t protocol) {
   for (const Member& member : configuration->members) {
     const bool runs = member.live() && std::ranges::find(marks->nodes, member.id) != marks->nodes.end();
     if (runs) findings.push_back(compare(member, protocol));
+    const bool owes =
+        std::ranges::find(configuration->owed, member.id, &membership::Owed::node) != configuration->owed.end();
+    if (member.state == membership::MemberState::kDead && !owes) findings.push_back(not_back(member));
   }
   for (const membership::Owed& debt : configuration->owed) findings.push_back(debt_of(config, *configuration, debt));
   return findings;

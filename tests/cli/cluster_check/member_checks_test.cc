@@ -93,6 +93,7 @@ TEST_F(MemberChecks, WhoIsDeadAndYetToBeRecoveredIsNamed) {
   EXPECT_EQ(apart[1].subject, "dead node 2");
   EXPECT_EQ(apart[1].verdict, Verdict::kWarning);
   EXPECT_THAT(apart[1].found, HasSubstr("life 1 of node 2 ended without giving back what it held"));
+  EXPECT_THAT(apart[1].found, HasSubstr(": no results are released"));
   EXPECT_THAT(apart[1].mend, HasSubstr("start node 2, which recovers it itself"));
 
   config_.nodes.back().host = "a";
@@ -104,6 +105,36 @@ TEST_F(MemberChecks, WhoIsDeadAndYetToBeRecoveredIsNamed) {
   ASSERT_TRUE(one->give_up_claim(2, 1).ok());
   ASSERT_TRUE(one->leave().ok());
   EXPECT_THAT(check_members(config_, 7).at(0).mend, HasSubstr("start all nodes"));
+}
+
+TEST_F(MemberChecks, ResultsWaitForLogsOnly) {
+  config_.nodes = {{.id = 1}, {.id = 2}};
+  const auto one = join(1, 7, "0.1.0");
+  ASSERT_TRUE(one->serve().ok());
+  ASSERT_TRUE(join(2, 7, "0.1.0")->die().ok());
+  EXPECT_THAT(check_members(config_, 7).at(1).found, testing::Not(HasSubstr("released")));
+  for (cluster_config::NodeConfig& node : config_.nodes) node.data_directory = directory_ / "data";
+  EXPECT_THAT(check_members(config_, 7).at(1).found, HasSubstr("no results are released"));
+  config_.release = Release::kCommit;
+  EXPECT_THAT(check_members(config_, 7).at(1).found, testing::Not(HasSubstr("released")));
+}
+
+TEST_F(MemberChecks, WhoIsRecoveredAndNotBackIsNamed) {
+  config_.nodes = {{.id = 1}, {.id = 2}};
+  const auto one = join(1, 7, "0.1.0");
+  ASSERT_TRUE(one->serve().ok());
+  ASSERT_TRUE(join(2, 7, "0.1.0")->die().ok());
+  one->step(0);
+  ASSERT_TRUE(one->be_quiet({.number = one->configuration()->number, .epoch = 1}).ok());
+  ASSERT_TRUE(one->claim(2, 1).ok());
+  EXPECT_THAT(check_members(config_, 7).at(1).mend, HasSubstr("node 1 is at it"));
+  ASSERT_TRUE(one->note_recovered(2, 1).ok());
+  const Findings findings = check_members(config_, 7);
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(findings[1].subject, "dead node 2");
+  EXPECT_EQ(findings[1].verdict, Verdict::kWarning);
+  EXPECT_THAT(findings[1].found, HasSubstr("has been recovered; its records cannot be reached"));
+  EXPECT_EQ(findings[1].mend, "start node 2");
 }
 
 }  // namespace
