@@ -85,6 +85,10 @@ ExitCode worse(ExitCode a, ExitCode b) { return a == ExitCode::kOk ? b : a; }
 
 /// Serves --check: judges a file, and runs nothing.
 ExitCode judge_file(const FlagValues& flags) {
+  for (const auto& [name, entry] : flags.all()) {
+    if (entry.given && name != "check" && name != "serializable" && name != "json" && name != "progress")
+      return fail(ExitCode::kUsage, fmt::format("--{}: with --check nothing runs; leave one of them out", name));
+  }
   const std::string& path = flags.text("check");
   if (const Status writable = check_writable(flags.text("json")); !writable.ok())
     return fail(ExitCode::kEnvironment, writable.message());

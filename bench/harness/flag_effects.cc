@@ -20,12 +20,14 @@ struct NeedOfFlag {
 };
 
 constexpr NeedOfFlag kNeedsOfFlags[] = {
-    {"htm", Needs::kEngine},          {"protocol", Needs::kEngine},        {"durability", Needs::kLog},
-    {"directory", Needs::kLogOnDisk}, {"log_dirs", Needs::kLogOnDisk},     {"loggers", Needs::kLog},
-    {"ring_bytes", Needs::kLog},      {"log_reserve", Needs::kLog},        {"release", Needs::kLog},
-    {"compress", Needs::kLog},        {"checkpoint_interval", Needs::kLog}};
+    {"htm", Needs::kEngine},          {"protocol", Needs::kEngine},         {"durability", Needs::kLog},
+    {"directory", Needs::kLogOnDisk}, {"log_dirs", Needs::kLogOnDisk},      {"loggers", Needs::kLog},
+    {"ring_bytes", Needs::kLog},      {"log_reserve", Needs::kLog},         {"release", Needs::kLog},
+    {"compress", Needs::kLog},        {"checkpoint_interval", Needs::kLog}, {"snapshot_epochs", Needs::kEngine}};
 
 constexpr Variant kVariantsOfLogs[] = {Variant::kSmallRecords, Variant::kCompress};
+
+constexpr Variant kVariantsOfTicToc[] = {Variant::kTicTocNoWait, Variant::kTicTocPreempt, Variant::kTicTocHistory};
 
 Status refusal(std::string why) { return {StatusCode::kInvalidArgument, std::move(why)}; }
 
@@ -88,6 +90,30 @@ Status check_log(const Asked& asked, const std::string& given, Needs needs) {
                              needs == Needs::kLog ? "about the log" : "where --durability=disk puts logs", mode));
 }
 
+/// Old versions are what snapshots and checkpoints read.
+Status check_snapshots(const Asked& asked) {
+  if (!asked.variants.has(Variant::kNoSnapshots)) return {};
+  for (const char* flag : {"checkpoint_interval", "snapshot_epochs"}) {
+    if (!asked.flags.declared(flag) || !asked.flags.given(flag) || asked.flags.integer(flag) == 0) continue;
+    return refusal(
+        fmt::format("--{}={}: it needs the old versions that --variant={} does not keep; leave one of them "
+                    "out",
+                    flag, asked.flags.integer(flag), name(Variant::kNoSnapshots)));
+  }
+  return {};
+}
+
+Status check_protocol_of_variants(const Asked& asked) {
+  for (const Variant variant : kVariantsOfTicToc) {
+    if (!asked.variants.has(variant) || asked.flags.text("protocol") == "tictoc") continue;
+    return refusal(
+        fmt::format("--variant={}: it is for --protocol=tictoc, and the protocol is {}; expected both or "
+                    "neither",
+                    name(variant), asked.flags.text("protocol")));
+  }
+  return {};
+}
+
 /// Another engine than Granary's keeps transactions apart in a way of its own, which the variant names. The bare index
 /// has none of them.
 void set_values_of_variants(VariantSet variants, FlagValues& flags) {
@@ -139,7 +165,8 @@ Status check_flag_effects(const BenchCommand& command, const FlagValues& flags, 
     Status logged = check_log(asked, fmt::format("--variant={}", name(variant)), Needs::kLog);
     if (!logged.ok()) return logged;
   }
-  return {};
+  if (Status kept = check_snapshots(asked); !kept.ok()) return kept;
+  return check_protocol_of_variants(asked);
 }
 
 }  // namespace granary::bench

@@ -125,6 +125,17 @@ Status keep_account(const BenchCommand& command, const cluster_config::NodeConfi
   return {};
 }
 
+/// Flags of the nodes of a cluster mean nothing without one.
+Status check_alone(const FlagValues& flags) {
+  const auto refusal = [](const char* why) { return Status(StatusCode::kInvalidArgument, why); };
+  if (kills(flags)) return refusal("--kill is for 'granary cluster run'");
+  if (flags.declared("restart_after") && flags.given("restart_after"))
+    return refusal("--restart_after: nothing is killed; see --kill");
+  if (flags.given("start_timeout"))
+    return refusal("--start_timeout: there are no other nodes to wait for; see 'granary cluster'");
+  return {};
+}
+
 /// Which node of which cluster this process is.
 Status set_node(const BenchCommand& command, const FlagValues& flags, Settings& settings) {
   if (!flags.declared("cluster")) return {};
@@ -134,7 +145,9 @@ Status set_node(const BenchCommand& command, const FlagValues& flags, Settings& 
   if (file.empty() != (id == 0))
     return refusal("--cluster and --node go together, for one node; 'granary cluster run' starts all of a host");
   if (!flags.text("reports").empty()) return refusal("--reports is for 'granary cluster merge'");
-  if (file.empty() && kills(flags)) return refusal("--kill is for 'granary cluster run'");
+  if (file.empty()) {
+    if (const Status fits = check_alone(flags); !fits.ok()) return fits;
+  }
   const bool keeps_account = flags.declared("account") && !flags.text("account").empty();
   if (keeps_account && (file.empty() || flags.enabled("driven")))
     return refusal("--account is for nodes that are started by hand: see --cluster and --node");
@@ -162,6 +175,8 @@ Status set_node(const BenchCommand& command, const FlagValues& flags, Settings& 
       .file = file, .node = node->id, .database = settings.options, .start_timeout_ms = start_timeout_ms(flags)};
   if (!flags.enabled("driven")) {
     if (kills(flags)) return refusal("--kill is for 'granary cluster run'");
+    if (flags.declared("restart_after") && flags.given("restart_after"))
+      return refusal("--restart_after: nothing is killed; it is for 'granary cluster run', see --kill");
     return keeps_account ? keep_account(command, *node, flags, settings) : Status();
   }
   settings.rendezvous = rendezvous_over(kRendezvousDescriptor);

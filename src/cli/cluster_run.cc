@@ -71,11 +71,12 @@ Result<std::optional<bench::cluster::KillPlan>> kill_plan(const bench::BenchComm
 
 bench::ExitCode run_on_nodes(const bench::BenchCommand& command, const bench::FlagValues& flags) {
   const std::string words = fmt::format("cluster run {}", command.name);
-  if (!flags.declared("cluster"))
-    return bench::refuse(bench::ExitCode::kUsage, fmt::format("{}: this benchmark runs in one process only", words));
   if (flags.given("node") || flags.given("reports") || flags.text("cluster").empty())
     return bench::refuse(bench::ExitCode::kUsage,
                          fmt::format("{}: expected --cluster=FILE, no --node and no --reports", words));
+  if (flags.given("driven"))
+    return bench::refuse(bench::ExitCode::kUsage,
+                         fmt::format("{}: --driven: each node gets it without being told; leave it out", words));
   for (const std::string& flag : command.alone_flags) {
     if (!flags.given(flag)) continue;
     return bench::refuse(
@@ -138,9 +139,16 @@ bench::ExitCode merge_reports(const bench::BenchCommand& command, const bench::F
   const auto refuse = [&](const std::string& message) {
     return bench::refuse(bench::ExitCode::kUsage, fmt::format("cluster merge {}: {}", command.name, message));
   };
-  if (!flags.declared("cluster") || command.join) return refuse("nodes of several hosts do not run this benchmark");
+  if (command.join) return refuse("nodes of several hosts do not run this benchmark");
   if (flags.text("cluster").empty() || flags.text("reports").empty())
     return refuse("expected --cluster=FILE and --reports=FILE,FILE,...");
+  for (const auto& [name, entry] : flags.all()) {
+    if (entry.given && name != "cluster" && name != "reports" && name != "json")
+      return refuse(
+          fmt::format("--{}: nothing runs here, and the reports tell with which flags the nodes ran; leave "
+                      "it out",
+                      name));
+  }
   const auto nodes = nodes_of(flags);
   if (!nodes.ok()) return bench::refuse(bench::exit_code_of(nodes.status()), nodes.status().message());
   std::vector<std::uint16_t> ids;

@@ -51,9 +51,12 @@ ExitCode unknown_word(const std::string& what, const std::string& word, const Wo
                                    : fmt::format("'{}': no such {}; did you mean {}?", word, what, meant));
 }
 
-Words bench_names() {
+/// Returns the benchmarks; behind "cluster run" and the like, those that run on nodes.
+Words bench_names(const std::string& first) {
   Words names;
-  for (const BenchCommand* command : bench_commands()) names.push_back(command->name);
+  for (const BenchCommand* command : bench_commands()) {
+    if (first == "bench" || command->on_nodes) names.push_back(command->name);
+  }
   return names;
 }
 
@@ -61,25 +64,28 @@ Words bench_names() {
 ExitCode run_bench_words(const Words& words, const std::string& first, std::string (*overview)(),
                          ExitCode (*run)(const BenchCommand&, const bench::FlagValues&)) {
   if (words.empty())
-    return wrong_usage(fmt::format("{}: which one? expected {}", first, fmt::join(bench_names(), ", ")));
+    return wrong_usage(fmt::format("{}: which one? expected {}", first, fmt::join(bench_names(first), ", ")));
   if (asks_for_help(words[0])) return show(overview());
   const BenchCommand* command = find_bench_command(words[0]);
-  if (command == nullptr) return unknown_word("benchmark", words[0], bench_names());
+  if (command == nullptr) return unknown_word("benchmark", words[0], bench_names(first));
   const Words arguments(words.begin() + 1, words.end());
   for (const std::string& argument : arguments) {
     if (asks_for_help(argument)) return show(command_help(*command));
   }
+  if (first != "bench" && !command->on_nodes)
+    return wrong_usage(fmt::format("{} {}: it does not run on the nodes of a cluster; expected {}", first,
+                                   command->name, fmt::join(bench_names(first), ", ")));
   std::vector<bench::Flag> flags = command->flags;
   for (bench::Flag& flag : bench::common_flags(*command)) flags.push_back(std::move(flag));
   Result<bench::FlagValues> values = parse_flags(first + " " + command->name, flags, arguments);
   if (!values.ok()) return wrong_usage(values.status().message());
+  if (const Status apart = bench::check_files_apart(flags, *values); !apart.ok()) return wrong_usage(apart.message());
   bench::set_implied_values(*command, *values);
   return run(*command, *values);
 }
 
 Words tool_names(const std::vector<const Tool*>& group) {
   Words names;
-  if (const Status apart = bench::check_files_apart(flags, *values); !apart.ok()) return wrong_usage(apart.message());
   for (const Tool* tool : group) names.push_back(tool->name);
   if (group[0]->group != kCluster) return names;
   for (const ClusterBench& each : cluster_benches()) names.push_back(each.name);
@@ -152,7 +158,7 @@ Words first_words(const Words& more) {
 ExitCode help_on_bench(const Words& words, std::string (*overview)()) {
   if (words.empty()) return show(overview());
   const BenchCommand* command = find_bench_command(words[0]);
-  if (command == nullptr) return unknown_word("benchmark", words[0], bench_names());
+  if (command == nullptr) return unknown_word("benchmark", words[0], bench_names("bench"));
   if (words.size() > 1) return wrong_usage(fmt::format("help: '{}' is one word too many", words[1]));
   return show(command_help(*command));
 }

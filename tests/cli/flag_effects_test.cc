@@ -83,6 +83,54 @@ TEST(FlagEffects, FlagsOfTheLogGoWithDurability) {
   }
 }
 
+TEST(FlagEffects, OldVersionsAreNeededWhereTheyAreAskedFor) {
+  constexpr Refused kAll[] = {
+      {"bench ycsb --durability=tmpfs --variant=no-snapshots --checkpoint_interval=1",
+       "--checkpoint_interval=1: it needs the old versions that --variant=no-snapshots does not keep; leave one of "
+       "them "
+       "out"},
+      {"bench tpcc --variant=no-snapshots --snapshot_epochs=7",
+       "--snapshot_epochs=7: it needs the old versions that --variant=no-snapshots does not keep; leave one of them "
+       "out"},
+      {"bench tpcc --variant=partitioned-store --snapshot_epochs=7",
+       "--snapshot_epochs=7: --variant=partitioned-store does not run Granary's engine; leave one of them out"},
+      {"bench kv --snapshot_epochs=7", "--snapshot_epochs=7: kv does not run Granary's engine; leave it out"}};
+  for (const Refused& each : kAll) expect_refused(each);
+}
+
+TEST(FlagEffects, VariantsOfTicTocNeedIt) {
+  for (const std::string variant : {"no-wait", "preempt", "history"}) {
+    for (const std::string protocol : {"silo", "dl_detect"}) {
+      const std::string given = "--variant=tictoc-" + variant;
+      const std::string line =
+          given + ": it is for --protocol=tictoc, and the protocol is " + protocol + "; expected both or neither";
+      expect_refused({("bench ycsb " + given + " --protocol=" + protocol).c_str(), line.c_str()});
+      if (protocol == "silo") expect_refused({("bench ycsb " + given).c_str(), line.c_str()});
+    }
+  }
+}
+
+TEST(FlagEffects, FlagsOfAClusterNeedOne) {
+  constexpr Refused kAll[] = {
+      {"bench tpcc --restart_after=3", "--restart_after: nothing is killed; see --kill"},
+      {"bench ycsb --start_timeout=5", "--start_timeout: there are no other nodes to wait for; see 'granary cluster'"},
+      {"cluster run kv --cluster=c.toml",
+       "cluster run kv: it does not run on the nodes of a cluster; expected tpcc, ycsb, smallbank, tatp, lease, "
+       "append"},
+      {"cluster run", "cluster run: which one? expected tpcc, ycsb, smallbank, tatp, lease, append"},
+      {"cluster run smallbank --driven --cluster=c.toml",
+       "cluster run smallbank: --driven: each node gets it without being told; leave it out"}};
+  for (const Refused& each : kAll) expect_refused(each);
+}
+
+TEST(FlagEffects, WhereNothingRunsFlagsOfRunsAreRefused) {
+  expect_refused({"bench append --check=h.edn --keys=5",
+                  "bench append: --keys: with --check nothing runs; leave one of them out"});
+  expect_refused({"cluster merge smallbank --cluster=c.toml --reports=a,b --workers=3",
+                  "cluster merge smallbank: --workers: nothing runs here, and the reports tell with which flags the "
+                  "nodes ran; leave it out"});
+}
+
 class FlagEffectsOnNodes : public testing::Test {
  protected:
   void SetUp() override {
@@ -144,8 +192,10 @@ TEST_F(FlagEffectsOnNodes, FlagsOfTheLogGoWithDataDirectories) {
 }
 
 TEST_F(FlagEffectsOnNodes, TheFactorAnalysisIsForOneNode) {
-  expect_refused({"cluster run factor --cluster=c.toml",
-                  "--cluster: 'cluster run factor' has no such flag; see 'granary cluster run factor --help'"});
+  expect_refused(
+      {"cluster run factor --cluster=c.toml",
+       "cluster run factor: it does not run on the nodes of a cluster; expected tpcc, ycsb, smallbank, tatp, "
+       "lease, append"});
   expect_refused({"bench factor --node=3 --cluster=c.toml",
                   "--node: 'bench factor' has no such flag; see 'granary bench factor --help'"});
   const Ran help = granary("cluster run --help");
