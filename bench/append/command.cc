@@ -363,6 +363,7 @@ const BenchCommand& append::append_command() {
       .on_nodes = true,
       .protocols = {Protocol::kOcc, Protocol::kLease2pl},
       .verify = true,
+      .has_summary = false,
       .run_instead = run,
       .join = join,
       .check_files = check_files,

@@ -113,6 +113,7 @@ const BenchCommand& fabric_command() {
                            "Of memory that is reached; if not given, less where there is little memory."),
                 integer_flag("operations", 1'000'000, 16, 1'000'000'000'000, "operations", "For each figure.")},
       .durability = "",
+      .has_summary = false,
       .run_instead = run,
   };
   return command;

@@ -65,6 +65,7 @@ struct BenchCommand {
   double seconds = 30;                                 ///< default of --seconds
   std::uint64_t repeat = 3;                            ///< default of --repeat
   std::string durability = "none";                     ///< default of --durability; empty: there is nothing to log
+  bool has_summary = true;                             ///< its JSON has all of BenchBase's top-level keys
   std::string index_on_nodes = {};                     ///< what --index is on a cluster if it is not its default
   /// Gives flags that nobody has given the values that others imply (ycsb's --preset), so that reports tell them, after
   /// what the harness itself knows (set_implied_values()). It may be empty.

@@ -258,7 +258,10 @@ std::vector<Flag> common_flags(const BenchCommand& command) {
   flags.push_back(real_flag("warmup", 2, 0, 1e5, "seconds", "Time before the measurement that counts nowhere."));
   flags.push_back(integer_flag("repeat", command.repeat, 1, 1000, "runs",
                                "Measurements; the median by throughput is reported, with minimum and maximum."));
-  flags.push_back(text_flag("json", "", "FILE", "Writes everything to FILE as JSON with BenchBase's top-level keys."));
+  flags.push_back(text_flag("json", "", "FILE",
+                            command.has_summary
+                                ? "Writes everything to FILE as JSON with BenchBase's top-level keys."
+                                : "Writes everything to FILE as JSON, with few of BenchBase's top-level keys."));
   flags.push_back(integer_flag("seed", 1, 0, kAnyInteger, "", "Seed of all random choices."));
   flags.push_back(switch_flag("verify", command.verify,
                               command.on_nodes && !command.verify

@@ -134,6 +134,7 @@ const BenchCommand& hash_command() {
                              "Through the cache, in all."),
                 real_flag("theta", 0.99, 0, 0.999, "", "Skew of the popularities that are not uniform.")},
       .durability = "",
+      .has_summary = false,
       .run_instead = run,
   };
   return command;

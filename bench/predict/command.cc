@@ -228,6 +228,7 @@ const BenchCommand& predict_command() {
                           "differs by more than --within."),
                 real_flag("within", 15, 0, 1000, "percent", "That a run may differ from its prediction.")},
       .durability = "",
+      .has_summary = false,
       .run_instead = run,
   };
   return command;

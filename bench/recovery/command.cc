@@ -255,6 +255,7 @@ const BenchCommand& recovery_command() {
                 choice_flag("checkpoint", "none", {"none", "half", "all"},
                             "A checkpoint after half of the records, after all of them, or none.")},
       .durability = "disk",
+      .has_summary = false,
       .run_instead = run,
   };
   return command;

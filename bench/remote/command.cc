@@ -123,6 +123,7 @@ const BenchCommand& remote_command() {
                 real_flag("theta", 0, 0, 0.999, "", "Skew of the keys' popularity; 0 = none."),
                 switch_flag("peers", false, "Also looks up in the tables of other systems: Pilaf's and FaRM's.")},
       .durability = "",
+      .has_summary = false,
       .run_instead = run,
   };
   return command;

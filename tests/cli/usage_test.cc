@@ -319,6 +319,17 @@ TEST(Usage, HelpOfACommandListsItsFlagsOnly) {
   EXPECT_EQ(granary("bench soak --help").out.find("--theta"), std::string::npos) << "a flag of ycsb";
 }
 
+TEST(Usage, HelpTellsWhatIsInTheJson) {
+  for (const char* bench : {"fabric", "remote", "append", "predict", "hash", "recovery"}) {
+    const std::string out = granary(std::string("bench ") + bench + " --help").out;
+    EXPECT_NE(out.find("as JSON, with few of BenchBase's top-level keys."), std::string::npos) << out;
+  }
+  for (const char* bench : {"ycsb", "factor"}) {
+    const std::string out = granary(std::string("bench ") + bench + " --help").out;
+    EXPECT_NE(out.find("as JSON with BenchBase's top-level keys."), std::string::npos) << out;
+  }
+}
+
 /// They touch all of it before they measure, so a machine that has less would be full.
 TEST(Usage, MemoryThatIsNotThereIsRefused) {
   for (const std::string run :
