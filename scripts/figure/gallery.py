@@ -12,6 +12,7 @@ from .errors import UsageError
 from .kept import builds, counts, different, first_and_last, kept_results, machines
 from .model import Figure, Setting
 from .noise import CANNOT_TELL, FAIL, NULL, PASS, short
+from .progress import counted
 from .store import make_directory, write_whole
 
 COLUMNS = 118
@@ -27,7 +28,7 @@ def write_gallery(results: Path, out: Path, figures: "Sequence[Figure]") -> int:
     for figure, _ in found:
         write_whole(out / PICTURES / f"{figure.name}.svg", _picture(results / f"{figure.name}.svg"))
     write_whole(out / "gallery.md", gallery(found, figures))
-    print(f"{out / 'gallery.md'}: {len(found)} figures; {out / PICTURES}")
+    print(f"{out / 'gallery.md'}: {counted(len(found), 'figure')}; {out / PICTURES}")
     return 0
 
 

@@ -9,7 +9,7 @@ from .noise import FAIL, NULL, PASS
 from .page import write_page
 from .plan import Plan, plan
 from .points import Points, read_points
-from .progress import duration
+from .progress import counted, duration
 from .results import write_results
 from .runner import Runner
 
@@ -58,5 +58,5 @@ class Session:
 
     def tell_sum(self, seconds: float) -> None:
         results = [each.verdict.result for _, judged in self.finished for each in judged]
-        print(f"{len(self.finished)} figures in {duration(seconds)}: {results.count(PASS)} claims pass, "
+        print(f"{counted(len(self.finished), 'figure')} in {duration(seconds)}: {results.count(PASS)} claims pass, "
               f"{results.count(FAIL)} fail, {results.count(NULL)} are NULL")

@@ -35,8 +35,8 @@ bench::ExitCode show(const ClusterConfig& config, const std::vector<NodeConfig>&
                                 {"findings", json_of(findings)}};
     base::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   } else {
-    base::print("cluster '{}', {} nodes over {}, fingerprint {} (must be alike on all hosts)\n", config.name,
-                config.nodes.size(), name(config.provider), fingerprint);
+    base::print("cluster '{}', {} node{} over {}, fingerprint {} (must be alike on all hosts)\n", config.name,
+                config.nodes.size(), config.nodes.size() == 1 ? "" : "s", name(config.provider), fingerprint);
     base::print("on this host: {}; granary {}\n\n{}", ids.empty() ? "no node" : fmt::format("{}", fmt::join(ids, ", ")),
                 base::version_text(), cluster_check::text_of(findings));
     base::print("\n{}\n", bad ? "not ok: nodes would not start here, or would not work" : "ok");

@@ -201,7 +201,8 @@ Result<Wanted> wanted_from(const InspectedDatabase& database, const bench::FlagV
   if (wanted.to == 0) wanted.to = record::kMaxEpoch;
   if (wanted.from > wanted.to)
     return Status(StatusCode::kInvalidArgument,
-                  fmt::format("--from_epoch={}: is behind --to_epoch={}", wanted.from, wanted.to));
+                  fmt::format("--from_epoch={} is greater than --to_epoch={}; expected no more than that", wanted.from,
+                              wanted.to));
   if (!flags.given("table")) return wanted;
   const auto table = find_table(database.manifest, flags.text("table"));
   if (!table.ok()) return table.status();

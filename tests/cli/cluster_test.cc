@@ -49,7 +49,9 @@ TEST(Cluster, CheckFindsDataOfAnotherNode) {
   const std::string path = directory / "c.toml";
   std::ofstream(path)
       << "[cluster]\nname = \"a\"\nrun_directory = \"run\"\n[[node]]\nid = 1\ndata_directory = \"data\"\n";
-  EXPECT_EQ(granary("cluster check " + path).exit_code, 0);
+  const Ran good = granary("cluster check " + path);
+  EXPECT_EQ(good.exit_code, 0);
+  EXPECT_TRUE(good.out.starts_with("cluster 'a', 1 node over shm, fingerprint ")) << good.out;
   std::filesystem::create_directory(directory / "data");
   std::ofstream(directory / "data/MEMBER")
       << "granary member 2\nnode 2 of a\ncluster 00000000000000aa\ngeneration 1\ncrc32c d3ed01d3\n";

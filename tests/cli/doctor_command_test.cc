@@ -72,6 +72,13 @@ TEST(Doctor, AListenerToWhomNobodyComesSaysSo) {
   EXPECT_THAT(ran.err, HasSubstr("no doctor came to port "));
 }
 
+TEST(Doctor, APeerWhoseNameNobodyKnowsHasNoFirewall) {
+  const Ran ran = granary("doctor --peer=nohost.invalid");
+  EXPECT_EQ(ran.exit_code, 1);
+  EXPECT_THAT(ran.out, HasSubstr("nohost.invalid: no such host"));
+  EXPECT_THAT(ran.out, testing::Not(HasSubstr("firewall")));
+}
+
 TEST(Doctor, FlagsThatDoNotGoTogetherAreRefused) {
   for (const char* flags : {"--peer=host:0", "--id=1", "--once", "--port=1", "--listen --json", "--listen --peer=a",
                             "--listen --timeout=0", "word"}) {

@@ -42,6 +42,12 @@ TEST_F(LogParts, AreShownByTheirPlace) {
   EXPECT_THAT(run("log dump", "--values").out, HasSubstr("put rows key \"k\" part \"abc\" at 4 of 10 B"));
 }
 
+TEST_F(LogParts, AreAskedForFromALesserEpoch) {
+  const Ran ran = run("log dump", "--from_epoch=9 --to_epoch=3");
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_EQ(ran.err, "granary: --from_epoch=9 is greater than --to_epoch=3; expected no more than that\n");
+}
+
 TEST_F(LogParts, AreWholeToWhoeverLooks) {
   for (const char* command : {"log verify", "log stat", "recover"}) {
     const Ran ran = run(command, std::string(command) == "recover" ? "--dry-run" : "");

@@ -113,6 +113,10 @@ TEST_F(HttpServer, WithoutATokenAnswersToAddressesOnly) {
   EXPECT_TRUE(ask_as("[::1]:9461").starts_with("HTTP/1.1 200 "));
   EXPECT_TRUE(ask_as("evil.example:9461").starts_with("HTTP/1.1 403 "));
   EXPECT_TRUE(ask_as("127.0.0.1.evil.example").starts_with("HTTP/1.1 403 "));
+  EXPECT_NE(ask_as("evil.example").find("the header Host is a name\n"), std::string::npos);
+  const std::string without = ask("GET /x HTTP/1.0\r\n\r\n");
+  EXPECT_NE(without.find(" 403 "), std::string::npos) << without;
+  EXPECT_NE(without.find("a request needs the header Host with an IP address"), std::string::npos) << without;
 }
 
 TEST_F(HttpServer, RefusesSeveralHosts) {

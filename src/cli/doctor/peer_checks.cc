@@ -156,6 +156,10 @@ ClockDifference clock_difference(std::span<const EchoTimes> echoes) {
 
 Findings check_peer(const PeerAddress& peer) {
   Result<Stream> stream = Stream::connect(peer.host, peer.port, kGreeting_ms);
+  if (stream.status().code() == StatusCode::kNotFound) {
+    return {bad("connection", fmt::format("{}: {}", peer.host, stream.status().message()),
+                "name in --peer a host that this one can look up (DNS, /etc/hosts), or give its IP address")};
+  }
   if (!stream.ok()) {
     return {bad("connection", fmt::format("{} port {}: {}", peer.host, peer.port, stream.status().message()),
                 fmt::format("'granary doctor --listen' on {}, and a firewall that lets TCP port {} through", peer.host,

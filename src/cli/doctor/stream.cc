@@ -35,7 +35,7 @@ int connect_error(const cluster_check::Socket& socket, const addrinfo& to, int t
 
 Result<Stream> Stream::connect(const std::string& host, std::uint16_t port, std::uint32_t timeout_ms) {
   const cluster_check::AddressList list = cluster_check::look_up(host, std::to_string(port).c_str());
-  if (list == nullptr) return unavailable("no such host");
+  if (list == nullptr) return Status(StatusCode::kNotFound, "no such host");
   int error = 0;
   for (const addrinfo* to = list.get(); to != nullptr; to = to->ai_next) {
     cluster_check::Socket socket(to->ai_family, SOCK_STREAM, 0);

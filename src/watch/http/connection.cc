@@ -88,8 +88,11 @@ std::optional<Response> Connection::refusal() const {
   if (request.count(field::host) > 1)  // RFC 9112, section 3.2; a proxy may have gone by the other one
     return Response{.status = 400, .body = "the header Host is there more than once\n"};
   if (parts_.token.empty() && !names_address(view(request[field::host]))) {
+    const bool named = request.count(field::host) != 0;  // HTTP/1.0 may leave it out
     return Response{.status = 403,
-                    .body = "without a token, ask by an IP address or as localhost: the header Host is a name\n"};
+                    .body = named
+                                ? "without a token, ask by an IP address or as localhost: the header Host is a name\n"
+                                : "without a token, a request needs the header Host with an IP address or localhost\n"};
   }
   return std::nullopt;
 }

@@ -43,6 +43,13 @@ class Gallery(Rig):
             picture = self.folder / f"gallery/images/figures/{name}.svg"
             self.assertEqual(picture.read_bytes(), (self.out / f"{name}.svg").read_bytes())
 
+    def test_one_figure_is_not_several(self):
+        self.measured(FIGURE)
+        out, self.out = self.out, self.folder / "gallery"
+        said = self.figure(0, "gallery", f"--from={out}")
+        self.assertIn("gallery.md: 1 figure; ", said)
+        self.out = out
+
     def test_pages_of_the_machine_and_figures_that_are_missing(self):
         self.measured(FIGURE)
         self.write(FIGURE, "two")

@@ -40,6 +40,7 @@ class Runs(Rig):
         self.draws = True
         said = self.figure(0, "one", "--quick")
         self.assertIn("PASS  A1  Fast is twice as fast.", said)
+        self.assertIn("1 figure in ", said)
         with (self.out / "one.csv").open() as file:
             rows = list(csv.DictReader(file))
         ours = [row for row in rows if row["source"] == "granary"]
