@@ -4,15 +4,45 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
 
 namespace granary::bench {
+
+namespace {
+
+/// Options as the library's messages name them, and the flags of benchmarks that set them. Longer ones come first.
+constexpr std::pair<std::string_view, std::string_view> kFlagsOfOptions[] = {
+    {"Options::htm must be kAuto, kRtm or kSim", "--htm must be auto, rtm or sim"},
+    {"Options::htm is kAuto", "--htm is auto"},
+    {"Options::htm is kRtm", "--htm is rtm"},
+    {"Options::htm", "--htm"},
+    {"Options::tid_source cannot be kGlobal", "--variant=global-tid cannot be"},
+    {"Options::protocol", "--protocol"},
+    {"Options::memory_limit_bytes", "--memory_limit"},
+    {"Options::prefault_bytes", "--prefault"}};
+
+/// Returns the status with flags in the place of options, since whoever runs a benchmark has given flags.
+Status in_flags(const Status& status) {
+  std::string text(status.message());
+  for (const auto& [option, flag] : kFlagsOfOptions) {
+    for (std::size_t at = 0; (at = text.find(option, at)) != std::string::npos; at += flag.size())
+      text.replace(at, option.size(), flag);
+  }
+  return {status.code(), std::move(text)};
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Database>> open_fresh(const Options& options) {
   std::error_code ignored;  // what cannot be removed, opening will report
   if (!options.directory.empty()) std::filesystem::remove_all(options.directory, ignored);
   for (const std::string& directory : options.log_directories) std::filesystem::remove_all(directory, ignored);
   if (!options.reliable_directory.empty()) std::filesystem::remove_all(options.reliable_directory, ignored);
-  return Database::open(options);
+  auto database = Database::open(options);
+  if (!database.ok()) return in_flags(database.status());
+  return database;
 }
 
 Result<std::unique_ptr<ScratchDirectory>> ScratchDirectory::make(const std::string& parent, WhenKilled when_killed) {

@@ -110,6 +110,17 @@ TEST(FlagEffects, VariantsOfTicTocNeedIt) {
   }
 }
 
+/// The library refuses these, and names its options.
+TEST(FlagEffects, WhatAProtocolCannotDoIsToldInFlags) {
+  for (const std::string run :
+       {"--protocol=no_wait --htm=sim", "--protocol=drtm --htm=off", "--protocol=tictoc --variant=global-tid"}) {
+    const Ran ran = granary("bench ycsb --keys=1000 " + run);
+    EXPECT_EQ(ran.exit_code, 2) << run << ran.err;
+    EXPECT_TRUE(ran.err.starts_with("granary: --protocol is '")) << ran.err;
+    EXPECT_EQ(ran.err.find("Options::"), std::string::npos) << ran.err;
+  }
+}
+
 TEST(FlagEffects, FlagsOfAClusterNeedOne) {
   constexpr Refused kAll[] = {
       {"bench tpcc --restart_after=3", "--restart_after: nothing is killed; see --kill"},
