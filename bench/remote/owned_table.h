@@ -42,7 +42,7 @@ class OwnedTable {
   const Tables& tables() const { return tables_; }
 
  private:
-  /// The parts of the region, in bytes.
+  /// Tells how many bytes each part of the region has.
   struct Layout {
     explicit Layout(const Data& data);
     std::uint64_t known() const { return header + records + peers; }

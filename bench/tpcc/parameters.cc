@@ -36,7 +36,7 @@ Status check_partitions(const Parameters& parameters, const Settings& settings) 
   return {};
 }
 
-/// Shares of order lines, and of payments, that concern another warehouse.
+/// Tells which shares of order lines, and of payments, concern another warehouse.
 struct Remote {
   double lines = 0, payments = 0;
 };
