@@ -26,6 +26,7 @@
 #include "src/node/node_service.h"
 #include "src/node/peer_watch.h"
 #include "src/node/peers.h"
+#include "src/node/prepare_directories.h"
 #include "src/node/recoverer.h"
 #include "src/node/recoveries.h"
 #include "src/node/start_watch.h"
@@ -92,6 +93,8 @@ class ClusterNode {
   bool others_serve(const membership::Configuration& configuration) const;
   Status or_given_up(Status status) const;
   Status become_member();
+  PreparedNode preparing();
+  Status find_others();
   Status open_database();
   Status open_fabric();
   bool takes_from_elsewhere() const;
@@ -143,6 +146,7 @@ class ClusterNode {
   std::unique_ptr<NodeClock> clock_;
   std::unique_ptr<membership::Membership> membership_;
   std::optional<membership::Configuration> returns_by_;  ///< if others serve: how far their logs count for this node
+  bool begins_anew_ = false;                             ///< this life only joined; a next one starts with all others
   std::optional<Peers> peers_;                           ///< since the node is a member
   std::unique_ptr<memory::Region> control_;
   std::unique_ptr<memory::Region> mail_;

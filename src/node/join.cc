@@ -138,12 +138,14 @@ Result<std::unique_ptr<ClusterNode>> ClusterNode::join(const ClusterOptions& opt
     node->recoveries_.inherit(visited);
     Status joined = node->join();
     const bool visits = joined.ok() && node->membership_->visits();
+    const bool begins_anew = joined.ok() && node->begins_anew_;
     if (visits) joined = node->visit();
+    if (begins_anew) joined = node->leave();
     if (joined = node->or_given_up(std::move(joined)); !joined.ok()) return joined;
-    if (!visits) return node;
+    if (!visits && !begins_anew) return node;
     visited.inherit(node->recoveries_);
     node.reset();
-    base::sync_point("visit.ended");
+    if (visits) base::sync_point("visit.ended");
   }
 }
 
@@ -158,10 +160,13 @@ Status ClusterNode::join() {
   if (!status.ok()) return status;
   watch_ = std::move(watch).value();
   enter(watch::Stage::kRecovering);
-  status = open_database();
+  status = find_others();
+  if (status.ok() && !begins_anew_) status = open_database();
   // The directory may be one in which a volume is to be mounted. Who has lost its membership has another life that may use it by now.
-  if (!status.ok() && (membership_->status().ok() || start_watch_.gives_up())) life_.take_back();
-  if (status.ok()) status = open_fabric();
+  const bool opened = status.ok() && !begins_anew_;
+  if (!opened && (membership_->status().ok() || start_watch_.gives_up())) life_.take_back();
+  if (!opened) return status;
+  status = open_fabric();
   if (status.ok()) enter(watch::Stage::kStarting);
   return status;
 }
@@ -203,6 +208,29 @@ Status ClusterNode::become_member() {
   return life_.note_joined(membership_->life());
 }
 
+PreparedNode ClusterNode::preparing() {
+  return {.options = options_,
+          .config = config_,
+          .own = own_,
+          .served = life_.served(),
+          .membership = *membership_,
+          .files = files_};
+}
+
+/// If the last node that served has ended since this one joined, as one that was killed shortly before, this node begins anew: in a next life it
+/// starts together with all others, and nothing is left of what this life has found.
+Status ClusterNode::find_others() {
+  if (!membership_->rejoined() || membership_->visits()) return {};
+  auto found = await_return(preparing());
+  if (!found.ok()) return found.status();
+  returns_by_ = std::move(found).value();
+  begins_anew_ = !returns_by_.has_value();
+  if (begins_anew_)
+    tell(NoticeSeverity::kInfo, NoticeTopic::kMembership,
+         "the nodes that served when this one came back have all ended since, so it starts together with all others");
+  return {};
+}
+
 Status ClusterNode::open_database() {
   auto clock = NodeClock::open(config_);
   if (!clock.ok()) return clock.status();
@@ -212,16 +240,10 @@ Status ClusterNode::open_database() {
   if (!control.ok()) return control.status();
   control_ = std::move(control).value();
   ClusterPart part{.control = &control_block(), .node = own_.id, .life = membership_->generation()};
-  const PreparedNode preparing{.options = options_,
-                               .config = config_,
-                               .own = own_,
-                               .served = life_.served(),
-                               .membership = *membership_,
-                               .files = files_};
   Options database = database_options(options_, config_, own_);
   if (membership_->visits()) {
     forget_directories(database);
-  } else if (Status status = prepare_directories(preparing, part, returns_by_); !status.ok()) {
+  } else if (Status status = prepare_directories(preparing(), part, returns_by_); !status.ok()) {
     return status;
   }
   auto engine = Engine::open(database, files_, part);

@@ -109,12 +109,7 @@ epoch::Epoch first_epoch_of_return(const Configuration& found, epoch::Epoch snap
   return first_epoch;
 }
 
-namespace {
-
-/// Waits until nothing of this node's records can change any more but by what the logs of the others have, and returns the configuration
-/// that says how far they have it. Another thread steps the membership. When no other node serves any more, there is nobody to come back to;
-/// and what the last one owes may have to be settled by a start of all nodes together, for which this one must not be waiting here.
-Result<Configuration> await_quiet(const PreparedNode& node) {
+Result<std::optional<Configuration>> await_return(const PreparedNode& node) {
   const std::uint64_t began = node.membership.configuration()->number;
   std::optional<Configuration> found;
   bool alone = false;
@@ -124,10 +119,8 @@ Result<Configuration> await_quiet(const PreparedNode& node) {
     return alone || found.has_value();
   };
   if (node.membership.wait_until(holds, std::uint64_t{node.options.start_timeout_ms} * 1000)) {
-    if (found) return std::move(*found);
-    return Status(
-        StatusCode::kUnavailable,
-        fmt::format("the nodes that served when node {} came back have all ended since: start it again", node.own.id));
+    if (found) base::sync_point("return.quiet");
+    return found;
   }
   if (const Status member = node.membership.status(); !member.ok()) return member;
   return Status(
@@ -136,6 +129,8 @@ Result<Configuration> await_quiet(const PreparedNode& node) {
                   "back, or written them to their logs",
                   node.options.start_timeout_ms, node.own.id));
 }
+
+namespace {
 
 /// Reads which life another node's directory tells of, and returns an error unless it is the newest one: the node's log has
 /// writes of this node's records. `known` was read before: a life is noted in the directory before it is in the membership.
@@ -161,21 +156,10 @@ Result<epoch::Epoch> prepare_return(const PreparedNode& node, const Configuratio
   return std::max(first_epoch, recovery::greatest_epoch(*manifest) + 1);
 }
 
-/// Returns the configuration by which a node comes back, or none if all nodes start together.
-Result<std::optional<Configuration>> configuration_to_return_by(const PreparedNode& node) {
-  if (!node.membership.rejoined()) return std::optional<Configuration>();
-  auto found = await_quiet(node);
-  if (!found.ok()) return found.status();
-  base::sync_point("return.quiet");
-  return std::optional(std::move(*found));
-}
-
 }  // namespace
 
-Status prepare_directories(const PreparedNode& node, ClusterPart& part, std::optional<Configuration>& returns_by) {
-  auto found_return = configuration_to_return_by(node);
-  if (!found_return.ok()) return found_return.status();
-  returns_by = std::move(*found_return);
+Status prepare_directories(const PreparedNode& node, ClusterPart& part,
+                           const std::optional<Configuration>& returns_by) {
   const std::optional<Configuration>& found = returns_by;
   part.returns = found.has_value();
   const auto known = node.membership.configuration();

@@ -35,7 +35,7 @@ std::optional<epoch::Epoch> counts_up_to(const membership::Configuration& found,
 /// Returns where E must begin at a node that comes back, as far as the others' logs matter.
 epoch::Epoch first_epoch_of_return(const membership::Configuration& found, epoch::Epoch snapshot_epochs);
 
-/// The node that prepares, a member that nobody steps meanwhile.
+/// The node that prepares, a member that nobody steps meanwhile unless it comes back.
 struct PreparedNode {
   const ClusterOptions& options;
   const cluster_config::ClusterConfig& config;
@@ -45,10 +45,15 @@ struct PreparedNode {
   base::FileSystem& files;
 };
 
+/// Waits until nothing of the records of a node that comes back can change any more but by what the logs of the others have, and returns the
+/// configuration that says how far they have it. Another thread steps the membership. Returns none when no other node serves any more: then
+/// there is nobody to come back to, and what the last one owes may have to be settled by a start of all nodes together.
+Result<std::optional<membership::Configuration>> await_return(const PreparedNode& node);
+
 /// Recovers the whole cluster if need be, with the other nodes or for them. Fills in what the database has to know of it: a node takes what is
-/// its own from the logs of all nodes, of those that it sees where they are, of others when it starts. `returns_by` gets the configuration by
-/// which the node comes back to others that serve, or none if all nodes start together.
+/// its own from the logs of all nodes, of those that it sees where they are, of others when it starts. `returns_by` is the configuration by
+/// which the node comes back to others that serve, none if all nodes start together.
 Status prepare_directories(const PreparedNode& node, ClusterPart& part,
-                           std::optional<membership::Configuration>& returns_by);
+                           const std::optional<membership::Configuration>& returns_by);
 
 }  // namespace granary::db

@@ -15,11 +15,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cluster_config/load.h"
 #include "cluster_config/membership/configuration.h"
 #include "cluster_config/membership/life.h"
 #include "cluster_config/membership/local/local_board.h"
+#include "cluster_config/membership/membership.h"
 #include "recovery/manifest.h"
 #include "src/base/test_hooks.h"
+#include "src/node/cluster_protocol.h"
+#include "src/node/node_fabric.h"
 #include "tests/node/cluster_restart.h"
 
 namespace granary {
@@ -212,6 +216,81 @@ TEST_F(ClusterRestart, ANodeThatComesBackNotesWhenItWasLetIn) {
     EXPECT_TRUE(generation().admitted.has_value());
   }
   back = true;
+  first.join();
+}
+
+/// Two nodes of which one has been killed and the other has ended in order, and which are started again while the entry of the killed one
+/// outlives it: the other one finds it serving, and cannot know yet that nobody is there.
+class ClusterBackToTheDead : public testing::TestWithParam<const char*> {
+ protected:
+  /// Returns a member that stands for node 2: it serves by the configuration, and nobody can reach it.
+  std::unique_ptr<membership::Membership> entry_of_killed() const {
+    const auto config = cluster_config::load(file_.path()).value();
+    const std::string data = config.find(2)->data_directory;
+    membership::MembershipOptions options{.node = 2,
+                                          .cluster = "test",
+                                          .fingerprint = cluster_config::fingerprint(config),
+                                          .nodes = {1, 2},
+                                          .address = "here",
+                                          .protocol = db::cluster_protocol()};
+    options.finds_data = true;
+    options.data_place = data;
+    options.note_life = [data](membership::Generation generation) {
+      auto life = membership::read_life(base::system_files(), data, "test", 2).value();
+      life.generation = generation;
+      return membership::write_life(base::system_files(), data, life);
+    };
+    auto killed = membership::Membership::join(db::open_board(config).value(), options, {}).value();
+    EXPECT_TRUE(killed->serve().ok());
+    return killed;
+  }
+  void await_return_of_1() const {
+    const auto board = db::open_board(cluster_config::load(file_.path()).value()).value();
+    for (;; std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
+      const auto found = membership::configuration_of(board->read()->text).value();
+      if (found.find(1)->state == membership::MemberState::kJoining) return;
+    }
+  }
+
+  const ClusterFile file_{2, 2, "directories = \"" + std::string(GetParam()) + "\"\n",
+                          "data_directory = \"data\"\nreliable_directory = \"rings\"\n"};
+};
+
+INSTANTIATE_TEST_SUITE_P(Directories, ClusterBackToTheDead, testing::Values("by_host", "apart"),
+                         [](const auto& directories) { return std::string(directories.param); });
+
+TEST_P(ClusterBackToTheDead, ItStartsTogetherWithAllOthers) {
+  static constexpr std::int64_t kBalance = 7;
+  on_each_node(file_, 2, [](Cluster& cluster) {
+    const auto accounts = make_accounts(cluster, IndexKind::kHash);
+    ASSERT_TRUE(cluster.start().ok());
+    const std::uint64_t own = (cluster.node() - 1) * kAccounts;
+    auto worker = cluster.register_worker().value();
+    EXPECT_TRUE(worker->run([&](Transaction& t) { (void)t.put(accounts, own, {kBalance}); }).committed());
+    EXPECT_TRUE(cluster.barrier().ok());
+  });
+  auto killed = entry_of_killed();
+  const auto start = [this](NodeNumber node) {
+    auto cluster = Cluster::join(node_options(file_, node));
+    ASSERT_TRUE(cluster.ok()) << cluster.status().message();
+    EXPECT_FALSE((*cluster)->rejoined());
+    const auto accounts = make_accounts(**cluster, IndexKind::kHash);
+    const Status started = (*cluster)->start();
+    ASSERT_TRUE(started.ok()) << started.message();
+    auto worker = (*cluster)->register_worker().value();
+    for (const std::uint64_t account : {std::uint64_t{0}, kAccounts}) {
+      std::int64_t balance = 0;
+      EXPECT_TRUE(worker->run([&](Transaction& t) { balance = t.get(accounts, account)->balance; }).committed());
+      EXPECT_EQ(balance, kBalance);
+    }
+    EXPECT_TRUE((*cluster)->barrier().ok());
+  };
+  std::thread first(start, NodeNumber{1});
+  await_return_of_1();
+  constexpr std::chrono::milliseconds kUntilItWaits(300);
+  std::this_thread::sleep_for(kUntilItWaits);
+  killed.reset();
+  start(2);
   first.join();
 }
 
