@@ -100,8 +100,8 @@ class GRANARY_EXPORT ClusterWorker {
   /// such procedure, or the node does not answer; kUnavailable leaves open whether it has run.
   Result<RunResult> call(NodeNumber node, std::string_view procedure, std::string_view args, std::string& reply);
   /// The same with plain structs, as the procedure was registered. kFailedPrecondition if that node's reply is of another size: its
-  /// program is another, and the procedure has run.
-  template <typename Args, typename Reply>
+  /// program is another, and the procedure has run. Strings and views of text are bytes, for the form above.
+  template <Plain Args, Plain Reply>
   Result<RunResult> call(NodeNumber node, std::string_view procedure, const Args& args, Reply& reply) {
     std::string bytes;
     auto done = call(node, procedure, bytes_of(args), bytes);
@@ -112,7 +112,12 @@ class GRANARY_EXPORT ClusterWorker {
   /// kInvalidArgument if the table was not made by Cluster::create_table: then its keys have no home.
   Result<RunResult> call(const Table& table, std::string_view key, std::string_view procedure, std::string_view args,
                          std::string& reply);
-  template <typename K, typename V, typename Args, typename Reply>
+  template <typename K, Plain V>
+  Result<RunResult> call(const TypedTable<K, V>& table, const std::type_identity_t<K>& key, std::string_view procedure,
+                         std::string_view args, std::string& reply) {
+    return call(static_cast<const Table&>(table), EncodedKey<K>(key), procedure, args, reply);
+  }
+  template <typename K, Plain V, Plain Args, Plain Reply>
   Result<RunResult> call(const TypedTable<K, V>& table, const std::type_identity_t<K>& key, std::string_view procedure,
                          const Args& args, Reply& reply) {
     std::string bytes;
@@ -165,7 +170,7 @@ class GRANARY_EXPORT Cluster {
   /// The table's records are shared with the other nodes, unless it is replicated; so it needs max_value_bytes.
   /// kFailedPrecondition after start(); otherwise errors are those of Database.
   Result<Table> create_table(std::string_view name, TableOptions options, Placement placement);
-  template <typename K, typename V>
+  template <typename K, Plain V>
   Result<TypedTable<K, V>> create_table(std::string_view name, TableOptions options, Placement placement) {
     options.max_value_bytes = sizeof(V);
     auto table = create_table(name, options, std::move(placement));

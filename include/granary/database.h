@@ -222,7 +222,7 @@ class GRANARY_EXPORT Database {
   /// taken; kFailedPrecondition if the recovered one is otherwise; kInvalidArgument for options out of their ranges.
   Result<Table> create_table(std::string_view name, const TableOptions& options = {});
   /// The same with typed keys and values: `options.max_value_bytes` is a value's size, whatever it says.
-  template <typename K, typename V>
+  template <typename K, Plain V>
   Result<TypedTable<K, V>> create_table(std::string_view name, TableOptions options = {}) {
     options.max_value_bytes = sizeof(V);
     auto table = create_table(name, options);

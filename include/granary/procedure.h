@@ -29,7 +29,7 @@
 namespace granary {
 
 /// A part of a procedure. The body of a later piece finds the reply as the pieces before it have left it.
-template <typename Args, typename Reply>
+template <Plain Args, Plain Reply>
 struct Piece {
   DeclaredAccesses accesses;
   std::function<void(Transaction&, const Args&, Reply&)> body;
@@ -38,12 +38,12 @@ struct Piece {
 /// Procedures by name. Fill it before workers call into it. call(), finish_left() and calls_left() are thread-safe, and may go on beside
 /// keep_chains(); the rest is one thread's, before them.
 class GRANARY_EXPORT Procedures {
-  template <typename Args, typename Reply>
+  template <Plain Args, Plain Reply>
   struct Entry;
 
  public:
   /// A handle that skips the look-up by name.
-  template <typename Args, typename Reply>
+  template <Plain Args, Plain Reply>
   class Handle {
    public:
     Handle() = default;
@@ -56,7 +56,7 @@ class GRANARY_EXPORT Procedures {
 
   /// Registers `body`. Args and Reply are plain structs (they travel as bytes). kAlreadyExists if the name is taken.
   /// `accesses` are needed where there are chains.
-  template <typename Args, typename Reply>
+  template <Plain Args, Plain Reply>
   Result<Handle<Args, Reply>> add(std::string name, std::function<void(Transaction&, const Args&, Reply&)> body,
                                   std::optional<DeclaredAccesses> accesses = std::nullopt) {
     const bool declared = accesses.has_value();
@@ -65,7 +65,7 @@ class GRANARY_EXPORT Procedures {
     return add_pieces(std::move(name), std::move(pieces), declared);
   }
   /// Registers a chain of one piece or more.
-  template <typename Args, typename Reply>
+  template <Plain Args, Plain Reply>
   Result<Handle<Args, Reply>> add_chain(std::string name, std::vector<Piece<Args, Reply>> pieces) {
     if (pieces.empty()) return Status(StatusCode::kInvalidArgument, "procedure '" + name + "' has no piece");
     return add_pieces(std::move(name), std::move(pieces), true);
@@ -95,7 +95,7 @@ class GRANARY_EXPORT Procedures {
 
   /// Runs a procedure as one transaction, with retries, or as a chain of them: `policy` is for the first. The reply is that of the
   /// committed (or last) attempt. Of a chain the result is that of the last piece that ran.
-  template <typename Args, typename Reply>
+  template <Plain Args, Plain Reply>
   RunResult call(Worker& worker, const Handle<Args, Reply>& procedure, const Args& args, Reply& reply,
                  const RetryPolicy& policy = {}) const {
     const Entry<Args, Reply>& entry = *procedure.entry_;
@@ -123,7 +123,7 @@ class GRANARY_EXPORT Procedures {
     std::size_t reply_bytes = 0;
     bool declared = false;
   };
-  template <typename Args, typename Reply>
+  template <Plain Args, Plain Reply>
   struct Entry final : EntryBase {
     void run_piece(std::size_t piece, Transaction& t, const void* args, void* reply) const override {
       pieces[piece].body(t, *static_cast<const Args*>(args), *static_cast<Reply*>(reply));
@@ -134,9 +134,8 @@ class GRANARY_EXPORT Procedures {
     std::vector<Piece<Args, Reply>> pieces;
   };
 
-  template <typename Args, typename Reply>
+  template <Plain Args, Plain Reply>
   Result<Handle<Args, Reply>> add_pieces(std::string name, std::vector<Piece<Args, Reply>> pieces, bool declared) {
-    static_assert(std::is_trivially_copyable_v<Args> && std::is_trivially_copyable_v<Reply>, "they travel as bytes");
     static_assert(alignof(Args) <= alignof(std::max_align_t) && alignof(Reply) <= alignof(std::max_align_t));
     auto entry = std::make_unique<Entry<Args, Reply>>();
     entry->name = name;

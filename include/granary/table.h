@@ -38,11 +38,15 @@ class GRANARY_EXPORT Table {
   txn::TableCore* core_ = nullptr;
 };
 
-/// A table whose keys have an order-preserving encoding (key.h) and whose values are plain structs, stored byte for byte.
-template <typename Key, typename Value>
-class TypedTable : public Table {
-  static_assert(std::is_trivially_copyable_v<Value>, "values are copied byte for byte");
+/// A type whose bytes are all that there is to a value, so that they can be stored, or travel to another node. Pointers and views of text
+/// are not: a copy of their bytes tells nobody what they point to.
+template <typename T>
+concept Plain = std::is_trivially_copyable_v<T> && !std::is_pointer_v<std::remove_all_extents_t<T>> &&
+                !std::is_same_v<std::remove_cv_t<T>, std::string_view>;
 
+/// A table whose keys have an order-preserving encoding (key.h) and whose values are plain structs, stored byte for byte.
+template <typename Key, Plain Value>
+class TypedTable : public Table {
  public:
   TypedTable() = default;
   explicit TypedTable(Table table) : Table(table) {}

@@ -165,7 +165,7 @@ class GRANARY_EXPORT Transaction {
 
   /// The value, or nullopt if there is none or the transaction is doomed. A stored value of another size is
   /// not a Value: nullopt as well.
-  template <typename K, typename V>
+  template <typename K, Plain V>
   std::optional<V> get(const TypedTable<K, V>& table, const std::type_identity_t<K>& key) {
     std::optional<V> value(std::in_place);
     const GetResult got = get(static_cast<const Table&>(table), encode_key<K>(key), as_buffer(*value));
@@ -174,7 +174,7 @@ class GRANARY_EXPORT Transaction {
   }
   /// One member of the value, without the others: `t.get_part(accounts, id, &Account::balance)`. nullopt as for get(), and if the stored value
   /// ends before it.
-  template <typename K, typename V, typename Member>
+  template <typename K, Plain V, typename Member>
   std::optional<Member> get_part(const TypedTable<K, V>& table, const std::type_identity_t<K>& key, Member V::*member) {
     std::optional<Member> value(std::in_place);
     const GetResult got =
@@ -183,31 +183,31 @@ class GRANARY_EXPORT Transaction {
     return value;
   }
   /// Overwrites one member of the value.
-  template <typename K, typename V, typename Member>
+  template <typename K, Plain V, typename Member>
   Outcome update_part(const TypedTable<K, V>& table, const std::type_identity_t<K>& key, Member V::*member,
                       const std::type_identity_t<Member>& value) {
     return update_part(static_cast<const Table&>(table), encode_key<K>(key), offset_of(member), as_bytes(value));
   }
-  template <typename K, typename V>
+  template <typename K, Plain V>
   Outcome put(const TypedTable<K, V>& table, const std::type_identity_t<K>& key, const std::type_identity_t<V>& value) {
     return put(static_cast<const Table&>(table), encode_key<K>(key), as_bytes(value));
   }
-  template <typename K, typename V>
+  template <typename K, Plain V>
   Outcome update(const TypedTable<K, V>& table, const std::type_identity_t<K>& key,
                  const std::type_identity_t<V>& value) {
     return update(static_cast<const Table&>(table), encode_key<K>(key), as_bytes(value));
   }
-  template <typename K, typename V>
+  template <typename K, Plain V>
   Outcome insert(const TypedTable<K, V>& table, const std::type_identity_t<K>& key,
                  const std::type_identity_t<V>& value) {
     return insert(static_cast<const Table&>(table), encode_key<K>(key), as_bytes(value));
   }
-  template <typename K, typename V>
+  template <typename K, Plain V>
   Outcome remove(const TypedTable<K, V>& table, const std::type_identity_t<K>& key) {
     return remove(static_cast<const Table&>(table), encode_key<K>(key));
   }
   /// Visits [from, to) with `visit(const K&, const V&)`, which returns false to stop.
-  template <typename K, typename V, typename Visit>
+  template <typename K, Plain V, typename Visit>
   ScanResult scan(const TypedTable<K, V>& table, const std::type_identity_t<K>& from, const std::type_identity_t<K>& to,
                   Visit&& visit, Order order = Order::kAscending, std::size_t limit = ~std::size_t{0}) {
     const EncodedKey<K> low(from), high(to);
@@ -288,7 +288,7 @@ class GRANARY_EXPORT Snapshot {
                 std::string* primary_key = nullptr);
 
   /// The value, or nullopt if there is none, or get() on the table as bytes reports anything but kOk.
-  template <typename K, typename V>
+  template <typename K, Plain V>
   std::optional<V> get(const TypedTable<K, V>& table, const std::type_identity_t<K>& key) {
     std::optional<V> value(std::in_place);
     const GetResult got = get(static_cast<const Table&>(table), encode_key<K>(key),
@@ -297,7 +297,7 @@ class GRANARY_EXPORT Snapshot {
     return value;
   }
   /// As Transaction::scan on a typed table.
-  template <typename K, typename V, typename Visit>
+  template <typename K, Plain V, typename Visit>
   ScanResult scan(const TypedTable<K, V>& table, const std::type_identity_t<K>& from, const std::type_identity_t<K>& to,
                   Visit&& visit, Order order = Order::kAscending, std::size_t limit = ~std::size_t{0}) {
     const EncodedKey<K> low(from), high(to);
