@@ -190,10 +190,11 @@ struct Statistics {
 struct RecoveryReport {
   bool recovered = false;           ///< false: the directory was new, or there is none
   std::uint64_t durable_epoch = 0;  ///< exactly the transactions up to this epoch are there
-  bool rings = false;               ///< the former process's rings were there, so nothing that committed is missing
-  std::uint64_t transactions = 0;   ///< replayed from logs and rings
-  std::uint64_t records = 0;        ///< written by them, and by the checkpoint
-  std::uint64_t bytes = 0;          ///< of logs, rings and checkpoint read
+  /// The former process's rings were there, so nothing that committed is missing; in a cluster those of every node that had not ended in order.
+  bool rings = false;
+  std::uint64_t transactions = 0;  ///< replayed from logs and rings
+  std::uint64_t records = 0;       ///< written by them, and by the checkpoint
+  std::uint64_t bytes = 0;         ///< of logs, rings and checkpoint read
   double seconds = 0;
   std::uint64_t checkpoint_records = 0;  ///< of these, what came from the checkpoint
   std::uint64_t checkpoint_bytes = 0;

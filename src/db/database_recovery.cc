@@ -18,6 +18,15 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+/// Returns the last generation that was begun, if a recovery has ended it: the whole cluster's, or that of a dead node.
+const recovery::Generation* ended_by_recovery(const recovery::Manifest& manifest) {
+  const auto& generations = manifest.generations;
+  if (generations.empty() || !generations.back().end) return nullptr;
+  const auto begun = std::find_if(generations.rbegin(), generations.rend(),
+                                  [](const recovery::Generation& generation) { return !generation.end; });
+  return begun == generations.rend() ? nullptr : &*begun;
+}
+
 }  // namespace
 
 std::string to_text(const LoadedLog& loaded) {
@@ -130,13 +139,13 @@ Status DatabaseRecovery::recover(std::span<txn::TableCore* const> tables, std::s
                      .records = report_.records,
                      .seconds = seconds_since(start)});
   if (const Status fitted = check_all_fitted(workers.front()->shared.slabs); !fitted.ok()) return fitted;
+  note_cut();
   for (const OtherLog& other : part_.others) {
     if (const Status taken = take_from(files_, other, tables, workers); !taken.ok()) return taken;
   }
   if (has_all()) {
     if (const Status settled = settle(tables, *workers.front()); !settled.ok()) return settled;
   }
-  report_.durable_epoch = cut();
   report_.seconds = seconds_since(start);
   return {};
 }
@@ -155,6 +164,16 @@ Status DatabaseRecovery::settle(std::span<txn::TableCore* const> tables, cc::Wor
     }
   }
   return remove_absents(worker);
+}
+
+/// A recovery that has ended the last generation has made an empty one behind it, whose epochs nobody has had. It is the ended one that tells up
+/// to where transactions are there; and its rings were there if it counts whole, as nobody had to agree on where to cut it.
+void DatabaseRecovery::note_cut() {
+  report_.durable_epoch = cut();
+  const recovery::Generation* const ended = ended_by_recovery(manifest_.now());
+  if (ended == nullptr) return;
+  report_.durable_epoch = *ended->cut;
+  report_.rings = !ended->agreed;
 }
 
 Status DatabaseRecovery::remove_absents(cc::WorkerState& worker) {
@@ -242,6 +261,8 @@ Status DatabaseRecovery::take_by(const recovery::Manifest& manifest, base::FileS
                          .seconds = seconds_since(start)};
   report_.records += loaded.records;
   report_.bytes += loaded.bytes;
+  // The other node's transactions are there up to that epoch, and this node comes back, so that it has had none meanwhile.
+  if (other.up_to) report_.durable_epoch = std::max(report_.durable_epoch, *other.up_to);
   loaded_.push_back(loaded);
   return {};
 }

@@ -77,6 +77,7 @@ class DatabaseRecovery {
  private:
   Status survey_own(const recovery::Settled& settled);
   void note_survey();
+  void note_cut();
   /// E begins behind what is loaded of these epochs.
   void begin_behind(epoch::Epoch loaded);
   Result<recovery::Manifest> manifest_of(base::FileSystem& files, const OtherLog& other) const;

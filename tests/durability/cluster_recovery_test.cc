@@ -81,7 +81,9 @@ TEST_P(ClusterRecovery, NothingIsMissingIfAllRingsSurvive) {
   const Recovered report = recover();
   EXPECT_EQ(report.interrupted, kNodes);
   EXPECT_FALSE(report.cut);
+  const std::array<epoch::Epoch, kNodes> cuts = ends();
   open_all();
+  expect_reports(cuts, /*rings=*/true);
   for (const char* key : {"durable", "late", "late1"}) EXPECT_EQ(count(key), kNodes) << key;
 }
 
@@ -104,7 +106,11 @@ TEST_P(ClusterRecovery, AllGoBackToOneEpochIfANodeLostItsRings) {
   lose_rings(1);
   const Recovered report = recover();
   ASSERT_TRUE(report.cut);
+  const std::array<epoch::Epoch, kNodes> cuts = ends();
+  EXPECT_EQ(cuts[1], cuts[0]) << "all go back to the same";
+  EXPECT_EQ(cuts[2], cuts[0]) << "all go back to the same";
   open_all();
+  expect_reports(cuts, /*rings=*/false);
   EXPECT_EQ(count("durable"), kNodes);
   EXPECT_EQ(count("late"), 0u) << "although node 0 had it in its log";
   EXPECT_EQ(count("late1"), 0u);

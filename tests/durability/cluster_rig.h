@@ -187,6 +187,25 @@ class ClusterRecovery : public testing::TestWithParam<Hosts> {
     }
     return report;
   }
+  /// Returns where the generations end that a recovery of all has just ended.
+  std::array<epoch::Epoch, kNodes> ends() const {
+    std::array<epoch::Epoch, kNodes> ends{};
+    for (std::uint32_t node = 0; node < kNodes; ++node) {
+      const auto generations = manifest(node).generations;
+      if (generations.size() > 1) ends[node] = generations[generations.size() - 2].cut.value_or(0);
+      EXPECT_TRUE(generations.back().end);
+      EXPECT_LT(ends[node], *generations.back().cut) << "else this test would tell nothing";
+    }
+    return ends;
+  }
+  /// The report of each open node tells of the generation that had transactions.
+  void expect_reports(const std::array<epoch::Epoch, kNodes>& cuts, bool rings) {
+    for (std::uint32_t node = 0; node < kNodes; ++node) {
+      const RecoveryReport& report = nodes_[node].database->recovery_report();
+      EXPECT_EQ(report.durable_epoch, cuts[node]) << node;
+      EXPECT_EQ(report.rings, rings) << node;
+    }
+  }
   using Member = std::unique_ptr<membership::Membership>;
   Member join(std::uint32_t node) const {
     membership::MembershipOptions own;
