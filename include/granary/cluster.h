@@ -168,7 +168,7 @@ class GRANARY_EXPORT Cluster {
 
   // Before start(): the same on all nodes, in the same order.
   /// The table's records are shared with the other nodes, unless it is replicated; so it needs max_value_bytes.
-  /// kFailedPrecondition after start(); otherwise errors are those of Database.
+  /// kFailedPrecondition after start() or leave(); otherwise errors are those of Database.
   Result<Table> create_table(std::string_view name, TableOptions options, Placement placement);
   template <typename K, Plain V>
   Result<TypedTable<K, V>> create_table(std::string_view name, TableOptions options, Placement placement) {
@@ -186,12 +186,12 @@ class GRANARY_EXPORT Cluster {
   /// Waits until all nodes have come so far, and connects with them; of a node that comes back, loads what it missed. Transactions may
   /// begin afterwards, also before other nodes have returned from it. An error names the node that is missing or does not answer after
   /// ClusterOptions::start_timeout_ms (kUnavailable), or whose tables differ (kFailedPrecondition). kResourceExhausted if the system refuses a
-  /// thread. After an error, leave.
+  /// thread. After an error, leave: a second call, as one after leave(), is refused (kFailedPrecondition).
   Status start();
   /// Waits until every node has called this as often as this node, or has left, e.g. between loading and running. Transactions that begin
   /// here afterwards know what the other nodes had sealed before it (Database::seal), if those answer. One that is on its
   /// way back is waited for. An error if one has died, does not answer for start_timeout_ms, or has not come after barrier_timeout_ms (kUnavailable; the message names
-  /// the node), or if this one is no member any more (kMembershipLost).
+  /// the node), or if this one is no member any more (kMembershipLost). kFailedPrecondition before start() has succeeded, and after leave().
   Status barrier();
 
   /// Whether others served when this node joined: it has come back to a cluster that goes on. Then its data are there, no other node
@@ -206,7 +206,7 @@ class GRANARY_EXPORT Cluster {
   /// Names this start of the cluster: the same text on all nodes that started together, and on no others. Empty before start().
   const std::string& start_id() const;
 
-  /// kResourceExhausted when as many are registered as the cluster file has for the node.
+  /// kResourceExhausted when as many are registered as the cluster file has for the node. kFailedPrecondition before start() and after leave().
   Result<std::unique_ptr<ClusterWorker>> register_worker();
   /// The node's database: its own keys, statistics, durability.
   Database& database();

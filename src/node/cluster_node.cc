@@ -64,6 +64,9 @@ void ClusterNode::tell(NoticeSeverity severity, NoticeTopic topic, std::string t
 }
 
 Status ClusterNode::leave() {
+  use_ = Use::kLeft;
+  if (tables_) tables_->leave();
+  threads_.leave();
   start_watch_.end();
   enter(watch::Stage::kLeaving);
   // A node that was told to give up has stopped its membership, and is to end it.

@@ -80,6 +80,11 @@ class ClusterNode {
   void report_database(watch::NodeReport& report) const;
   void enter(watch::Stage stage);
 
+  /// How far the application has come with this node.
+  enum class Use : std::uint8_t { kJoined, kStarted, kFailed, kLeft };
+  /// kFailedPrecondition, with what `call` is for, unless the node has come just so far.
+  Status check_use(std::string_view call, Use expected) const;
+
   // Joining and starting, step by step.
   Status join();
   Status start_serving();
@@ -176,6 +181,7 @@ class ClusterNode {
   NodeService service_;
   std::unique_ptr<ClusterThread> own_thread_;  ///< for what the node itself asks
   std::unique_ptr<CallWorkers> call_workers_;
+  Use use_ = Use::kJoined;
   bool left_ = false;     ///< leave() has ended the membership
   std::string start_id_;  ///< written by start(); empty until the node has started
 

@@ -17,8 +17,14 @@ void ClusterTables::place(txn::TableCore* core, Placement placement) {
   core->place(std::make_shared<const txn::Placement>(txn::Placement{.self = own_, .home = std::move(placement.home)}));
 }
 
+Status ClusterTables::check_open(std::string_view what) const {
+  if (!closed_) return {};
+  return {StatusCode::kFailedPrecondition,
+          fmt::format("{} of a cluster are made before it starts{}", what, left_ ? ", and this node has left it" : "")};
+}
+
 Result<Table> ClusterTables::create_table(std::string_view name, TableOptions options, Placement placement) {
-  if (closed_) return Status(StatusCode::kFailedPrecondition, "tables of a cluster are made before it starts");
+  if (Status open = check_open("tables"); !open.ok()) return open;
   options.shared = static_cast<bool>(placement.home);
   auto table = database_.create_table(name, options);
   if (table.ok()) place(table->core(), std::move(placement));
@@ -27,7 +33,7 @@ Result<Table> ClusterTables::create_table(std::string_view name, TableOptions op
 
 Result<Index> ClusterTables::create_index(const Table& table, std::string_view name, const IndexOptions& options,
                                           Placement placement) {
-  if (closed_) return Status(StatusCode::kFailedPrecondition, "indexes of a cluster are made before it starts");
+  if (Status open = check_open("indexes"); !open.ok()) return open;
   auto index = database_.create_index(table, name, options);
   if (index.ok()) place(index->core(), std::move(placement));
   return index;

@@ -21,15 +21,19 @@ class ClusterTables {
                              Placement placement);
   /// The cluster starts: from now on no more are made.
   void close() { closed_ = true; }
+  /// The node has left the cluster; the same.
+  void leave() { closed_ = left_ = true; }
   /// Returns the home of a key of a table that create_table() made.
   Result<NodeNumber> home_of(const Table& table, std::string_view key) const;
 
  private:
+  Status check_open(std::string_view what) const;
   void place(txn::TableCore* core, Placement placement);
 
   const NodeNumber own_;
   Database& database_;
   bool closed_ = false;
+  bool left_ = false;
   std::vector<txn::TableCore*> made_;
 };
 

@@ -67,11 +67,14 @@ Result<std::unique_ptr<ClusterThread>> ClusterThreads::open(WorkerNumber number)
 }
 
 Result<std::unique_ptr<ClusterThread>> ClusterThreads::register_worker() {
-  if (!admits_)
-    return Status(StatusCode::kFailedPrecondition, "workers of a cluster are registered after it has started");
   std::uint32_t number = 0;
   {
     const std::lock_guard lock(mutex_);
+    if (left_)
+      return Status(StatusCode::kFailedPrecondition,
+                    fmt::format("node {} has left its cluster, and registers no workers any more", node_));
+    if (!admits_)
+      return Status(StatusCode::kFailedPrecondition, "workers of a cluster are registered after it has started");
     if (free_numbers_.empty()) {
       return Status(StatusCode::kResourceExhausted,
                     fmt::format("node {} has {} workers by {}, and all are registered, or have left records locked at "

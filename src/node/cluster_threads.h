@@ -14,7 +14,7 @@
 
 namespace granary::db {
 
-/// Thread-safe, but for begin() and admit().
+/// Thread-safe, but for begin().
 class ClusterThreads {
  public:
   /// The application's have the numbers below `most`, as the cluster file `file` has it for this node.
@@ -26,7 +26,16 @@ class ClusterThreads {
     parts_ = &parts;
   }
   /// The cluster has started: the application may register workers.
-  void admit() { admits_ = true; }
+  void admit() {
+    const std::lock_guard lock(mutex_);
+    admits_ = true;
+  }
+  /// The node has left the cluster: nobody registers a worker any more.
+  void leave() {
+    const std::lock_guard lock(mutex_);
+    admits_ = false;
+    left_ = true;
+  }
 
   Result<std::unique_ptr<ClusterThread>> register_worker();
   /// Makes a worker for the node itself, after begin().
@@ -48,9 +57,10 @@ class ClusterThreads {
   const std::string file_;
   Database* database_ = nullptr;
   cluster::NodeParts* parts_ = nullptr;
-  bool admits_ = false;
 
   mutable std::mutex mutex_;  // guards what follows
+  bool admits_ = false;
+  bool left_ = false;
   std::vector<ClusterThread*> threads_;
   std::vector<std::uint32_t> free_numbers_;
   ClusterStatistics ended_;  ///< of threads that are gone

@@ -36,10 +36,27 @@ void ClusterNode::follow(const Configuration& configuration) {
   if (survivor_ != nullptr) survivor_->follow(configuration);
 }
 
+Status ClusterNode::check_use(std::string_view call, Use expected) const {
+  if (use_ == expected) return {};
+  const auto refuse = [&](std::string_view why) {
+    return Status(StatusCode::kFailedPrecondition, fmt::format("{} of node {}: {}", call, own_.id, why));
+  };
+  switch (use_) {
+    case Use::kJoined: return refuse("the node has not started yet, call start() before");
+    case Use::kStarted: return refuse("the node has started already");
+    case Use::kFailed: return refuse("its start has failed, leave the cluster and join it again");
+    case Use::kLeft: break;
+  }
+  return refuse("the node has left its cluster, join it again");
+}
+
+/// A start that ends early, by an exception as well, leaves threads and connections behind that only leave() takes apart.
 Status ClusterNode::start() {
-  if (!start_id_.empty()) return Status(StatusCode::kFailedPrecondition, "the node has started already");
+  if (Status fits = check_use("start()", Use::kJoined); !fits.ok()) return fits;
+  use_ = Use::kFailed;
   Status started = or_given_up(start_serving());
   if (started.ok()) {
+    use_ = Use::kStarted;
     start_watch_.end();
     enter(watch::Stage::kServing);
   }
@@ -211,6 +228,7 @@ bool ClusterNode::has_immutable_tables() const {
 
 /// Each node has sealed by then what it seals before it comes to the barrier. If one does not answer, its tables are validated as before.
 Status ClusterNode::barrier() {
+  if (Status fits = check_use("barrier()", Use::kStarted); !fits.ok()) return fits;
   const Status reached = peers_->barrier();
   if (!reached.ok() || !has_immutable_tables()) return reached;
   const auto asked_in = membership_->configuration();

@@ -25,6 +25,49 @@ class MisusedCluster : public testing::Test {
           .value();
 };
 
+MATCHER_P(Refuses, why, "") {
+  return arg.code() == StatusCode::kFailedPrecondition &&
+         testing::ExplainMatchResult(testing::HasSubstr(why), arg.message(), result_listener);
+}
+
+TEST_F(MisusedCluster, ABarrierBeforeTheStartIsRefused) {
+  EXPECT_THAT(cluster_->barrier(), Refuses("barrier() of node 1: the node has not started yet"));
+  EXPECT_TRUE(cluster_->start().ok());
+  EXPECT_TRUE(cluster_->barrier().ok());
+  EXPECT_THAT(cluster_->start(), Refuses("the node has started already"));
+}
+
+TEST_F(MisusedCluster, WhoHasLeftDoesNothingMore) {
+  const auto table = [this] { return cluster_->create_table("u", {.max_value_bytes = 8}, {}).status(); };
+  EXPECT_TRUE(cluster_->start().ok());
+  EXPECT_THAT(table(), Refuses("tables of a cluster are made before it starts"));
+  EXPECT_TRUE(cluster_->leave().ok());
+  EXPECT_THAT(cluster_->start(), Refuses("start() of node 1: the node has left its cluster"));
+  EXPECT_THAT(cluster_->barrier(), Refuses("barrier() of node 1: the node has left its cluster"));
+  EXPECT_THAT(cluster_->register_worker().status(), Refuses("node 1 has left its cluster"));
+  EXPECT_THAT(table(), Refuses("and this node has left it"));
+  EXPECT_TRUE(cluster_->leave().ok()) << "again";
+}
+
+TEST_F(MisusedCluster, WhoHasLeftBeforeTheStartDoesNothingMore) {
+  EXPECT_TRUE(cluster_->leave().ok());
+  EXPECT_THAT(cluster_->start(), Refuses("the node has left its cluster"));
+  EXPECT_THAT(cluster_->create_table("u", {.max_value_bytes = 8}, {}).status(), Refuses("this node has left it"));
+  EXPECT_THAT(cluster_->create_index(table_, "i", {}, {}).status(), Refuses("this node has left it"));
+}
+
+/// Threads of the first one run already.
+TEST(MisusedStart, ASecondOneAfterOneThatFailedIsRefused) {
+  const ClusterFile file(2);
+  ClusterOptions options = node_options(file, 1);
+  options.start_timeout_ms = 50;
+  auto cluster = Cluster::join(options).value();
+  EXPECT_EQ(cluster->start().code(), StatusCode::kUnavailable) << "node 2 is not there";
+  EXPECT_THAT(cluster->start(), Refuses("start() of node 1: its start has failed, leave the cluster"));
+  EXPECT_THAT(cluster->barrier(), Refuses("barrier() of node 1: its start has failed"));
+  EXPECT_TRUE(cluster->leave().ok());
+}
+
 /// A string's own bytes are an address, which would be followed at the other node.
 TEST_F(MisusedCluster, StringsAreTheBytesOfACall) {
   ASSERT_TRUE(cluster_->start().ok());
