@@ -42,7 +42,7 @@ class GRANARY_EXPORT Procedures {
   struct Entry;
 
  public:
-  /// A handle that skips the look-up by name.
+  /// A handle that skips the look-up by name. An empty one names no procedure.
   template <Plain Args, Plain Reply>
   class Handle {
    public:
@@ -94,10 +94,11 @@ class GRANARY_EXPORT Procedures {
   }
 
   /// Runs a procedure as one transaction, with retries, or as a chain of them: `policy` is for the first. The reply is that of the
-  /// committed (or last) attempt. Of a chain the result is that of the last piece that ran.
+  /// committed (or last) attempt. Of a chain the result is that of the last piece that ran. AbortReason::kMisuse if the handle is empty.
   template <Plain Args, Plain Reply>
   RunResult call(Worker& worker, const Handle<Args, Reply>& procedure, const Args& args, Reply& reply,
                  const RetryPolicy& policy = {}) const {
+    if (procedure.entry_ == nullptr) return misused();
     const Entry<Args, Reply>& entry = *procedure.entry_;
     if (entry.pieces.size() == 1) {
       return worker.run([&](Transaction& t) { entry.pieces.front().body(t, args, reply); }, policy);
@@ -152,6 +153,8 @@ class GRANARY_EXPORT Procedures {
     return handle;
   }
 
+  /// Returns the result of a call that was refused.
+  static RunResult misused();
   RunResult run(const EntryBase& entry, Worker& worker, const void* args, void* reply, const RetryPolicy& policy) const;
   RunResult run_whole(const EntryBase& entry, Worker& worker, const void* args, void* reply,
                       const RetryPolicy& policy) const;

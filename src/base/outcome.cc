@@ -54,7 +54,10 @@ constexpr std::array<AbortText, kAbortReasons> kAborts = {{
     {"membership_lost",
      "this node is no longer a member of its cluster, and is to be started anew; or ZooKeeper has to be reached again",
      false},
-    {"misuse", "the transaction had ended already, or belongs to another thread's worker", false},
+    {"misuse",
+     "the transaction had ended already, or belongs to another thread's worker; or the worker or the procedure is "
+     "empty",
+     false},
     {"locked_by_own_worker",
      "another open transaction of the same worker holds a lock that this one needs; end that one first", false},
 }};

@@ -58,6 +58,12 @@ Status Procedures::check_chains() {
   return may.status();
 }
 
+RunResult Procedures::misused() {
+  RunResult refused;
+  refused.reason = AbortReason::kMisuse;
+  return refused;
+}
+
 RunResult Procedures::run(const EntryBase& entry, Worker& worker, const void* args, void* reply,
                           const RetryPolicy& policy) const {
   const bool in_pieces = entry.piece_count > 1 && in_pieces_.load(std::memory_order_acquire);
@@ -146,6 +152,8 @@ Result<RunResult> Procedures::call(Worker& worker, std::string_view name, std::s
 }
 
 Result<std::size_t> Procedures::keep_chains(Database& database, Worker& worker) {
+  if (!worker)
+    return Status(StatusCode::kInvalidArgument, "keep_chains() got an empty worker, expected one of the database's");
   const Result<bool> may = may_run_in_pieces();
   if (!may.ok()) return may.status();
   if (!*may)

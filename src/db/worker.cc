@@ -41,6 +41,13 @@ void sleep_a_while(txn::WorkerCore& worker, const RetryPolicy& policy) {
   while (Clock::now() < until);
 }
 
+/// Returns how a call has ended that was refused, so that no body ran.
+RunResult misused() {
+  RunResult refused;
+  refused.reason = AbortReason::kMisuse;
+  return refused;
+}
+
 /// Returns an idle context of a worker that is bound to this thread: almost always the first.
 txn::Context* context_for(txn::WorkerCore& worker) {
   txn::Context* const first = worker.first_context();
@@ -85,6 +92,8 @@ Snapshot Worker::snapshot() {
 }
 
 RunResult Worker::run(FunctionRef<void(Transaction&)> body, const RetryPolicy& policy) {
+  if (core_ == nullptr) [[unlikely]]
+    return misused();
   const auto end = Clock::now() + std::chrono::microseconds(policy.patience_us);
   db::MemoryWait memory;
   RunResult result;

@@ -322,9 +322,22 @@ TEST_F(BadInput, AnEmptyWorkerOrHandle) {
   EXPECT_FALSE(empty);
   Transaction t = empty.begin();
   EXPECT_EQ(t.put(table_, "k", "v"), Outcome::kFinished);
+  int calls = 0;
+  EXPECT_EQ(empty.run([&](Transaction&) { ++calls; }, {.patience_us = 1'000'000}).reason, AbortReason::kMisuse);
+  std::array<RunResult, 2> results;
+  empty.run_many(results, [&](std::size_t, Transaction&) { ++calls; });
+  for (const RunResult& result : results) EXPECT_EQ(result.reason, AbortReason::kMisuse);
+  EXPECT_EQ(calls, 0);
   Snapshot snapshot;
   EXPECT_EQ(scan_text(snapshot, table_), "(finished)");
   snapshot.finish();
+}
+
+TEST_F(BadInput, AWorkerThatWasMovedFrom) {
+  Worker from = db_->register_worker().value();
+  const Worker to = std::move(from);
+  EXPECT_FALSE(from);
+  EXPECT_EQ(from.run([](Transaction&) {}).reason, AbortReason::kMisuse);
 }
 
 }  // namespace

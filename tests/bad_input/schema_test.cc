@@ -249,6 +249,12 @@ TEST(BadSchema, Procedures) {
   std::uint64_t value = 0;
   EXPECT_TRUE(procedures.call(db.worker(), *add, 7u, value).committed());
   EXPECT_EQ(value, 1u);
+  EXPECT_EQ(procedures.call(db.worker(), Procedures::Handle<std::uint32_t, std::uint64_t>(), 7u, value).reason,
+            AbortReason::kMisuse);
+  Worker empty;
+  EXPECT_EQ(procedures.call(empty, *add, 7u, value).reason, AbortReason::kMisuse);
+  EXPECT_EQ(procedures.call(empty, "add", std::string(4, '\0'), reply)->reason, AbortReason::kMisuse);
+  expect_error(procedures.keep_chains(*db, empty), StatusCode::kInvalidArgument, "empty worker");
 }
 
 }  // namespace
