@@ -146,7 +146,9 @@ void Section::read(std::string_view key, bool path, std::vector<std::string>& in
   for (const toml::node& one : *list) {
     const toml::value<std::string>* const text = one.as_string();
     const bool fits = text != nullptr && !text->get().empty() && text->get().size() <= kLongestText;
-    if (fits) {
+    if (fits && text->get().find('\0') != std::string::npos) {
+      problems_.add(line_of(one), fmt::format("{} has \"{}\": expected texts without NUL", key, shown(text->get())));
+    } else if (fits) {
       into.push_back(path ? absolute(text->get()) : text->get());
     } else {
       problems_.add(line_of(one), fmt::format("{}: expected a list of texts of 1 to {} bytes", key, kLongestText));

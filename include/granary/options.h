@@ -64,7 +64,7 @@ struct RecoveryProgress {
 };
 
 struct Options {
-  // --- durability (Silo 4.10) ---
+  // --- durability (Silo 4.10). No path holds a NUL byte. ---
 
   /// Where the database lives on disk; made if it is not there, recovered from if it is. Empty: memory only, nothing
   /// survives the process.

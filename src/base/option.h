@@ -7,6 +7,8 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -31,6 +33,7 @@ inline constexpr bool kIsNumber = std::is_integral_v<T> && !std::is_same_v<T, bo
 
 inline constexpr std::string_view kBytes = "bytes";        ///< the unit of sizes, which people write as "8GiB"
 inline constexpr std::string_view kRequired = "required";  ///< what holds if nobody sets an option that has no default
+inline constexpr std::string_view kWithoutNul = " without NUL bytes";
 inline constexpr std::size_t kMostWords = 4;
 
 /// A value of an enumeration, and the word for it in flags and files.
@@ -210,6 +213,16 @@ std::string initially(const Row<Struct, T>& row) {
   return row.unset.empty() ? text_of(row, row.initial()) : std::string(row.unset);
 }
 
+/// Returns the first of the paths that holds a NUL byte, in quotes; nothing if none does. The system would take what is before that byte for
+/// all of the path.
+inline std::optional<std::string> path_with_nul(std::span<const std::string> paths) {
+  for (const std::string& path : paths) {
+    if (const std::size_t at = path.find('\0'); at != std::string::npos)
+      return fmt::format("'{}\\0{}'", path.substr(0, at), path.substr(at + 1, path.find('\0', at + 1) - at - 1));
+  }
+  return std::nullopt;
+}
+
 /// kInvalidArgument if a member may not have its value, or is required and not set: "Options::epoch_ms is 0; expected 1 to 10000".
 /// `owner`: "Options::".
 template <typename Struct, typename T>
@@ -228,6 +241,10 @@ Status check(std::string_view owner, const Row<Struct, T>& row, const Struct& va
       return refuse(value, may_be_unset ? fmt::format(", or {} ({})", initial, row.unset) : "");
   } else if constexpr (std::is_same_v<T, std::string>) {
     if (row.unset == kRequired && (values.*row.member).empty()) return refuse("empty", "");
+    if (const auto odd = row.path ? path_with_nul(std::span(&(values.*row.member), 1)) : std::nullopt)
+      return refuse(*odd, kWithoutNul);
+  } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+    if (const auto odd = row.path ? path_with_nul(values.*row.member) : std::nullopt) return refuse(*odd, kWithoutNul);
   }
   return {};
 }

@@ -32,6 +32,8 @@ TEST(BadOptions, EachIsRefusedByName) {
   expect_error(open([](Options& o) { o.protocol = "two_pl"; }), kInvalid,
                "Options::protocol is 'two_pl'; expected silo or tictoc or no_wait or dl_detect");
   expect_error(open([](Options& o) { o.log_directories = {"/tmp"}; }), kInvalid, "need Options::directory");
+  expect_error(open([](Options& o) { o.directory = std::string("/tmp/a\0b", 8); }), kInvalid,
+               "Options::directory is '/tmp/a\\0b'; expected a path without NUL bytes");
 }
 
 /// The workers would go on to use memory that is gone.

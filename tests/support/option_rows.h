@@ -63,6 +63,9 @@ void expect_range(const option::Row<Struct, T>& row) {
     if (row.high != std::numeric_limits<T>::max()) expect_number_refused(static_cast<T>(row.high + 1));
   } else if constexpr (std::is_same_v<T, std::string>) {
     if (required) expect_refused("", "empty");
+    if (row.path) expect_refused(std::string("/tmp/a\0b", 8), "'/tmp/a\\0b'");
+  } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+    if (row.path) expect_refused({"/tmp/a", std::string("b\0", 2)}, "'b\\0'");
   }
 }
 
