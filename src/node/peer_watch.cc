@@ -22,10 +22,16 @@ constexpr std::string_view kWithoutLogs =
     "What it held locked stays locked, and transactions that need it abort; others go on. End all nodes, then start "
     "all of them";
 
-std::string with_logs(const PeerView& view) {
+std::string with_logs(const PeerView& view, membership::NodeId dead) {
+  if (view.can_be_recovered(dead)) {
+    return fmt::format(
+        "No result is released (D stays {}) until what it had under way is recovered, which a node on its "
+        "host does. Transactions that need it abort; others go on. Start it again",
+        view.durable);
+  }
   return fmt::format(
-      "No result is released (D stays {}) until what it had under way is recovered, which a node on its "
-      "host does. Transactions that need it abort; others go on. Start it again",
+      "No result is released (D stays {}) until it is started again, as no node that serves sees its directories: it "
+      "recovers itself what it had under way. Transactions that need it abort; others go on",
       view.durable);
 }
 
@@ -75,11 +81,12 @@ void PeerReports::look_for_deaths(const PeerView& view, std::uint64_t now_us, st
     live_.erase(lived);
     if (member.state != MemberState::kDead) continue;
     dead_[member.id] = {member.generation, now_us};
-    notices.push_back(about(NoticeSeverity::kError,
-                            fmt::format("{} has just been found dead: its process has ended, or stood still for longer "
-                                        "than session_timeout_ms. {}",
-                                        who(member.id, member.generation), logs_ ? with_logs(view) : kWithoutLogs),
-                            view, member.id));
+    notices.push_back(
+        about(NoticeSeverity::kError,
+              fmt::format("{} has just been found dead: its process has ended, or stood still for longer "
+                          "than session_timeout_ms. {}",
+                          who(member.id, member.generation), logs_ ? with_logs(view, member.id) : kWithoutLogs),
+              view, member.id));
   }
 }
 

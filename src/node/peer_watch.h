@@ -32,6 +32,8 @@ struct PeerView {
   std::optional<membership::NodeId> waits_for = {};
   /// Known to the leader only: the node whose log has the least, so that D is no greater.
   std::optional<membership::NodeId> least_logged = {};
+  /// Whether a node that serves sees the directories of the dead one, so that it can recover it.
+  std::function<bool(membership::NodeId dead)> can_be_recovered = [](membership::NodeId) { return true; };
 };
 
 /// The rules, without thread and clock: one thread at a time.

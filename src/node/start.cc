@@ -188,7 +188,10 @@ void ClusterNode::watch_peers() {
                                           .epoch = block.by_leader.epoch.load(std::memory_order_acquire),
                                           .durable = block.by_leader.durable.load(std::memory_order_acquire),
                                           .waits_for = leader_->waits_for(),
-                                          .least_logged = leader_->least_logged()});
+                                          .least_logged = leader_->least_logged(),
+                                          .can_be_recovered = [&](membership::NodeId dead) {
+                                            return recovers_by_itself(*configuration, {.node = dead});
+                                          }});
                                   });
   database_->engine().set_obstacle([this] { return peer_watch_->obstacle(); });
 }

@@ -13,6 +13,7 @@ using membership::MemberState;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 class Reports : public testing::Test {
  protected:
@@ -28,7 +29,8 @@ class Reports : public testing::Test {
                               .epoch = epoch_,
                               .durable = durable_,
                               .waits_for = waits_for_,
-                              .least_logged = least_logged_},
+                              .least_logged = least_logged_,
+                              .can_be_recovered = [this](membership::NodeId) { return can_be_recovered_; }},
                              now_us);
     std::vector<std::string> texts;
     for (const Notice& notice : notices_) texts.push_back(notice.text);
@@ -46,6 +48,7 @@ class Reports : public testing::Test {
   epoch::Epoch epoch_ = 10;
   epoch::Epoch durable_ = 7;
   std::optional<membership::NodeId> waits_for_, least_logged_;
+  bool can_be_recovered_ = true;
   std::vector<Notice> notices_;
   PeerReports reports_{2, true, 1'000'000};
 };
@@ -78,6 +81,17 @@ TEST_F(Reports, ADeathIsToldOnceWithWhatItMeans) {
   EXPECT_THAT(look(300'000), ElementsAre(HasSubstr("node 3 is back: generation 5")));
   expect_told(NoticeSeverity::kInfo, 3);
   EXPECT_EQ(reports_.obstacle(300'000), "");
+}
+
+/// Nobody sees them with "directories = apart", nor those of a node that is alone on its host.
+TEST_F(Reports, ADeadNodeWhoseDirectoriesNobodySeesHasToBeStarted) {
+  can_be_recovered_ = false;
+  EXPECT_THAT(look(0), IsEmpty());
+  node(3).state = MemberState::kDead;
+  configuration_.owed = {{.node = 3, .generation = 4, .number = 9}};
+  EXPECT_THAT(look(100'000),
+              ElementsAre(AllOf(HasSubstr("No result is released (D stays 7) until it is started again"),
+                                HasSubstr("it recovers itself"), Not(HasSubstr("which a node on its")))));
 }
 
 /// Nobody can know there what the dead node had under way.
