@@ -90,14 +90,15 @@ class GRANARY_EXPORT ClusterWorker {
   /// Others find the records locked until then. Each fiber has at most one transaction or snapshot open at a time, and begins no transaction within another's. What
   /// the bodies share needs no locks, but is not the same after an operation on keys of other nodes, nor after a transaction has ended.
   /// A body has 256 KiB of stack, throws nothing, and does not call this function. kInvalidArgument unless 1 ≤ count ≤ kMostTogether;
-  /// kFailedPrecondition from within a body.
+  /// kFailedPrecondition from within a body, or if another thread uses the worker.
   Status run_together(std::uint32_t count, FunctionRef<void(std::uint32_t)> body);
   /// Lets the other bodies of run_together() go on, and then other threads. A body that waits for something besides, such as the release of a result, calls it again
   /// and again: if it kept the thread, what the others have open would stay open, and hold back the epoch. Does nothing outside of bodies.
   void let_others_run();
 
   /// Runs a procedure at a node, here or there: as one transaction of a worker of that node, with retries. An error if there is no
-  /// such procedure, or the node does not answer; kUnavailable leaves open whether it has run.
+  /// such procedure, the node does not answer, or another thread uses the worker (kFailedPrecondition); kUnavailable leaves open whether it has
+  /// run.
   Result<RunResult> call(NodeNumber node, std::string_view procedure, std::string_view args, std::string& reply);
   /// The same with plain structs, as the procedure was registered. kFailedPrecondition if that node's reply is of another size: its
   /// program is another, and the procedure has run. Strings and views of text are bytes, for the form above.

@@ -81,7 +81,7 @@ class GRANARY_EXPORT Worker {
   explicit operator bool() const { return core_ != nullptr; }
 
   /// Begins a transaction. Several may be open at once (up to kMaxOpenTransactions; beyond, the returned one is
-  /// already finished). If the worker belongs to another thread, every operation reports kWrongThread.
+  /// already finished, as it is with an isolation that is none). If the worker belongs to another thread, every operation reports kWrongThread.
   Transaction begin(const TransactionOptions& options = {});
   /// Begins a snapshot of about a second ago. Precondition: Options::snapshots.
   Snapshot snapshot();

@@ -54,8 +54,8 @@ class GRANARY_EXPORT Procedures {
     const Entry<Args, Reply>* entry_ = nullptr;
   };
 
-  /// Registers `body`. Args and Reply are plain structs (they travel as bytes). kAlreadyExists if the name is taken.
-  /// `accesses` are needed where there are chains.
+  /// Registers `body`. Args and Reply are plain structs, since they travel as bytes. kAlreadyExists if the name is taken.
+  /// kInvalidArgument if a body is an empty function. `accesses` are needed where there are chains.
   template <Plain Args, Plain Reply>
   Result<Handle<Args, Reply>> add(std::string name, std::function<void(Transaction&, const Args&, Reply&)> body,
                                   std::optional<DeclaredAccesses> accesses = std::nullopt) {
@@ -64,7 +64,7 @@ class GRANARY_EXPORT Procedures {
     pieces.push_back({std::move(accesses).value_or(DeclaredAccesses{}), std::move(body)});
     return add_pieces(std::move(name), std::move(pieces), declared);
   }
-  /// Registers a chain of one piece or more.
+  /// Registers a chain of one piece or more; else as add().
   template <Plain Args, Plain Reply>
   Result<Handle<Args, Reply>> add_chain(std::string name, std::vector<Piece<Args, Reply>> pieces) {
     if (pieces.empty()) return Status(StatusCode::kInvalidArgument, "procedure '" + name + "' has no piece");
@@ -78,8 +78,9 @@ class GRANARY_EXPORT Procedures {
   /// is noted in the table "granary.chains" of this database (with the RPO of every transaction). First finishes the calls that a crash
   /// has left there, and tells how many. Those that something keeps from it which may pass, such as another node that is not reached, are
   /// left to finish_left() after 10 s in all; if one cannot be finished for another reason, that is an error.
-  /// Once in the life of a database, then kAlreadyExists. In a cluster it is called after Cluster::start(), on all nodes or on none. Before that the chains that
-  /// others call here run as one transaction each, unless check_chains() was called: then their calls are not kept.
+  /// Once in the life of a database, then kAlreadyExists. In a cluster it is called after Cluster::start(), on all nodes or on none; before that
+  /// it is refused (kFailedPrecondition), and the chains that others call here run as one transaction each, unless check_chains() was called:
+  /// then their calls are not kept.
   Result<std::size_t> keep_chains(Database& database, Worker& worker);
   /// After keep_chains(): tries each call that was left half done (RunResult::pieces_left, or a later piece that threw) once more, from its
   /// next piece on, with a few attempts and no waiting. Returns how many are still left. Any number of threads may call it, each with a
@@ -138,6 +139,9 @@ class GRANARY_EXPORT Procedures {
   template <Plain Args, Plain Reply>
   Result<Handle<Args, Reply>> add_pieces(std::string name, std::vector<Piece<Args, Reply>> pieces, bool declared) {
     static_assert(alignof(Args) <= alignof(std::max_align_t) && alignof(Reply) <= alignof(std::max_align_t));
+    for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
+      if (!pieces[piece].body) return no_body(name, piece);
+    }
     auto entry = std::make_unique<Entry<Args, Reply>>();
     entry->name = name;
     entry->piece_count = pieces.size();
@@ -153,6 +157,7 @@ class GRANARY_EXPORT Procedures {
     return handle;
   }
 
+  static Status no_body(const std::string& name, std::size_t piece);
   /// Returns the result of a call that was refused.
   static RunResult misused();
   RunResult run(const EntryBase& entry, Worker& worker, const void* args, void* reply, const RetryPolicy& policy) const;

@@ -7,7 +7,9 @@
 
 #include <granary/procedure.h>
 
+#include "src/db/engine.h"
 #include "src/db/may_pass.h"
+#include "src/db/shown_name.h"
 #include "src/txn/worker_core.h"
 #include "src/txn/chopping/chopping.h"
 
@@ -30,6 +32,11 @@ constexpr RetryPolicy kOnceMore{.max_attempts = 20};
 std::string string_of(const void* bytes, std::size_t size) { return {static_cast<const char*>(bytes), size}; }
 
 }  // namespace
+
+Status Procedures::no_body(const std::string& name, std::size_t piece) {
+  return {StatusCode::kInvalidArgument,
+          "procedure '" + name + "': the body of piece " + std::to_string(piece) + " is an empty function"};
+}
 
 /// False where no procedure has several pieces.
 Result<bool> Procedures::may_run_in_pieces() const {
@@ -135,8 +142,7 @@ void Procedures::note_piece(Transaction& t, const Chained& chained) {
 Result<RunResult> Procedures::call(Worker& worker, std::string_view name, std::string_view args, std::string& reply,
                                    const RetryPolicy& policy) const {
   const auto found = entries_.find(name);
-  if (found == entries_.end())
-    return Status(StatusCode::kNotFound, "no procedure is named '" + std::string(name) + "'");
+  if (found == entries_.end()) return Status(StatusCode::kNotFound, "no procedure is named " + db::shown_name(name));
   const EntryBase& entry = *found->second;
   if (args.size() != entry.args_bytes) {
     return Status(StatusCode::kInvalidArgument, "procedure '" + std::string(name) + "' takes " +
@@ -154,6 +160,9 @@ Result<RunResult> Procedures::call(Worker& worker, std::string_view name, std::s
 Result<std::size_t> Procedures::keep_chains(Database& database, Worker& worker) {
   if (!worker)
     return Status(StatusCode::kInvalidArgument, "keep_chains() got an empty worker, expected one of the database's");
+  if (!database.engine().epochs().serves())
+    return Status(StatusCode::kFailedPrecondition,
+                  "keep_chains() in a cluster comes after Cluster::start(), and this node does not serve");
   const Result<bool> may = may_run_in_pieces();
   if (!may.ok()) return may.status();
   if (!*may)

@@ -71,7 +71,7 @@ Worker::~Worker() {
 }
 
 Transaction Worker::begin(const TransactionOptions& options) {
-  if (core_ == nullptr) [[unlikely]]
+  if (core_ == nullptr || options.isolation > Isolation::kRepeatableRead) [[unlikely]]
     return {};
   // A wrong thread gets a handle of which every operation is refused, so that it never touches the owner's state.
   if (!core_->bind()) [[unlikely]]

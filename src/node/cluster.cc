@@ -4,6 +4,7 @@
 #include "src/base/check.h"
 #include "src/base/threads.h"
 #include "src/node/cluster_node.h"
+#include "src/txn/worker_core.h"
 
 namespace granary {
 
@@ -53,6 +54,20 @@ Status Cluster::leave() {
   return alone.ok() ? node_->leave() : alone;
 }
 
+namespace {
+
+/// A worker that nobody uses yet is the calling thread's from now on, as with Worker::begin().
+Status check_thread(db::ClusterThread& thread, std::string_view call) {
+  txn::WorkerCore* const core = thread.worker().core();
+  if (core != nullptr && core->bind()) return {};
+  const std::string_view why = core == nullptr
+                                   ? "its Worker was moved away"
+                                   : "another thread uses the worker; Worker::attach_thread() hands it over";
+  return {StatusCode::kFailedPrecondition, fmt::format("{}: {}", call, why)};
+}
+
+}  // namespace
+
 ClusterWorker::ClusterWorker(db::ClusterNode& node, std::unique_ptr<db::ClusterThread> thread)
     : node_(node),
       thread_(std::move(thread)) {}
@@ -63,9 +78,13 @@ Status ClusterWorker::run_together(std::uint32_t count, FunctionRef<void(std::ui
     return Status(StatusCode::kInvalidArgument,
                   fmt::format("run_together: {} at once; expected 1 to {}", count, kMostTogether));
   }
+  if (Status mine = check_thread(*thread_, "run_together"); !mine.ok()) return mine;
   return thread_->run_together(count, body);
 }
-void ClusterWorker::let_others_run() { thread_->let_others_run(); }
+void ClusterWorker::let_others_run() {
+  const txn::WorkerCore* const core = thread_->worker().core();
+  if (core != nullptr && core->bound_here()) thread_->let_others_run();
+}
 Status ClusterWorker::other_reply(std::string_view procedure, std::size_t bytes, std::size_t expected) {
   return Status(StatusCode::kFailedPrecondition,
                 fmt::format("'{}' has run, and its reply has {} bytes, not {}: the nodes' programs differ", procedure,
@@ -74,12 +93,13 @@ Status ClusterWorker::other_reply(std::string_view procedure, std::size_t bytes,
 
 Result<RunResult> ClusterWorker::call(NodeNumber node, std::string_view procedure, std::string_view args,
                                       std::string& reply) {
+  if (Status mine = check_thread(*thread_, "call"); !mine.ok()) return mine;
   return node_.call(*thread_, node, procedure, args, reply);
 }
 Result<RunResult> ClusterWorker::call(const Table& table, std::string_view key, std::string_view procedure,
                                       std::string_view args, std::string& reply) {
   const Result<NodeNumber> home = node_.tables().home_of(table, key);
-  return home.ok() ? node_.call(*thread_, *home, procedure, args, reply) : home.status();
+  return home.ok() ? call(*home, procedure, args, reply) : home.status();
 }
 
 }  // namespace granary

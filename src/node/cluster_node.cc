@@ -7,6 +7,7 @@
 #include "cluster_config/keys.h"
 #include "src/base/notice.h"
 #include "src/db/engine.h"
+#include "src/db/shown_name.h"
 #include "src/cluster/record_access/regions.h"
 
 namespace granary::db {
@@ -129,7 +130,7 @@ Result<RunResult> ClusterNode::call(ClusterThread& worker, NodeNumber node, std:
                                     std::string_view args, std::string& reply) {
   if (config_.find(node) == nullptr) {
     return Status(StatusCode::kInvalidArgument,
-                  fmt::format("calling '{}' at node {}: {} has no such node", procedure, node, config_.file));
+                  fmt::format("calling {} at node {}: {} has no such node", shown_name(procedure), node, config_.file));
   }
   if (node == own_.id) return procedures_.call(worker.worker(), procedure, args, reply);
   cluster::messages::Ask<cluster::messages::Call> question(node, {.procedure = procedure, .arguments = args});
@@ -138,7 +139,7 @@ Result<RunResult> ClusterNode::call(ClusterThread& worker, NodeNumber node, std:
     return decode_call_result(question.answer().result, reply);
   }
   return Status(StatusCode::kUnavailable,
-                fmt::format("calling '{}' at node {}: {}", procedure, node, name(question.outcome())));
+                fmt::format("calling {} at node {}: {}", shown_name(procedure), node, name(question.outcome())));
 }
 
 }  // namespace granary::db

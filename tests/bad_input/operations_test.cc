@@ -333,6 +333,15 @@ TEST_F(BadInput, AnEmptyWorkerOrHandle) {
   snapshot.finish();
 }
 
+TEST_F(BadInput, AnIsolationThatIsNone) {
+  constexpr TransactionOptions kNone{.isolation = static_cast<Isolation>(77)};
+  Transaction t = db_.worker(0).begin(kNone);
+  EXPECT_EQ(t.put(table_, "k", "w"), Outcome::kFinished);
+  EXPECT_EQ(t.commit().reason, AbortReason::kMisuse);
+  const auto put = [this](Transaction& wrong) { EXPECT_EQ(wrong.put(table_, "k", "w"), Outcome::kFinished); };
+  EXPECT_EQ(db_.worker(0).run(put, {.transaction = kNone}).reason, AbortReason::kMisuse);
+}
+
 TEST_F(BadInput, AWorkerThatWasMovedFrom) {
   Worker from = db_->register_worker().value();
   const Worker to = std::move(from);

@@ -244,8 +244,15 @@ TEST(BadSchema, Procedures) {
   ASSERT_TRUE(add.ok());
   expect_error(procedures.add<int, int>("add", [](Transaction&, const int&, int&) {}), StatusCode::kAlreadyExists,
                "add");
+  expect_error(procedures.add<int, int>("none", nullptr), StatusCode::kInvalidArgument,
+               "procedure 'none': the body of piece 0 is an empty function");
+  expect_error(procedures.add_chain<int, int>("half", {{{}, [](Transaction&, const int&, int&) {}}, {{}, nullptr}}),
+               StatusCode::kInvalidArgument, "the body of piece 1");
   std::string reply = "untouched";
   expect_error(procedures.call(db.worker(), "subtract", "", reply), StatusCode::kNotFound, "subtract");
+  const std::string long_name(1'000'000, 'n');
+  const Status unknown = procedures.call(db.worker(), long_name, "", reply).status();
+  EXPECT_EQ(unknown.message(), "no procedure is named '" + std::string(100, 'n') + "...' (1000000 bytes)");
   expect_error(procedures.call(db.worker(), "add", "12345", reply), StatusCode::kInvalidArgument, "5");
   EXPECT_EQ(reply, "untouched");
   std::uint64_t value = 0;

@@ -1,6 +1,7 @@
 // Calls of a cluster that do not fit: each gets an error, and harms nothing.
 
 #include <string>
+#include <thread>
 
 #include <gmock/gmock.h>
 
@@ -83,6 +84,44 @@ TEST_F(MisusedCluster, StringsAreTheBytesOfACall) {
   const std::string short_args("12345");
   EXPECT_THAT(worker->call(1, "twice", short_args, reply).status().message(),
               testing::HasSubstr("takes 8 bytes of arguments, got 5"));
+}
+
+/// Each of them could be given what a transaction of begin() refuses with kWrongThread.
+TEST_F(MisusedCluster, AWorkerIsOneThreads) {
+  ASSERT_TRUE(cluster_->start().ok());
+  const auto worker = cluster_->register_worker().value();
+  std::uint64_t twice = 0;
+  ASSERT_TRUE(worker->call(1, "twice", std::uint64_t{4}, twice).ok());
+  int ran = 0;
+  const auto body = [&ran](std::uint32_t) { ++ran; };
+  std::thread([&] {
+    EXPECT_THAT(worker->call(1, "twice", std::uint64_t{5}, twice).status(), Refuses("call: another thread uses"));
+    EXPECT_THAT(worker->call(table_, 1, "twice", std::uint64_t{5}, twice).status(), Refuses("another thread uses"));
+    EXPECT_THAT(worker->run_together(2, body), Refuses("run_together: another thread uses the worker"));
+    worker->let_others_run();
+  }).join();
+  EXPECT_EQ(twice, 8u);
+  EXPECT_EQ(ran, 0);
+  EXPECT_TRUE(worker->run_together(2, body).ok());
+  std::thread([&] {
+    worker->worker().attach_thread();
+    EXPECT_TRUE(worker->call(1, "twice", std::uint64_t{5}, twice).ok());
+  }).join();
+  EXPECT_EQ(twice, 10u);
+}
+
+/// Others would call chains here that nobody keeps.
+TEST_F(MisusedCluster, ChainsAreKeptOnceItServes) {
+  const auto piece = [](Transaction&, const std::uint64_t&, std::uint64_t&) {};
+  Procedures chains;
+  ASSERT_TRUE((chains.add_chain<std::uint64_t, std::uint64_t>("chain", {{{}, piece}, {{}, piece}})).ok());
+  {
+    Worker early = cluster_->database().register_worker().value();
+    EXPECT_THAT(chains.keep_chains(cluster_->database(), early).status(), Refuses("comes after Cluster::start()"));
+  }
+  ASSERT_TRUE(cluster_->start().ok());
+  const auto worker = cluster_->register_worker().value();
+  EXPECT_TRUE(chains.keep_chains(cluster_->database(), worker->worker()).ok());
 }
 
 }  // namespace

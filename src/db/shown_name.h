@@ -1,0 +1,16 @@
+#pragma once
+// Names that a caller has made up, in messages.
+
+#include <string>
+#include <string_view>
+
+namespace granary::db {
+
+/// Returns the name in quotes, as a message shows it. Only the beginning of a long one is there, so that the message stays a line.
+inline std::string shown_name(std::string_view name) {
+  constexpr std::size_t kMost = 100;
+  if (name.size() <= kMost) return "'" + std::string(name) + "'";
+  return "'" + std::string(name.substr(0, kMost)) + "...' (" + std::to_string(name.size()) + " bytes)";
+}
+
+}  // namespace granary::db
