@@ -205,7 +205,8 @@ ExitCode report(const NodesRun& run, const std::vector<Repeat>& repeats, const A
                   run.command.name, run.labels.size(), run.settings.workers, run.settings.workers == 1 ? "" : "s",
                   apart == nullptr ? base::version_text() : apart->version);
   if (apart == nullptr) note_build_type();
-  const bool asked = apart == nullptr ? run.flags.enabled("verify") : apart->parameters.value("verify", true);
+  const bool asked = apart == nullptr ? run.flags.declared("verify") && run.flags.enabled("verify")
+                                      : apart->parameters.value("verify", true);
   const std::string text = result_text(title, totals, asked ? kNotBack : kUnasked);
   const ExitCode written = bench::report(text + "\n" + nodes_text(run, repeats, median), run.flags.text("json"), json);
   if (written != ExitCode::kOk) return written;

@@ -109,5 +109,24 @@ TEST_P(SalvagedIndex, HasTheEntriesOfItsTable) {
   EXPECT_EQ(rows_by(alone_), rows_by(by_town_));
 }
 
+/// Nobody takes the entry of a row whose town nobody knows.
+TEST_P(SalvagedIndex, TakesFormerValuesAgain) {
+  ASSERT_NO_FATAL_FAILURE(open(false));
+  {
+    Worker first = database_->register_worker().value(), second = database_->register_worker().value();
+    put(first, "ada", "Berlin");
+    put(second, "ada", "Prague");  // lost
+    put(second, "bob", "Lisbon");  // lost
+    put(first, "ada", "Vienna");
+  }
+  lose("Prague", "Lisbon");
+  ASSERT_NO_FATAL_FAILURE(open(true));
+  Worker worker = database_->register_worker().value();
+  put(worker, "ada", "Berlin");
+  put(worker, "bob", "Vienna");
+  EXPECT_EQ(rows_by(by_town_), "ada=Berlin bob=Vienna ");
+  EXPECT_EQ(rows_by(alone_), rows_by(by_town_));
+}
+
 }  // namespace
 }  // namespace granary::tests

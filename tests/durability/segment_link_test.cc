@@ -1,6 +1,11 @@
 // A process that dies between writing and syncing the name of the next segment at the end of one, and then a loss of power: nothing is
 // missing, as nothing stands behind that name that anybody could miss, however torn it is.
 
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "tests/durability/ringed_directory.h"
@@ -49,12 +54,8 @@ class SegmentLink : public RingedDirectory {
     return left;
   }
 
-  std::string first_;
-};
-
-TEST_F(SegmentLink, TornByALossOfPowerAfterTheProcessHasDied) {
-  constexpr std::size_t kSector = 512, kStep = 8;
-  for (std::size_t length = kStep; length <= kSector; length += kStep) {
+  /// Lets the next process open what the first one has left, do something, and lose power. Nothing is missing then.
+  void lose_power_after(std::size_t length, const std::function<void(ManualDatabase&)>& something) {
     SCOPED_TRACE("a first row of " + std::to_string(length) + " bytes");
     first_.clear();
     const Left left = run(length);
@@ -62,8 +63,10 @@ TEST_F(SegmentLink, TornByALossOfPowerAfterTheProcessHasDied) {
     left.files->pass_through(rings_.path());
     std::vector<std::unique_ptr<FaultFiles>> images;
     {
-      const auto next = open(*left.files, manual());
-      ASSERT_NE(next, nullptr);
+      auto opened = open(*left.files, manual());
+      ASSERT_NE(opened, nullptr);
+      ManualDatabase next(std::move(opened), 1);
+      something(next);
       for (std::uint64_t seed = 0; seed < scaled(8); ++seed)
         images.push_back(left.files->power_loss_image(Survives::kRandom, seed));
     }
@@ -73,9 +76,26 @@ TEST_F(SegmentLink, TornByALossOfPowerAfterTheProcessHasDied) {
       auto opened = open(*image, manual());
       ASSERT_NE(opened, nullptr);
       ManualDatabase database(std::move(opened), 1);
-      EXPECT_EQ(database.value(database.table("table"), "key " + std::to_string(left.rows - 1)),
-                std::string(1000, 'v'));
+      const std::string last = "key " + std::to_string(left.rows - 1);
+      EXPECT_EQ(database.value(database.table("table"), last), std::string(1000, 'v'));
     }
+  }
+
+  static constexpr std::size_t kSector = 512, kStep = 8;
+  std::string first_;
+};
+
+TEST_F(SegmentLink, TornByALossOfPowerAfterTheProcessHasDied) {
+  for (std::size_t length = kStep; length <= kSector && !HasFailure(); length += kStep)
+    lose_power_after(length, [](ManualDatabase&) {});
+}
+
+TEST_F(SegmentLink, TornByALossOfPowerWhileTheNextProcessWrites) {
+  for (std::size_t length = kStep; length <= kSector && !HasFailure(); length += kStep) {
+    lose_power_after(length, [](ManualDatabase& next) {
+      next.put(next.table("table"), "one more", "row");
+      next.pass_epochs(3);
+    });
   }
 }
 
