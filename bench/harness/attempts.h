@@ -26,8 +26,8 @@ inline void back_off(base::Random& random, std::uint32_t attempt) {
     base::give_way();
 }
 
-/// The same for a request of the worker. Where it takes turns with others (--batch), these go on instead, which may hold what it wants: a
-/// pause would hold them up, too.
+/// Lets a request of the worker wait before its next attempt. Where the worker runs several in turn (--batch), the others go on meanwhile,
+/// since they may hold what the request wants, and a pause of the thread would hold them up, too.
 inline void back_off(Worker& worker, base::Random& random, std::uint32_t attempt) {
   if (!worker.let_others_run()) return back_off(random, attempt);
   constexpr std::uint32_t kMostDoublings = 6, kOthersNeedTheProcessor = 32;

@@ -73,7 +73,7 @@ class GRANARY_EXPORT Worker {
  public:
   Worker() = default;
   Worker(Worker&& other) noexcept;
-  /// One that was moved from is empty, like one of the default constructor: begin() and snapshot() give what is already finished, and run() calls
+  /// A worker that was moved from is empty, like one of the default constructor: begin() and snapshot() give what is already finished, and run() calls
   /// no body and reports AbortReason::kMisuse.
   Worker& operator=(Worker&& other) noexcept;
   /// Aborts its open transactions and gives its memory and garbage back to the database.

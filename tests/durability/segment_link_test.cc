@@ -16,7 +16,7 @@ namespace {
 
 class SegmentLink : public RingedDirectory {
  protected:
-  /// What the process leaves that dies in there.
+  /// The files and rings that a process leaves which dies between writing and syncing that name.
   struct Left {
     std::unique_ptr<FaultFiles> files;
     RingDirectory::Contents rings;

@@ -26,7 +26,7 @@ using tests::CrashChild;
 using tests::first_of;
 using tests::kBankNodes;
 
-/// What a node that is stopped for good, the one that stays, and the test tell each other.
+/// Shared memory by which the node that is stopped, the one that stays, the one that only watches, and the test tell each other how far they are.
 struct Removal {
   std::array<std::atomic<std::uint64_t>, kBankNodes + 1>
       commits{};                        ///< by node, of transactions on its own accounts alone
