@@ -26,8 +26,12 @@ std::uint32_t most_workers(const Options& options) {
 
 /// The part of the memory limit that only deletions may use.
 constexpr std::uint64_t kReserveShare = 32;
-/// The part that is left of it while stored data are loaded, so that a full database that was opened can delete.
-constexpr std::uint64_t kReserveShareOfLoading = 256;
+/// What is left of it while stored data are loaded, so that a full database that was opened can delete, and insert where deletions have
+/// made room for rows but not for a node of the index: an extent for each at least.
+std::uint64_t reserve_of_loading(std::uint64_t limit_bytes) {
+  constexpr std::uint64_t kShare = 256;
+  return std::max<std::uint64_t>(limit_bytes / kShare, 2 * memory::SlabPool::kExtentBytes);
+}
 
 /// How often a node of a cluster tells how far it is, in an epoch period.
 constexpr unsigned kPublishings = 8;
@@ -204,10 +208,10 @@ Status Engine::close() {
 
 Status Engine::recover(Loading loading) {
   if (storage_ == nullptr) return {};
-  slabs_.set_reserve(slabs_.limit_bytes() / kReserveShareOfLoading);
+  slabs_.lower_reserve(reserve_of_loading(slabs_.limit_bytes()));
   if (const Status restored = schema_.restore(loading == Loading::kFrugal); !restored.ok()) return restored;
   if (const Status filled = fill(loading); !filled.ok()) return filled;
-  slabs_.set_reserve(slabs_.options().reserve_bytes);
+  slabs_.restore_reserve();
   schema_.widen_recovered();
   if (const Status begun = storage_->begin(epochs_); !begun.ok()) return begun;
   base::sync_point("engine.log_begun");

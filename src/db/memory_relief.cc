@@ -33,6 +33,7 @@ void MemoryRelief::relieve() {
     garbage += worker.state().garbage_items.load(std::memory_order_relaxed);
   });
   shared_.slabs.regain();
+  shared_.slabs.restore_reserve();
   shared_.relief.garbage_waiting.store(garbage, std::memory_order_relaxed);
   shared_.relief.last_look.store(shared_.epochs.current(), std::memory_order_relaxed);
   shared_.relief.looks.store(shared_.relief.looks.load(std::memory_order_relaxed) + 1, std::memory_order_release);

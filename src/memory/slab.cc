@@ -220,6 +220,13 @@ std::uint64_t SlabPool::regain() {
   return bytes;
 }
 
+void SlabPool::restore_reserve() {
+  const std::uint64_t taken = std::min(reserved_.load(std::memory_order_relaxed), limit_bytes());
+  const std::uint64_t reserve = std::min(options_.reserve_bytes, limit_bytes() - taken);
+  if (reserve > reserve_bytes_.load(std::memory_order_relaxed))
+    reserve_bytes_.store(reserve, std::memory_order_relaxed);
+}
+
 /// Takes back memory that was counted against the limit. The caller has the mutex.
 void SlabPool::give_back(char* run, std::size_t bytes) {
   add_free_run(run, bytes);

@@ -79,8 +79,11 @@ class SlabPool {
   const SlabOptions& options() const { return options_; }
   /// True if some cache was refused memory lately: blocks that lie idle in one cache may be missing in another.
   bool short_of_memory() const { return shortage_.load(std::memory_order_relaxed) != 0; }
-  /// Changes SlabOptions::reserve_bytes: a database that is loaded may need what was kept when it was filled.
-  void set_reserve(std::uint64_t bytes) { reserve_bytes_.store(bytes, std::memory_order_relaxed); }
+  /// Lowers the reserve: a database that is loaded may need what was kept when it was filled.
+  void lower_reserve(std::uint64_t bytes) { reserve_bytes_.store(bytes, std::memory_order_relaxed); }
+  /// Raises the reserve to what SlabOptions::reserve_bytes says, or as far as there is memory that serves no class. So indexes and deletions
+  /// share what loading has left, and what regain() finds later fills the reserve up before others get it.
+  void restore_reserve();
   std::uint64_t limit_bytes() const { return options_.limit_bytes != 0 ? options_.limit_bytes : region_.size(); }
   /// Called once an epoch period: a shortage is over when nothing has been refused for a whole period.
   void age_shortage();
@@ -128,7 +131,7 @@ class SlabPool {
   std::vector<std::uint8_t> extent_class_;  // written while no block of the extent is in use
   std::vector<SlabKind> extent_kind_;       // likewise
   std::array<std::size_t, 256> class_bytes_{};
-  std::atomic<std::uint64_t> reserve_bytes_;  // what SlabOptions says of it; a bound, so relaxed
+  std::atomic<std::uint64_t> reserve_bytes_;  // SlabOptions::reserve_bytes or less; a bound, so relaxed
   std::atomic<std::uint64_t> reserved_{0};
   std::atomic<unsigned> shortage_{0};         // periods that it lasts on; set by any cache; a hint, so relaxed
   std::atomic<std::uint64_t> free_bytes_{0};  // of free_runs_; read without the mutex as a hint

@@ -195,5 +195,40 @@ TEST(FreeRanges, JoinNeighboursAndGiveTheSmallestThatSuffices) {
   EXPECT_EQ(runs.take(1), nullptr);
 }
 
+/// A pool whose reserve was lowered while 1000-byte records were loaded until there was no more memory.
+class LoadedSlab : public ReservingSlab {
+ protected:
+  LoadedSlab() {
+    pool_.lower_reserve(2 * SlabPool::kExtentBytes);
+    while (void* const block = cache_.allocate(SlabKind::kRecord, 1000)) blocks_.push_back(block);
+    pool_.restore_reserve();
+  }
+  std::size_t more(SlabKind kind, Urgency urgency) {
+    std::size_t count = 0;
+    while (cache_.allocate(kind, 1000, urgency) != nullptr) ++count;
+    return count;
+  }
+
+  SlabCache cache_{pool_};
+  std::vector<void*> blocks_;
+};
+
+TEST_F(LoadedSlab, IndexesAndDeletionsShareWhatIsLeft) {
+  EXPECT_EQ(pool_.bytes_reserved(), pool_.limit_bytes() - 2 * SlabPool::kExtentBytes);
+  EXPECT_EQ(more(SlabKind::kRecord, Urgency::kNormal), 0u);
+  EXPECT_EQ(more(SlabKind::kNode, Urgency::kIndex), SlabPool::kExtentBytes / 1024);
+  EXPECT_EQ(more(SlabKind::kRecord, Urgency::kUrgent), SlabPool::kExtentBytes / 1024);
+}
+
+TEST_F(LoadedSlab, TheReserveIsFilledUpBeforeOthersGetMemory) {
+  const std::uint64_t missing = pool_.options().reserve_bytes - 2 * SlabPool::kExtentBytes;
+  for (std::size_t i = 0; i < missing / 1024; ++i) cache_.free(SlabKind::kRecord, blocks_[i]);
+  cache_.release();
+  EXPECT_EQ(pool_.regain(), missing);
+  pool_.restore_reserve();
+  EXPECT_EQ(more(SlabKind::kRecord, Urgency::kNormal), 0u);
+  EXPECT_EQ(more(SlabKind::kNode, Urgency::kIndex), pool_.options().reserve_bytes / 2 / 1024);
+}
+
 }  // namespace
 }  // namespace granary::memory
