@@ -52,8 +52,9 @@ Status check_position(const log::Ring& ring, const Manifest& manifest, bool salv
                   end.path, end.position.offset, cause, scan.durable)};
 }
 
-/// Entries in memory have no checksums. A ring is a list of whole transactions, each with whole writes. The TIDs of a worker ascend (I1), or
-/// at least their epochs, as the protocol has it. A ring that is otherwise is damaged.
+/// Entries in memory have no checksums. A ring is a list of whole transactions, each with whole writes. The TIDs of a worker ascend (I1). By
+/// a protocol that chooses them before its last waits, another transaction of the worker may log a later one first, but by one epoch at most,
+/// as E does not go further while a transaction is open (I13). A ring that is otherwise is damaged.
 Status check_entries(const RingEntries& ring, const std::string& directory, bool tids_ascend) {
   const auto damaged = [&](std::uint64_t at, std::string_view cause) {
     return Status(StatusCode::kDamaged, fmt::format("the log ring '{}/{}' is damaged at {} bytes behind its head: {}",
@@ -61,12 +62,13 @@ Status check_entries(const RingEntries& ring, const std::string& directory, bool
   };
   EntryList entries(ring.entries);
   Entry entry;
-  record::TidWord last = 0;
+  record::TidWord greatest = 0;
   for (std::uint64_t at = 0; entries.next(&entry); at = entries.offset()) {
     const record::TidWord tid = entry.header.tid();
-    if (tids_ascend ? tid <= last : record::epoch_of(tid) < record::epoch_of(last))
-      return damaged(at, "its TID is not greater than the one before");
-    last = tid;
+    if (tids_ascend && tid <= greatest) return damaged(at, "its TID is not greater than the one before");
+    if (record::epoch_of(tid) + 1 < record::epoch_of(greatest))
+      return damaged(at, "its epoch lies more than one before that of an earlier entry");
+    greatest = std::max(greatest, tid);
     if (entry.body.empty()) return damaged(at, kWithoutWrites);
     log::WriteReader writes(entry.body);
     for (log::Write write; writes.next(&write);) continue;

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "recovery/survey.h"
 #include "tests/cluster/transaction/sim_cluster.h"
 #include "tests/support/ring_directory.h"
 
@@ -135,6 +136,16 @@ TEST_F(UnderWay, ItsHandleIsFinished) {
   cluster_.scheduler.run();
 }
 
+/// What an opening of the directory would say to its log, if the process died now.
+Status survey(const std::string& directory) {
+  base::FileSystem& files = base::system_files();
+  auto manifest = recovery::read_manifest(files, directory);
+  if (!manifest.ok()) return manifest.status();
+  auto settled = recovery::settle(files, *manifest, directory, {});
+  if (!settled.ok()) return settled.status();
+  return recovery::survey_log(files, *manifest, *settled, {}).status();
+}
+
 /// Runs two transactions that each find room, and would not both fit: the second waits until the loggers have taken the first one out.
 /// `read_first`: they lock what they read. Returns how many have committed.
 unsigned run_two_large(IndexKind kind, bool read_first) {
@@ -209,6 +220,53 @@ TEST_P(FibersThatKeepVersions, TakeTheirTidsBehindTheirLastWait) {
   }
   std::ranges::sort(tids);
   EXPECT_EQ(std::ranges::adjacent_find(tids), tids.end()) << "two transactions have one TID";
+}
+
+/// A time is chosen before the last waits of a commit. So another transaction of the worker that ends meanwhile, in the next epoch, stands before
+/// it in the log; a process that dies then leaves rings that are whole.
+TEST(FibersOfTicToc, MayLogATimeOfTheEpochBefore) {
+  unsigned behind = 0;
+  for (unsigned turns = 0; turns < 60; ++turns) {
+    const tests::RingDirectory directory;
+    const auto with_log = [&](unsigned node) {
+      Options options = tests::manual_options();
+      options.protocol = "tictoc";
+      options.htm = Htm::kOff;
+      options.directory = options.reliable_directory = directory.path() + "/" + std::to_string(node);
+      return options;
+    };
+    SimCluster cluster(2, 1, kCard, with_log);
+    const std::vector<Table> tables =
+        cluster.tables("t", {.max_value_bytes = 32, .index = IndexKind::kHash, .shared = true});
+    cluster.start();
+    cluster.pass_epochs(2);
+    std::vector<Ticket> tickets;  // as the commits have returned
+    const auto write = [&](const std::string& key) {
+      Transaction t = cluster.node(0).worker().begin();
+      std::string found;
+      (void)t.get(tables[0], "1none", found);  // what is to be validated is a wait of the commit
+      EXPECT_EQ(t.put(tables[0], key, "value"), Outcome::kOk);
+      const CommitResult done = t.commit();
+      EXPECT_TRUE(done.committed()) << name(done.reason);
+      tickets.push_back(done.ticket);
+    };
+    for (const char* const key : {"1a", "0b"}) write(key);
+    tickets.clear();
+    cluster.scheduler.spawn([&] { write("1a"); });
+    cluster.scheduler.spawn([&] {
+      for (unsigned turn = 0; turn < turns; ++turn) cluster.scheduler.yield();
+      for (std::size_t node : {0, 1}) cluster.node(node).control().by_leader.epoch.fetch_add(1);
+      Transaction t = cluster.node(0).worker().begin();
+      EXPECT_EQ(t.put(tables[0], "0b", "value"), Outcome::kOk);
+      tickets.push_back(t.commit().ticket);
+    });
+    cluster.scheduler.run();
+    ASSERT_EQ(tickets.size(), 2u);
+    if (tickets[0].epoch > tickets[1].epoch) ++behind;
+    const auto surveyed = survey(directory.path() + "/0");
+    EXPECT_TRUE(surveyed.ok()) << surveyed.message();
+  }
+  EXPECT_GT(behind, 0u) << "no fiber met the other one's last wait";
 }
 
 class FibersWithALog : public testing::TestWithParam<IndexKind> {};
