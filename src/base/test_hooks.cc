@@ -27,6 +27,7 @@ constexpr KnownBug kBugs[] = {
     {"tictoc-rts-shrinks", "TicToc sets an rts to a transaction's time though it was greater"},
     {"tictoc-forgets-others-rts", "an owner overwrites a shared record at a time at which other nodes have read it"},
     {"tictoc-ignores-remote-rts", "TicToc overwrites another node's record at a time at which others have read it"},
+    {"tictoc-believes-rts-under-x-lock", "an owner believes the rts that a holder of the record has yet to clear"},
     {"tictoc-owner-raises-late", "an owner looks at a shared record's locks before it raises the rts, not behind that"},
     {"tictoc-header-before-raising", "TicToc READs the header before it raises the rts of another node's record"},
     {"tictoc-extends-locked", "TicToc raises the rts of another node's record that its owner is overwriting"},

@@ -5,7 +5,8 @@
  * The judge is in tictoc_judge.pml. Besides, nobody is in between when a version is installed, and at the end nobody is left
  * holding the record.
  *
- *   (nothing)   any three of: a reader and a writer at the owner, a reader and a writer of another node; in one epoch
+ *   (nothing)   any three of: a reader and a writer at the owner, a reader and a writer of another node; in one epoch, beside a reader
+ *               at the owner that raises the rts in vain
  *   -DEPOCHS    a reader and a writer, each at either node, while E moves, at one node after the other. Nothing of an epoch up to D
  *               commits any more
  *   -DDEATH     while E moves, a reader of another node and a writer at the owner, beside a writer of another node that dies with the
@@ -101,9 +102,13 @@ proctype OwnerReader(byte me) {
   begin(OWNER);
   /* TID, state, rts, state, TID. */
   atomic { if :: mark -> goto undo :: else -> SAW(X) = tid fi };
-  atomic { look_at_state(); seen = state };
+  seen = state;
   word = owner_rts;
-  look_at_state();
+#ifndef OWNER_BELIEVES_UNDER_LOCK
+  if :: X_LOCKED(seen) -> word = 0 :: else fi;      /* the holder has yet to clear it */
+#endif
+  if :: X_LOCKED(seen) -> seen = 0 :: else fi;
+  look_at_state();                                  /* or the reader waits, which is this step later */
   look_at_tid();
 
   look_at_epoch(OWNER);
@@ -287,6 +292,7 @@ proctype OtherWriter(byte me) {
   if :: skip :: goto undo fi;                       /* for another reason */
   atomic { decide() };
   atomic { new_version() };
+  owner_rts = 0;                                    /* one WRITE, whose bytes come one after the other */
   if :: state = 0 :: state = COMMIT_TS fi;          /* either will do */
   goto done;
 undo:
@@ -298,6 +304,9 @@ undo:
   d_step { FOUND(X) = 0; COMMIT_TS = 0; held = false; busy = false };
 done: end()
 }
+
+/* A reader at the owner that raises the rts and then finds the record locked or changed, so that it gives up. */
+proctype Straggler() { owner_rts = MAX(owner_rts, TIME(FIRST_EPOCH, 4)) }
 
 #ifdef DEATH
 #ifdef EPOCH_PASSES_ELSEWHERE
@@ -342,6 +351,7 @@ init {
     if :: left_out = 0 :: left_out = 1 :: left_out = 2 :: left_out = 3 fi;
 #endif
     byte me = 0;
+    run Straggler();
     if :: left_out != 0 -> reads[me] = BIT(X); asks[me] = TIME(FIRST_EPOCH, 3); run OwnerReader(me); me++ :: else fi;
     if
     :: left_out != 1 ->

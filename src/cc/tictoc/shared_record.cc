@@ -35,19 +35,24 @@ AbortReason look(const SharedRecord& record, TidWord tid) {
 
 }  // namespace
 
-/// The order is: TID word, state, the owner's rts, E, and then the stable read. If the stable read finds the same TID,
-/// unlocked and not x-locked, both rts are those of this version. Whatever they say, the version is valid until (E, 0):
-/// a writer that takes the record later reads E of this node after its lock, and its time is at least (E, 1).
+/// The order is: TID word, state, the owner's rts, E, and then the stable read. If that state is not x-locked and the
+/// stable read finds the same TID, unlocked and not x-locked, both rts are those of this version. Under an x-lock they
+/// may not be: its holder writes the new TID before it clears the owner's rts, which may have been raised in vain until
+/// then. Whatever they say, the version is valid until (E, 0): a writer that takes the record later reads E of this node
+/// after its lock, and its time is at least (E, 1).
 StableRead read_shared(const SharedRecord& record, std::size_t key_bytes, std::span<char> buffer, bool copy,
                        const WorkerState& worker, TidWord& rts) {
   const TidWord before = record.head.tid();
-  const TidWord by_others = rts_of_state(record.state());
+  const StateWord state = record.state();
   const TidWord by_owner = base::load_word(&record.owner_rts_word);
   const TidWord now = record::make_tid(worker.shared.epochs.current(), 0);
   const StableRead seen = copy ? record::read_shared(record, key_bytes, buffer.data(), buffer.size(), *worker.waiter)
                                : record::read_shared_tid(record, *worker.waiter);
   rts = record::tid_of(seen.tid);
-  if (seen.tid == before) rts = std::max({rts, by_others, by_owner, now});
+  if (seen.tid != before) return seen;
+  rts = std::max(rts, now);
+  if (!record::is_x_locked(state) || base::injected("tictoc-believes-rts-under-x-lock"))
+    rts = std::max({rts, rts_of_state(state), by_owner});
   return seen;
 }
 

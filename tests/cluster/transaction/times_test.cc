@@ -1,8 +1,12 @@
 // TicToc across nodes: a reader R commits at a late time of its epoch, since it has also read a record that was changed often. Whoever changes
 // afterwards what R has read, at whichever node, gets a later time; and nobody frees what a dead node held before that is sure.
 
+#include <array>
+#include <utility>
+
 #include <gtest/gtest.h>
 
+#include "src/cc/tictoc/shared_record.h"
 #include "src/record/shared_record.h"
 #include "tests/cluster/transaction/across_nodes.h"
 
@@ -77,6 +81,33 @@ class Times : OfTicToc, public AcrossNodes {
     base::set_sync_hook({});
     EXPECT_GE(raised, reader);
   }
+  /// Reads the record at node 1, where a holder of another node has written its version as far as the TID, and returns the rts that the reader
+  /// believes. Before, a reader has raised the owner's rts in vain, to `raised`, and the holder has yet to clear it.
+  record::TidWord rts_under_way(std::string_view key, record::TidWord raised, bool copy) {
+    auto& record = const_cast<record::SharedRecord&>(record_at(1, key));
+    class HolderGoesOn final : public base::Waiter {
+     public:
+      explicit HolderGoesOn(record::SharedRecord& record) : record_(record) {}
+      void pause(std::uint32_t) override {
+        base::store_word(&record_.owner_rts_word, 0);
+        base::store_word(&record_.state_word, record::kFree);
+      }
+
+     private:
+      record::SharedRecord& record_;
+    } holder(record);
+    base::store_word(&record.owner_rts_word, raised);
+    base::store_word(&record.state_word, record::x_lock_word({.node = 0}));
+    cc::WorkerState& reader = cluster_.node(1).worker().core()->state();
+    base::Waiter* const waiter = std::exchange(reader.waiter, &holder);
+    std::array<char, 32> value{};
+    record::TidWord rts = 0;
+    const record::StableRead seen = cc::tictoc::read_shared(record, key.size(), value, copy, reader, rts);
+    reader.waiter = waiter;
+    EXPECT_EQ(seen.state, record::ReadState::kValue);
+    EXPECT_EQ(record::tid_of(seen.tid), record::tid_of(record.head.tid()));
+    return rts;
+  }
   const record::SharedRecord& record_at(std::size_t node, std::string_view key) {
     return record::shared_of(*record::record_of(table(node).core()->index().find(key).value));
   }
@@ -108,6 +139,17 @@ TEST_P(Times, ThatIsSoBehindALockThatWasGivenBack) {
       EXPECT_LT(reader, put(writer, "1x")) << holder << " " << writer;
     }
   }
+}
+
+/// The holder writes the TID before it clears the owner's rts. So whoever finds that TID under its lock knows nothing of the version's rts.
+TEST_P(Times, AReaderBelievesNoRtsThatItFoundUnderAnXLock) {
+  const record::TidWord raised = record::make_tid(record::epoch_of(put(0, "1r")), 1000);
+  EXPECT_LT(rts_under_way("1r", raised, /*copy=*/true), raised);
+}
+
+TEST_P(Times, NorDoesOneThatCopiesNoValue) {
+  const record::TidWord raised = record::make_tid(record::epoch_of(put(0, "1r")), 1000);
+  EXPECT_LT(rts_under_way("1r", raised, /*copy=*/false), raised);
 }
 
 TEST_P(Times, AnInsertIsBehindWhoHasMissedTheKey) {
