@@ -75,7 +75,6 @@ Status DatabaseRecovery::survey_whole(const recovery::Settled& settled) {
 void DatabaseRecovery::note_survey() {
   const recovery::SurvivingRings& rings = survey_.rings;
   const recovery::LogScan& scan = survey_.scan;
-  lost_ = !scan.losses.empty();
   if (!rings.note.empty()) report_.notes.push_back(rings.note);
   report_.recovered = true;
   report_.rings = !rings.rings.empty();
@@ -83,12 +82,18 @@ void DatabaseRecovery::note_survey() {
     report_.notes.push_back(fmt::format("cut off {} bytes at the end of '{}', from offset {} on: {}", tail.bytes,
                                         tail.path, tail.offset, tail.cause));
   }
+  note_losses(scan);
+  begin_behind(scan.greatest_epoch);
+  greatest_own_ = greatest_loaded_ = scan.greatest_epoch;
+}
+
+/// Of the own log, and of others' logs, which have writes of this node's records.
+void DatabaseRecovery::note_losses(const recovery::LogScan& scan) {
   for (const recovery::Loss& loss : scan.losses) {
+    lost_ = true;
     report_.notes.push_back(fmt::format("LOST: transactions of epochs {} to {} may be missing: '{}' at offset {}: {}",
                                         loss.first_epoch, loss.last_epoch, loss.path, loss.offset, loss.cause));
   }
-  begin_behind(scan.greatest_epoch);
-  greatest_own_ = greatest_loaded_ = scan.greatest_epoch;
 }
 
 void DatabaseRecovery::cut_at(epoch::Epoch limit) {
@@ -227,7 +232,7 @@ Result<recovery::Manifest> DatabaseRecovery::manifest_of(base::FileSystem& files
 }
 
 /// The other node may complete a checkpoint meanwhile, which removes segments that its manifest still named. They hold nothing that
-/// this node needs. So a failure counts only if the manifest is still the one that was followed.
+/// this node needs. So a failure, or what a salvage takes for a loss, counts only if the manifest is still the one that was followed.
 Status DatabaseRecovery::take_from(base::FileSystem& files, const OtherLog& other,
                                    std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers) {
   auto manifest = manifest_of(files, other);
@@ -241,6 +246,12 @@ Status DatabaseRecovery::take_from(base::FileSystem& files, const OtherLog& othe
   return manifest.status();
 }
 
+bool DatabaseRecovery::is_still(const recovery::Manifest& manifest, base::FileSystem& files,
+                                const OtherLog& other) const {
+  const auto now = manifest_of(files, other);
+  return now.ok() && recovery::manifest_text(*now) == recovery::manifest_text(manifest);
+}
+
 Status DatabaseRecovery::take_by(const recovery::Manifest& manifest, base::FileSystem& files, const OtherLog& other,
                                  std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers) {
   const auto start = std::chrono::steady_clock::now();
@@ -250,10 +261,12 @@ Status DatabaseRecovery::take_by(const recovery::Manifest& manifest, base::FileS
       files, manifest,
       {.threads = threads, .salvage = options_.salvage, .elsewhere = true, .home = part_.node, .up_to = other.up_to});
   if (!scan.ok()) return scan.status();
+  if (!scan->losses.empty() && !is_still(manifest, files, other)) return {StatusCode::kDamaged, scan->losses[0].cause};
   if (const Status behind = note_loaded(*scan, other, workers.front()->shared.epochs); !behind.ok()) return behind;
   const auto replayed = recovery::replay(files, *scan, {}, tables, workers,
                                          {.from_epoch = checkpoint_epoch(), .home = part_.node, .absents = &absents_});
   if (!replayed.ok()) return replayed.status();
+  note_losses(*scan);
   const LoadedLog loaded{.directory = other.directory,
                          .up_to = other.up_to,
                          .bytes = scan->bytes,
@@ -268,12 +281,14 @@ Status DatabaseRecovery::take_by(const recovery::Manifest& manifest, base::FileS
 }
 
 /// This node's own transactions come behind all that it has loaded; if others serve meanwhile, its own snapshots do as well (I16). Markers
-/// do not count: the log of a node that died while this one was on its way back was ended by a later epoch, and has no later transaction.
+/// do not count, nor does what the other node has committed behind OtherLog::up_to: it went on until it ended, while this node was on its way
+/// back, and has written none of its records.
 Status DatabaseRecovery::note_loaded(const recovery::LogScan& scan, const OtherLog& other,
                                      epoch::EpochManager& epochs) {
   epoch::Epoch greatest = 0;
   for (const recovery::LogSegment& segment : scan.segments)
     greatest = std::max(greatest, std::min(segment.limit, segment.latest_transaction));
+  if (other.up_to) greatest = std::min(greatest, *other.up_to);
   const epoch::Epoch begun = epochs.current();
   if (greatest >= (other.up_to ? epochs.snapshot_of(begun) : begun)) {
     return {StatusCode::kFailedPrecondition,

@@ -77,10 +77,13 @@ class DatabaseRecovery {
  private:
   Status survey_own(const recovery::Settled& settled);
   void note_survey();
+  void note_losses(const recovery::LogScan& scan);
   void note_cut();
   /// E begins behind what is loaded of these epochs.
   void begin_behind(epoch::Epoch loaded);
   Result<recovery::Manifest> manifest_of(base::FileSystem& files, const OtherLog& other) const;
+  /// Whether the other node's manifest is still the one that was read.
+  bool is_still(const recovery::Manifest& manifest, base::FileSystem& files, const OtherLog& other) const;
   Status take_by(const recovery::Manifest& manifest, base::FileSystem& files, const OtherLog& other,
                  std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers);
   Status note_loaded(const recovery::LogScan& scan, const OtherLog& other, epoch::EpochManager& epochs);

@@ -50,6 +50,7 @@ class ClusterRecovery : public testing::TestWithParam<Hosts> {
     options.directory = path(node);
     options.reliable_directory = path(node) + "-rings";
     options.memory_limit_bytes = std::uint64_t{16} << 20;
+    options.salvage = salvage_;
     if (logs_outside_) options.log_directories = {logs(node)};
     return options;
   }
@@ -113,7 +114,6 @@ class ClusterRecovery : public testing::TestWithParam<Hosts> {
   }
   /// A transaction that `coordinator` commits in the present epoch, with a record on each node.
   void put_everywhere(std::uint32_t coordinator, const std::string& key, bool remove = false) {
-    Node& node = nodes_[coordinator];
     std::vector<cc::RemoteWrite> elsewhere;
     for (std::uint32_t other = 0; other < kNodes; ++other) {
       elsewhere.push_back({.node = static_cast<std::uint16_t>(other),
@@ -123,13 +123,18 @@ class ClusterRecovery : public testing::TestWithParam<Hosts> {
                            .remove = remove});
     }
     std::erase_if(elsewhere, [&](const cc::RemoteWrite& write) { return write.node == coordinator; });
-    const auto worker = node.database->engine().workers().take().value();
     cc::WriteEntry mine{};
     mine.table = 0;
     mine.key = key;
     mine.value = remove ? "" : "v";
     mine.remove = remove;
-    const std::vector<cc::WriteEntry> here = {mine};
+    commit_at(coordinator, {mine}, elsewhere);
+  }
+  /// Another one, with these writes at the coordinator and elsewhere.
+  void commit_at(std::uint32_t coordinator, const std::vector<cc::WriteEntry>& here,
+                 const std::vector<cc::RemoteWrite>& elsewhere) {
+    Node& node = nodes_[coordinator];
+    const auto worker = node.database->engine().workers().take().value();
     const cc::LoggedWrites writes{here, elsewhere};
     ASSERT_EQ(cc::reserve_log(writes, worker->state()), AbortReason::kNone);
     worker->state().ring->publish(
@@ -261,6 +266,7 @@ class ClusterRecovery : public testing::TestWithParam<Hosts> {
   TemporaryDirectory directory_;
   std::vector<Node> nodes_;
   std::uint64_t sequence_ = 0;
+  bool salvage_ = false;
   bool logs_outside_ = false;
   std::shared_ptr<membership::MemoryPlace> place_;  ///< where nodes on several hosts agree
   std::atomic<unsigned> ended_{0};

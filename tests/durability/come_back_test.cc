@@ -13,6 +13,8 @@ class ComeBack : public ClusterRecovery {
  protected:
   static constexpr std::uint32_t kBack = 1;
 
+  void TearDown() override { nodes_.clear(); }  // while the files are there that they use
+
   /// Opens node 1 with what counts of the other logs; several hosts send theirs once it is there.
   Status come_back(epoch::Epoch up_to) { return come_back(up_to, up_to); }
   /// Of node 2's log so much counts, or all of it.
@@ -225,6 +227,24 @@ TEST_P(ComeBack, TheOthersLoseNothingIfAllDieMeanwhile) {
     EXPECT_EQ(count("not durable"), 0u);
     nodes_.clear();
   }
+}
+
+/// The other node served on for long while this one was on its way, and then ended, with a last transaction that has nothing of this node's.
+TEST_P(ComeBack, ItTakesALogThatHasALateTransactionOfOthers) {
+  const epoch::Epoch up_to = others_go_on();
+  for (int epochs = 0; epochs < 40; ++epochs) others_advance();
+  cc::WriteEntry late{};
+  late.table = 0;
+  late.key = "late";
+  late.value = "v";
+  commit_at(2, {late}, {});
+  others_advance();
+  others_advance();
+  EXPECT_TRUE(nodes_[2].database->close().ok());
+  nodes_[2].database.reset();
+  const Status back = come_back(up_to);
+  EXPECT_TRUE(back.ok()) << back.message();
+  EXPECT_TRUE(has("new2"));
 }
 
 /// It has begun in an epoch before the one up to which the other log counts.

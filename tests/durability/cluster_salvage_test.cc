@@ -1,0 +1,91 @@
+// A salvage of a cluster's node where another node's log has lost writes of its records: it says so, and its indexes are in step with its tables.
+
+#include <fstream>
+#include <iterator>
+
+#include "tests/durability/cluster_rig.h"
+
+namespace granary::tests {
+namespace {
+
+class ClusterSalvage : public ClusterRecovery {
+ protected:
+  static constexpr std::uint32_t kHome = 1, kOther = 2;
+
+  /// Node 2 changes the row of node 1 from one value to another.
+  void change(std::string_view from, std::string_view to) {
+    const std::string before = std::string(from) + "k", after = std::string(to) + "k";
+    commit_at(kOther, {},
+              {{.node = kHome, .table = 0, .key = "k", .value = to},
+               {.node = kHome, .table = 1, .key = before, .remove = true},
+               {.node = kHome, .table = 1, .key = after, .value = "k"}});
+    for (int epochs = 0; epochs < 3; ++epochs) advance();
+  }
+  /// Changes a byte of what stands in some segment of node 2's log. Returns in how many it stood.
+  unsigned damage(std::string_view text) {
+    unsigned found = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(path(kOther))) {
+      if (entry.path().extension() != ".glog") continue;
+      std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+      const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+      const std::size_t at = bytes.find(text);
+      if (at == std::string::npos) continue;
+      file.clear();
+      file.seekp(static_cast<std::streamoff>(at)).put('X');
+      ++found;
+    }
+    return found;
+  }
+  static Index index_of(Node& node) {
+    const IndexOptions by_value{.parts = {{.source = IndexPart::Source::kValue, .length = 4}}};
+    return node.database->create_index(node.table, "by value", by_value).value();
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Hosts, ClusterSalvage, testing::Values(Hosts::kOne, Hosts::kSeveral),
+                         [](const auto& one) { return one.param == Hosts::kOne ? "One" : "Several"; });
+
+TEST_P(ClusterSalvage, MendsIndexesWhereAnotherNodesLogIsDamaged) {
+  open_all();
+  (void)index_of(nodes_[kHome]);
+  {
+    Worker worker = nodes_[kHome].database->register_worker().value();
+    ASSERT_TRUE(worker.run([&](Transaction& t) { (void)t.put(nodes_[kHome].table, "k", "aaaa"); }).committed());
+  }
+  for (int epochs = 0; epochs < 3; ++epochs) advance();
+  change("aaaa", "bbbb");
+  change("bbbb", "cccc");
+  for (Node& node : nodes_) EXPECT_TRUE(node.database->close().ok());
+  ASSERT_EQ(damage("bbbb"), 1u);
+
+  salvage_ = true;
+  nodes_.clear();
+  nodes_.resize(kNodes);
+  Node& home = nodes_[kHome];
+  auto engine = open(kHome, home.control.get());
+  ASSERT_TRUE(engine.ok()) << engine.status().message();
+  home.database = std::make_unique<Database>(std::move(*engine));
+  home.table = home.database->create_table("t").value();
+  take_from_others(kHome, home.database->engine());
+  std::string notes;
+  for (const std::string& note : home.database->recovery_report().notes) notes += note + "\n";
+  EXPECT_NE(notes.find("LOST"), std::string::npos) << notes;
+  EXPECT_NE(notes.find(".glog"), std::string::npos) << notes;
+
+  const Index by_value = index_of(home);
+  Worker worker = home.database->register_worker().value();
+  std::string rows;
+  EXPECT_TRUE(worker.run([&](Transaction& t) {
+    rows.clear();
+    (void)t.scan(by_value, {}, [&](std::string_view key, std::string_view value) {
+      rows.append(key).append("=").append(value).append(" ");
+      return true;
+    });
+  }));
+  EXPECT_EQ(rows, "k=cccc ");
+  const RunResult back = worker.run([&](Transaction& t) { (void)t.put(home.table, "k", "aaaa"); }, {.max_attempts = 5});
+  EXPECT_TRUE(back) << name(back.reason);
+}
+
+}  // namespace
+}  // namespace granary::tests
