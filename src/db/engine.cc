@@ -166,23 +166,29 @@ void Engine::start_touching(base::PeriodicThread::Clock::time_point first) {
   });
 }
 
-/// Where a node's stored data was given up (Options::salvage), the first comes soon: it makes the next opening possible without.
+/// Where a node's stored data was given up (Options::salvage), the first comes soon: it makes the next opening possible without. Whether that is
+/// so is known when the node has all of its records.
 void Engine::start_checkpoints() {
-  const auto next = [this](bool lost) {
-    return std::chrono::steady_clock::now() + std::chrono::seconds(lost ? 1 : options_.checkpoint_interval_s);
+  const auto in = [](std::uint64_t seconds) {
+    return std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   };
-  bool lost = epochs_.in_cluster() && storage_->recovery().lost();
-  checkpoint_thread_.emplace(next(lost), [this, next, lost]() mutable {
-    if (!may_checkpoint().ok()) return next(lost);
+  constexpr std::uint64_t kSoon = 1;
+  auto due = in(options_.checkpoint_interval_s);
+  const auto first = epochs_.in_cluster() ? in(kSoon) : due;
+  checkpoint_thread_.emplace(first, [this, in, due, saved = false]() mutable {
+    if (!may_checkpoint().ok()) return in(kSoon);
+    const bool urgent = epochs_.in_cluster() && !saved && storage_->recovery().lost();
+    if (!urgent && std::chrono::steady_clock::now() < due) return due;
     // However long that takes: the next one would have to write everything anew. Closing ends it.
     const Status done = checkpoint(log::DurableEpoch::kForever);
-    lost = lost && !done.ok();
+    saved = saved || done.ok();
     if (!done.ok() && !storage_->checkpoints().cancelled()) {
       base::tell(options_.notices, {.severity = NoticeSeverity::kWarning,
                                     .topic = NoticeTopic::kCheckpoint,
                                     .text = "checkpoint: " + done.message()});
     }
-    return next(lost);
+    due = in(options_.checkpoint_interval_s);
+    return urgent && !saved ? in(kSoon) : due;
   });
 }
 

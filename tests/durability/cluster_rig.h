@@ -51,6 +51,7 @@ class ClusterRecovery : public testing::TestWithParam<Hosts> {
     options.reliable_directory = path(node) + "-rings";
     options.memory_limit_bytes = std::uint64_t{16} << 20;
     options.salvage = salvage_;
+    options.background = background_;
     if (logs_outside_) options.log_directories = {logs(node)};
     return options;
   }
@@ -267,6 +268,7 @@ class ClusterRecovery : public testing::TestWithParam<Hosts> {
   std::vector<Node> nodes_;
   std::uint64_t sequence_ = 0;
   bool salvage_ = false;
+  Background background_ = Background::kManual;
   bool logs_outside_ = false;
   std::shared_ptr<membership::MemoryPlace> place_;  ///< where nodes on several hosts agree
   std::atomic<unsigned> ended_{0};

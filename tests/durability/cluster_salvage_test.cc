@@ -36,6 +36,33 @@ class ClusterSalvage : public ClusterRecovery {
     }
     return found;
   }
+  /// Ends all nodes, with a damaged log of node 2.
+  void lose_a_change() {
+    open_all();
+    (void)index_of(nodes_[kHome]);
+    {
+      Worker worker = nodes_[kHome].database->register_worker().value();
+      ASSERT_TRUE(worker.run([&](Transaction& t) { (void)t.put(nodes_[kHome].table, "k", "aaaa"); }).committed());
+    }
+    for (int epochs = 0; epochs < 3; ++epochs) advance();
+    change("aaaa", "bbbb");
+    change("bbbb", "cccc");
+    for (Node& node : nodes_) EXPECT_TRUE(node.database->close().ok());
+    ASSERT_EQ(damage("bbbb"), 1u);
+    nodes_.clear();
+  }
+  Node& open_home() {
+    salvage_ = true;
+    nodes_.resize(kNodes);
+    Node& home = nodes_[kHome];
+    auto engine = open(kHome, home.control.get());
+    EXPECT_TRUE(engine.ok()) << engine.status().message();
+    home.database = std::make_unique<Database>(std::move(engine).value());
+    home.table = home.database->create_table("t").value();
+    take_from_others(kHome, home.database->engine());
+    return home;
+  }
+  void TearDown() override { nodes_.clear(); }
   static Index index_of(Node& node) {
     const IndexOptions by_value{.parts = {{.source = IndexPart::Source::kValue, .length = 4}}};
     return node.database->create_index(node.table, "by value", by_value).value();
@@ -46,27 +73,8 @@ INSTANTIATE_TEST_SUITE_P(Hosts, ClusterSalvage, testing::Values(Hosts::kOne, Hos
                          [](const auto& one) { return one.param == Hosts::kOne ? "One" : "Several"; });
 
 TEST_P(ClusterSalvage, MendsIndexesWhereAnotherNodesLogIsDamaged) {
-  open_all();
-  (void)index_of(nodes_[kHome]);
-  {
-    Worker worker = nodes_[kHome].database->register_worker().value();
-    ASSERT_TRUE(worker.run([&](Transaction& t) { (void)t.put(nodes_[kHome].table, "k", "aaaa"); }).committed());
-  }
-  for (int epochs = 0; epochs < 3; ++epochs) advance();
-  change("aaaa", "bbbb");
-  change("bbbb", "cccc");
-  for (Node& node : nodes_) EXPECT_TRUE(node.database->close().ok());
-  ASSERT_EQ(damage("bbbb"), 1u);
-
-  salvage_ = true;
-  nodes_.clear();
-  nodes_.resize(kNodes);
-  Node& home = nodes_[kHome];
-  auto engine = open(kHome, home.control.get());
-  ASSERT_TRUE(engine.ok()) << engine.status().message();
-  home.database = std::make_unique<Database>(std::move(*engine));
-  home.table = home.database->create_table("t").value();
-  take_from_others(kHome, home.database->engine());
+  lose_a_change();
+  Node& home = open_home();
   std::string notes;
   for (const std::string& note : home.database->recovery_report().notes) notes += note + "\n";
   EXPECT_NE(notes.find("LOST"), std::string::npos) << notes;
@@ -85,6 +93,22 @@ TEST_P(ClusterSalvage, MendsIndexesWhereAnotherNodesLogIsDamaged) {
   EXPECT_EQ(rows, "k=cccc ");
   const RunResult back = worker.run([&](Transaction& t) { (void)t.put(home.table, "k", "aaaa"); }, {.max_attempts = 5});
   EXPECT_TRUE(back) << name(back.reason);
+}
+
+/// Only that makes the next opening possible without a salvage.
+TEST_P(ClusterSalvage, TakesACheckpointSoon) {
+  lose_a_change();
+  background_ = Background::kThreads;
+  Node& home = open_home();
+  home.control->by_leader.admitted.store(1);
+  home.control->by_node.serving.store(1);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!manifest(kHome).checkpoint && std::chrono::steady_clock::now() < end) {
+    const epoch::Epoch epoch = home.control->by_leader.epoch.fetch_add(1) + 1;
+    home.control->by_leader.durable.store(epoch - 3);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_TRUE(manifest(kHome).checkpoint);
 }
 
 }  // namespace
