@@ -50,12 +50,10 @@ class RangeWork {
  public:
   /// A process alone has all partitions, a node the one of its number.
   RangeWork(const KeyRanges& ranges, const NodeShare& share) {
-    constexpr std::uint64_t kPiece = 10'000;
     for (std::uint32_t part = 0; part < ranges.parts(); ++part) {
       if (!share.alone() && part != share.node) continue;
       keys_ += ranges[part].size();
-      for (KeyRange rest = ranges[part]; rest.from < rest.to; rest.from += kPiece)
-        pieces_.push_back({part, {rest.from, std::min(rest.to, rest.from + kPiece)}});
+      parts_.push_back({part, ranges[part]});
     }
   }
 
@@ -64,18 +62,30 @@ class RangeWork {
   /// Calls `work(session, piece) → Status` for each piece; stops at the first that is not ok.
   template <Store S, typename Work>
   Status run(S& store, unsigned threads, Work&& work) const {
+    const std::vector<Piece> pieces = cut();
     const auto make_worker = [&]() -> Result<std::function<Status(std::size_t)>> {
       auto made = store.session(0);
       if (!made.ok()) return made.status();
       std::shared_ptr<typename S::Session> session = std::move(*made);
       return std::function<Status(std::size_t)>(
-          [this, session, &work](std::size_t job) { return work(*session, pieces_[job]); });
+          [&pieces, session, &work](std::size_t job) { return work(*session, pieces[job]); });
     };
-    return run_jobs(threads, pieces_.size(), make_worker);
+    return run_jobs(threads, pieces.size(), make_worker);
   }
 
  private:
-  std::vector<Piece> pieces_;
+  /// Only for a run: of more keys than memory has room for they would take long, before that is refused.
+  std::vector<Piece> cut() const {
+    constexpr std::uint64_t kPiece = 10'000;
+    std::vector<Piece> pieces;
+    for (const Piece& part : parts_) {
+      for (KeyRange rest = part.keys; rest.from < rest.to; rest.from += kPiece)
+        pieces.push_back({part.partition, {rest.from, std::min(rest.to, rest.from + kPiece)}});
+    }
+    return pieces;
+  }
+
+  std::vector<Piece> parts_;  ///< each whole
   std::uint64_t keys_ = 0;
 };
 
