@@ -52,9 +52,9 @@ Status check_position(const log::Ring& ring, const Manifest& manifest, bool salv
                   end.path, end.position.offset, cause, scan.durable)};
 }
 
-/// Entries in memory have no checksums. A ring is a list of whole transactions, each with whole writes. The TIDs of a worker ascend (I1). By
-/// a protocol that chooses them before its last waits, another transaction of the worker may log a later one first, but by one epoch at most,
-/// as E does not go further while a transaction is open (I13). A ring that is otherwise is damaged.
+/// Entries in memory have no checksums. A ring is a list of whole transactions, each with whole writes. The TIDs of a worker ascend (I1),
+/// unless its protocol chooses them before its last waits: then another transaction of the worker may log a later TID first. That one is of the
+/// next epoch at most, since E goes no further while the first transaction is open (I13). A ring that is otherwise is damaged.
 Status check_entries(const RingEntries& ring, const std::string& directory, bool tids_ascend) {
   const auto damaged = [&](std::uint64_t at, std::string_view cause) {
     return Status(StatusCode::kDamaged, fmt::format("the log ring '{}/{}' is damaged at {} bytes behind its head: {}",

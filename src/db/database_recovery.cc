@@ -87,7 +87,7 @@ void DatabaseRecovery::note_survey() {
   greatest_own_ = greatest_loaded_ = scan.greatest_epoch;
 }
 
-/// Of the own log, and of others' logs, which have writes of this node's records.
+/// The log may be the node's own or another node's, since the others' logs have writes of this node's records.
 void DatabaseRecovery::note_losses(const recovery::LogScan& scan) {
   for (const recovery::Loss& loss : scan.losses) {
     lost_ = true;
@@ -281,8 +281,8 @@ Status DatabaseRecovery::take_by(const recovery::Manifest& manifest, base::FileS
 }
 
 /// This node's own transactions come behind all that it has loaded; if others serve meanwhile, its own snapshots do as well (I16). Markers
-/// do not count, nor does what the other node has committed behind OtherLog::up_to: it went on until it ended, while this node was on its way
-/// back, and has written none of its records.
+/// do not count, since an ended log is marked up to a later epoch. Transactions behind OtherLog::up_to do not count either: the other node
+/// committed them while this node was away, so they have none of its records.
 Status DatabaseRecovery::note_loaded(const recovery::LogScan& scan, const OtherLog& other,
                                      epoch::EpochManager& epochs) {
   epoch::Epoch greatest = 0;

@@ -82,7 +82,7 @@ class DatabaseRecovery {
   /// E begins behind what is loaded of these epochs.
   void begin_behind(epoch::Epoch loaded);
   Result<recovery::Manifest> manifest_of(base::FileSystem& files, const OtherLog& other) const;
-  /// Whether the other node's manifest is still the one that was read.
+  /// Returns whether the other node's manifest is still the one that was read.
   bool is_still(const recovery::Manifest& manifest, base::FileSystem& files, const OtherLog& other) const;
   Status take_by(const recovery::Manifest& manifest, base::FileSystem& files, const OtherLog& other,
                  std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers);
@@ -111,7 +111,7 @@ class DatabaseRecovery {
   epoch::Epoch greatest_own_ = 0;     // that a transaction may have which is loaded from the own directory
   epoch::Epoch greatest_loaded_ = 0;  // and from those of others
   std::uint64_t missing_bytes_ = 0;   // of memory, as a frugal recovery has found
-  bool lost_ = false;
+  bool lost_ = false;                 // read by who takes a checkpoint, behind has_all_, before which it was written
   std::atomic<bool> has_all_;  // set once, by who took it all (release); read by who takes a checkpoint (acquire)
 };
 

@@ -26,11 +26,13 @@ std::uint32_t most_workers(const Options& options) {
 
 /// The part of the memory limit that only deletions may use.
 constexpr std::uint64_t kReserveShare = 32;
-/// What is left of it while stored data are loaded, so that a full database that was opened can delete, and insert where deletions have
-/// made room for rows but not for a node of the index: an extent for each at least.
+/// Returns how much of it is left while stored data are loaded. A full database that was opened must be able to delete, and then to insert,
+/// where deletions have made room for rows but not for a node of the index. Each of both needs an extent, which a small limit cannot spare:
+/// loading needs somewhat more than the database did that was filled (recovery/packed_indexes.cc).
 std::uint64_t reserve_of_loading(std::uint64_t limit_bytes) {
-  constexpr std::uint64_t kShare = 256;
-  return std::max<std::uint64_t>(limit_bytes / kShare, 2 * memory::SlabPool::kExtentBytes);
+  constexpr std::uint64_t kShare = 256, kMostOfSmallLimit = 128;
+  return std::max(limit_bytes / kShare,
+                  std::min<std::uint64_t>(2 * memory::SlabPool::kExtentBytes, limit_bytes / kMostOfSmallLimit));
 }
 
 /// How often a node of a cluster tells how far it is, in an epoch period.
@@ -166,8 +168,8 @@ void Engine::start_touching(base::PeriodicThread::Clock::time_point first) {
   });
 }
 
-/// Where a node's stored data was given up (Options::salvage), the first comes soon: it makes the next opening possible without. Whether that is
-/// so is known when the node has all of its records.
+/// Where a node's stored data was given up (Options::salvage), the first checkpoint comes soon, because it makes the next opening possible
+/// without a salvage. The thread asks for losses only when the node has all of its records, since other hosts' logs may have some.
 void Engine::start_checkpoints() {
   const auto in = [](std::uint64_t seconds) {
     return std::chrono::steady_clock::now() + std::chrono::seconds(seconds);

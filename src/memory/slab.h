@@ -82,7 +82,7 @@ class SlabPool {
   /// Lowers the reserve: a database that is loaded may need what was kept when it was filled.
   void lower_reserve(std::uint64_t bytes) { reserve_bytes_.store(bytes, std::memory_order_relaxed); }
   /// Raises the reserve to what SlabOptions::reserve_bytes says, or as far as there is memory that serves no class. So indexes and deletions
-  /// share what loading has left, and what regain() finds later fills the reserve up before others get it.
+  /// share what loading has left. Called behind each regain() as well: what that finds fills the reserve up before others get it. Thread-safe.
   void restore_reserve();
   std::uint64_t limit_bytes() const { return options_.limit_bytes != 0 ? options_.limit_bytes : region_.size(); }
   /// Called once an epoch period: a shortage is over when nothing has been refused for a whole period.

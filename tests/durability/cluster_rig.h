@@ -131,7 +131,7 @@ class ClusterRecovery : public testing::TestWithParam<Hosts> {
     mine.remove = remove;
     commit_at(coordinator, {mine}, elsewhere);
   }
-  /// Another one, with these writes at the coordinator and elsewhere.
+  /// Commits a transaction of the coordinator in the present epoch, with these writes on its node and elsewhere.
   void commit_at(std::uint32_t coordinator, const std::vector<cc::WriteEntry>& here,
                  const std::vector<cc::RemoteWrite>& elsewhere) {
     Node& node = nodes_[coordinator];

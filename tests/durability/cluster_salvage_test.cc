@@ -1,4 +1,5 @@
-// A salvage of a cluster's node where another node's log has lost writes of its records: it says so, and its indexes are in step with its tables.
+// A salvage of a cluster's node where another node's log has lost writes of its records: the node says so, its indexes are in step with its
+// tables, and it takes a checkpoint soon. Not covered: a checkpoint of the other node that removes segments while they are read.
 
 #include <fstream>
 #include <iterator>
@@ -21,7 +22,7 @@ class ClusterSalvage : public ClusterRecovery {
                {.node = kHome, .table = 1, .key = after, .value = "k"}});
     for (int epochs = 0; epochs < 3; ++epochs) advance();
   }
-  /// Changes a byte of what stands in some segment of node 2's log. Returns in how many it stood.
+  /// Changes the text's first byte in each segment of node 2's log that has it. Returns in how many it stood.
   unsigned damage(std::string_view text) {
     unsigned found = 0;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(path(kOther))) {
@@ -95,7 +96,7 @@ TEST_P(ClusterSalvage, MendsIndexesWhereAnotherNodesLogIsDamaged) {
   EXPECT_TRUE(back) << name(back.reason);
 }
 
-/// Only that makes the next opening possible without a salvage.
+/// A checkpoint makes the next opening possible without a salvage.
 TEST_P(ClusterSalvage, TakesACheckpointSoon) {
   lose_a_change();
   background_ = Background::kThreads;

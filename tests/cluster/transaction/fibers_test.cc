@@ -136,7 +136,7 @@ TEST_F(UnderWay, ItsHandleIsFinished) {
   cluster_.scheduler.run();
 }
 
-/// What an opening of the directory would say to its log, if the process died now.
+/// Checks the log of the directory as an opening does after the process has died at this moment.
 Status survey(const std::string& directory) {
   base::FileSystem& files = base::system_files();
   auto manifest = recovery::read_manifest(files, directory);

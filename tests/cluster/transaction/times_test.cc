@@ -147,7 +147,7 @@ TEST_P(Times, AReaderBelievesNoRtsThatItFoundUnderAnXLock) {
   EXPECT_LT(rts_under_way("1r", raised, /*copy=*/true), raised);
 }
 
-TEST_P(Times, NorDoesOneThatCopiesNoValue) {
+TEST_P(Times, AReaderOfTheTidAloneBelievesNoneEither) {
   const record::TidWord raised = record::make_tid(record::epoch_of(put(0, "1r")), 1000);
   EXPECT_LT(rts_under_way("1r", raised, /*copy=*/false), raised);
 }
