@@ -170,7 +170,7 @@ record::TidWord DebtReader::first_tid_of(std::uint32_t logger) const {
   for (const LogSegment& segment : survey_.scan.segments) {
     if (segment.name.logger != logger || segment.name.generation != manifest_.generations.back().number) continue;
     if (!segment.complete_first) break;
-    return record::make_tid(*segment.complete_first + kAheadOfMarker + 1, 0);
+    return record::make_tid(*segment.complete_first + log::kAheadOfMarker + 1, 0);
   }
   return record::make_tid(epoch::kLastEpoch, 0);
 }

@@ -261,7 +261,7 @@ Status Scanner::judge_chain(const Generation& generation, Chain& chain, epoch::E
       continue;
     }
     const epoch::Epoch last =
-        place.after ? *place.after + kAheadOfMarker : std::max({limit, required, place.before + 1});
+        place.after ? *place.after + log::kAheadOfMarker : std::max({limit, required, place.before + 1});
     if (const Status lost = lose(place, last, describe(generation, place, std::max(limit, required), last)); !lost.ok())
       return lost;
   }

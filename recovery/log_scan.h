@@ -24,9 +24,6 @@
 
 namespace granary::recovery {
 
-/// Transactions of these many epochs after a marker's may stand before it: the loggers drain what is there.
-inline constexpr epoch::Epoch kAheadOfMarker = 2;
-
 struct ScanOptions {
   unsigned threads = 1;
   /// Go on where something durable is lost, and say in `losses` what.

@@ -106,6 +106,18 @@ Manifest recent_part(const Manifest& manifest, const SurvivingRings& rings) {
   return recent;
 }
 
+/// Raises the greatest epoch to the last one of which a transaction may stand in the part that was left out: before the first marker of a
+/// logger's part.
+void count_what_was_left_out(LogScan& scan) {
+  std::optional<std::uint32_t> seen;
+  for (const LogSegment& segment : scan.segments) {
+    if (segment.name.logger == seen) continue;
+    seen = segment.name.logger;
+    if (segment.name.sequence == 0 || !segment.complete_first) continue;
+    scan.greatest_epoch = std::max(scan.greatest_epoch, *segment.complete_first + log::kAheadOfMarker);
+  }
+}
+
 /// Says what to do about rings that are damaged, where they are this database's.
 Status with_mend(const Status& status, const Manifest& manifest, const Settled& settled) {
   if (status.code() != StatusCode::kDamaged || !settled.check_ring_owner().ok()) return status;
@@ -123,7 +135,9 @@ Result<LogSurvey> survey_recent_log(base::FileSystem& files, const Manifest& man
   const auto rings = settled.rings();
   if (!rings.ok()) return rings.status();
   auto survey = survey_log(files, recent_part(manifest, *rings), settled, options);
-  if (survey.ok()) survey->whole = false;
+  if (!survey.ok()) return survey;
+  survey->whole = false;
+  count_what_was_left_out(survey->scan);
   return survey;
 }
 

@@ -28,7 +28,7 @@ Result<LogSurvey> survey_log(base::FileSystem& files, const Manifest& manifest, 
 
 /// Looks only at the part of the log that the rings go on from: of each logger, in the last generation, the segments from the one on up to
 /// which the log was synced when one of its rings gave room last. Those before are neither read nor missed, so a longer log takes no longer.
-/// Which epochs there were it tells as survey_log() does.
+/// Its greatest epoch is no less than that of survey_log(), and at most log::kAheadOfMarker greater.
 Result<LogSurvey> survey_recent_log(base::FileSystem& files, const Manifest& manifest, const Settled& settled,
                                     const ScanOptions& options);
 

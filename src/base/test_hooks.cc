@@ -82,6 +82,7 @@ constexpr KnownBug kBugs[] = {
     {"region-overwrites-unseen", "a commit in an HTM region does not look at what it overwrites"},
     {"region-ignores-epoch", "nor whether E is still the epoch of its TID"},
     {"wait-in-region", "it waits there (I6)"},
+    {"drain-ahead-of-marker", "a logger writes entries of any later epoch before the marker of one"},
     {"ack-before-sync", "the durable epoch is published before the log is synced"},
     {"ignore-sync-error", "a failed sync counts as done"},
     {"give-room-before-sync", "a ring's bytes may be written over once they are in the log file, synced or not"},

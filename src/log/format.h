@@ -103,6 +103,9 @@ struct Marker {
   std::uint64_t durable;  ///< the D that was known then: no logger's `complete` may turn out to be less
 };
 static_assert(sizeof(Marker) == 16);
+/// Entries of so many epochs after a marker's may stand before it, and none of later ones: E was in one of these when the logger asked
+/// which epoch is complete.
+inline constexpr std::uint64_t kAheadOfMarker = 2;
 
 /// The log goes on in the segment `sequence`, which was on the device before this was written. So a segment that ends with it is not
 /// the last one.

@@ -72,7 +72,8 @@ Status Logger::begin_segment(std::span<const std::string_view> adopted) {
   const char* const bytes = reinterpret_cast<const char*>(&header);
   buffer_.insert(buffer_.end(), bytes, bytes + sizeof header);
   for (const std::string_view entries : adopted) {
-    if (const Status taken = take(entries); !taken.ok()) return taken;
+    const auto taken = take(entries, epoch::kLastEpoch);
+    if (!taken.ok()) return taken.status();
   }
   // Each segment says by itself how far the logger has come, as the earlier ones with their markers may be removed.
   add_marker(marked_);
@@ -114,43 +115,51 @@ Status Logger::turn(epoch::Epoch complete, bool urgent) {
   const bool all = complete > marked_ || for_room;
   for (Ring* const ring : known_rings_) {
     if (!all && ring->undrained().size() < ring->capacity() / kDrainShare) continue;
-    if (const Status done = drain(*ring); !done.ok()) return done;
+    if (const Status done = drain(*ring, complete + kAheadOfMarker); !done.ok()) return done;
   }
   if (complete > marked_) return finish_epoch(complete);
   return for_room ? sync() : Status();
 }
 
-/// Appends the ring's entries to the segment.
-Status Logger::drain(Ring& ring) {
+/// Appends the ring's entries to the segment, up to the first one of an epoch after `last`.
+///
+/// E was at most `last` when the turn asked which epoch is complete, and may have moved on while the device wrote what other rings had.
+/// A later entry waits for the next turn, because a recovery that reads only the end of the log goes by it that none stands before
+/// this turn's marker. Nothing that is complete waits behind it, as a ring goes back by one epoch at most.
+Status Logger::drain(Ring& ring, epoch::Epoch last) {
   const std::string_view entries = ring.undrained();
   if (entries.empty()) return {};
-  if (const Status taken = take(entries); !taken.ok()) return taken;
-  base::debug_invariant("I18", [&] { return all_behind(entries, marked_); });
+  const auto taken = take(entries, base::injected("drain-ahead-of-marker") ? epoch::kLastEpoch : last);
+  if (!taken.ok()) return taken.status();
+  base::debug_invariant("I18", [&] { return all_behind(entries.substr(0, *taken), marked_); });
   base::sync_point("logger.appended");
-  ring.drained(entries.size());
+  ring.drained(*taken);
   if (base::injected("give-room-before-sync")) give_room();
   return {};
 }
 
-/// Appends whole entries to the segment, a buffer at a time.
-Status Logger::take(std::string_view entries) {
+/// Appends whole entries to the segment, a buffer at a time, up to the first one of an epoch after `last`. Returns how many bytes those are.
+Result<std::size_t> Logger::take(std::string_view entries, epoch::Epoch last) {
   std::size_t at = 0;
-  while (at < entries.size()) {
+  for (bool more = true; more && at < entries.size();) {
     const std::size_t from = at;
     while (at < entries.size() && at - from < kBufferBytes) {
       const EntryHeader header = header_at(entries.data() + at);
+      const epoch::Epoch epoch = record::epoch_of(header.tid());
+      more = epoch <= last;
+      if (!more) break;
       // A ring holds whole transactions up to its tail.
       base::invariant("I8", header.kind() == EntryKind::kTransaction && header.bytes() <= entries.size() - at);
-      segment_.last_epoch = std::max(segment_.last_epoch, record::epoch_of(header.tid()));
+      segment_.last_epoch = std::max(segment_.last_epoch, epoch);
       newest_ = std::max(newest_, segment_.last_epoch);
       if (!options_.codec) add_entry(entries.data() + at, header);
       bump(counters_.entries, 1);
       at += header.bytes();
     }
-    if (options_.codec) pack(entries.substr(from, at - from));
+    if (options_.codec && at != from) pack(entries.substr(from, at - from));
     if (const Status done = write_out(); !done.ok()) return done;
   }
-  return {};
+  return at;
 }
 
 /// Makes the segment durable as far as it was written. Only then its rings let go of what they have in it.

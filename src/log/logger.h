@@ -98,8 +98,8 @@ class Logger {
 
   Status turn(epoch::Epoch complete, bool urgent);
   Status begin_segment(std::span<const std::string_view> adopted = {});
-  Status drain(Ring& ring);
-  Status take(std::string_view entries);
+  Status drain(Ring& ring, epoch::Epoch last);
+  Result<std::size_t> take(std::string_view entries, epoch::Epoch last);
   Status finish_epoch(epoch::Epoch complete);
   Status mark(epoch::Epoch complete);
   void tell(epoch::Epoch complete);

@@ -90,6 +90,9 @@ class DeadNodeTest : public testing::Test {
   }
   void put(std::string_view key, std::string_view value = "v") {
     Worker worker = database_->register_worker().value();
+    put_by(worker, key, value);
+  }
+  void put_by(Worker& worker, std::string_view key, std::string_view value = "v") {
     EXPECT_TRUE(worker.run([&](Transaction& t) { static_cast<void>(t.put(table_, key, value)); }).committed());
   }
   /// A life of the node that dies with its process at the end of `body`.

@@ -11,6 +11,11 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
+class DeadNodeTurn : public DeadNodeTest {
+ protected:
+  void live_while_e_moves(bool swapped, unsigned epochs, const std::function<void(Worker)>& write);
+};
+
 TEST_F(DeadNodeTest, OwesWhatItsTransactionsLeftUnderWay) {
   live([this] {
     put("mine");
@@ -82,6 +87,50 @@ TEST_F(DeadNodeTest, LooksAtThePartOfItsLogThatItsRingsGoOnFrom) {
   EXPECT_THAT(debts(), ElementsAre("key=v"));
   damage_first_segment();
   expect_refused(StatusCode::kDamaged, log::segment_name(1, 0, 0));
+}
+
+/// The logger asks which epoch is complete, and then writes what one ring after the other has. Meanwhile E moves on by `epochs`, and
+/// `write` leaves something in a ring that is still to come, if `swapped` says the order of the workers' rings. That comes into the
+/// segment which ends with this turn; the next turn moves the other ring's position to the segment behind it.
+void DeadNodeTurn::live_while_e_moves(bool swapped, unsigned epochs, const std::function<void(Worker)>& write) {
+  options_.directory = directory_ / std::to_string(static_cast<int>(swapped));
+  options_.log_segment_bytes = std::uint64_t{64} << 10;
+  live([&] {
+    Worker first = database_->register_worker().value(), last = database_->register_worker().value();
+    if (swapped) std::swap(first, last);
+    put_by(first, "large", std::string(options_.log_segment_bytes, 'v'));
+    control_->by_leader.epoch.fetch_add(1);
+    bool done = false;
+    base::set_sync_hook([&](std::string_view passed) {
+      if (passed != "logger.appended" || done) return;
+      done = true;
+      put_by(first, "of the epoch that the next turn completes");
+      control_->by_leader.epoch.fetch_add(epochs);
+      write(std::move(last));
+    });
+    database_->step();
+    EXPECT_TRUE(done);
+    database_->step();
+  });
+}
+
+TEST_F(DeadNodeTurn, HasAllThatWasCommittedWhileItsLogWasWritten) {
+  for (const bool swapped : {false, true}) {
+    live_while_e_moves(swapped, 1, [this](Worker last) { put_by(last, "late"); });
+    ASSERT_TRUE((*open())->adopt(0).ok());
+    expect_whole({"large", "of the epoch that the next turn completes", "late"});
+    database_.reset();
+  }
+}
+
+TEST_F(DeadNodeTurn, OwesWhatWasDecidedWhileItsLogWasWritten) {
+  for (const bool swapped : {false, true}) {
+    live_while_e_moves(swapped, 3, [this](Worker last) {
+      { const Worker given_back = std::move(last); }
+      leave("late", "v");
+    });
+    EXPECT_THAT(debts(), ElementsAre("late=v"));
+  }
 }
 
 TEST_F(DeadNodeTest, IsNotOneWhoseProcessIsThere) {

@@ -67,6 +67,35 @@ TEST(Logger, WhatIsCommittedDuringATurnWaitsForTheNext) {
   EXPECT_EQ(rig.decode(*rig.files().power_loss_image(Survives::kSynced)).replayed().size(), 2u);
 }
 
+/// A recovery that reads only the end of the log goes by the first marker in it.
+TEST(Logger, NothingOfLaterEpochsStandsBeforeTheMarkerHoweverFarEMovesMeanwhile) {
+  for (const std::optional<log::Codec> codec : {std::optional<log::Codec>(), std::optional(log::Codec::kLz4)}) {
+    LoggerRig rig({.codec = codec});
+    ASSERT_TRUE(rig.open().ok());
+    rig.commit(0, "drained first");
+    rig.epochs().tick();
+    const epoch::Epoch complete = rig.epochs().current() - 1;
+    bool done = false;
+    rig.files().set_observer([&](FileCall call, const std::string&) {
+      if (call != FileCall::kAppend || done) return;
+      done = true;
+      for (epoch::Epoch ahead = 1; ahead < 6; ++ahead) {
+        EXPECT_EQ(rig.commit(1, "the device is slow"), complete + ahead);
+        rig.epochs().tick();
+      }
+    });
+    rig.step_all();
+    ASSERT_TRUE(done);
+    EXPECT_EQ(rig.durable().current(), complete);
+    EXPECT_EQ(rig.logger(0).counters().entries.load(), 3u) << "those of two epochs ahead, and no more";
+    EXPECT_EQ(rig.judge_process_crash(), "");
+    EXPECT_EQ(rig.judge_power_loss(1, 5), "");
+    rig.step_all();
+    EXPECT_EQ(rig.logger(0).counters().entries.load(), 6u);
+    EXPECT_EQ(rig.judge_power_loss(1, 5), "");
+  }
+}
+
 TEST(Logger, PublishesAfterTheSyncAndNotBefore) {
   LoggerRig rig({});
   ASSERT_TRUE(rig.open().ok());

@@ -88,6 +88,16 @@ void add_packed(std::string_view raw, DecodedLogger& logger, std::vector<std::st
   }
 }
 
+/// Before a marker stand transactions of its epoch and of the two that follow, and none of later ones.
+void check_ahead(const DecodedLogger& logger, epoch::Epoch complete, std::vector<std::string>& mistakes) {
+  for (const DecodedTransaction& transaction : logger.transactions) {
+    const epoch::Epoch epoch = transaction.tid >> kEpochShift;
+    if (epoch <= complete + 2) continue;
+    mistakes.push_back("a transaction of epoch " + std::to_string(epoch) + " stands before the marker of epoch " +
+                       std::to_string(complete));
+  }
+}
+
 /// True if the segment is whole to its end.
 bool decode_segment(std::string_view bytes, DecodedLogger& logger, std::vector<std::string>& mistakes) {
   const auto segment_crc = number_at<std::uint32_t>(bytes, 60);
@@ -99,6 +109,7 @@ bool decode_segment(std::string_view bytes, DecodedLogger& logger, std::vector<s
     switch (entry.tid_and_kind & 7) {
       case 1: logger.transactions.push_back({entry.tid_and_kind & ~std::uint64_t{7}, std::string(entry.body)}); break;
       case 2:
+        check_ahead(logger, number_at<std::uint64_t>(entry.body, 0), mistakes);
         if (number_at<std::uint64_t>(entry.body, 0) < logger.complete) mistakes.emplace_back("a marker goes back");
         logger.complete = number_at<std::uint64_t>(entry.body, 0);
         logger.durable_elsewhere = std::max(logger.durable_elsewhere, number_at<epoch::Epoch>(entry.body, 8));

@@ -229,8 +229,8 @@ TEST_F(DeadLog, APartOfTheLogIsAskedOnlyForWhatItMustHave) {
     return part.ok() ? text_of(part->front()) : std::string(part.status().code() == StatusCode::kNotFound ? "ask" : "");
   };
   EXPECT_EQ(look_for(record::make_tid(kMarked, 7), 0), "ask");
-  EXPECT_EQ(look_for(record::make_tid(kMarked + kAheadOfMarker, 7), 1), "ask");
-  EXPECT_EQ(look_for(record::make_tid(kMarked + kAheadOfMarker + 1, 7), 2), "2:k2=1");
+  EXPECT_EQ(look_for(record::make_tid(kMarked + log::kAheadOfMarker, 7), 1), "ask");
+  EXPECT_EQ(look_for(record::make_tid(kMarked + log::kAheadOfMarker + 1, 7), 2), "2:k2=1");
 }
 
 TEST_F(DeadLog, ADecidedTransactionWithoutItsEntryIsDamage) {
