@@ -143,6 +143,7 @@ class Writer {
     const std::lock_guard lock(share.mutex);
     Piece piece(snapshot_, shared_.waiter, block, mine->tables[share.table->id()]);
     shared_.epochs.enter(slot);
+    base::sync_point("checkpoint.entered");
     *more = piece.run(share.table->index(), &share.range);
     shared_.epochs.leave(slot);
     base::sync_point("checkpoint.piece");

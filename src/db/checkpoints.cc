@@ -75,6 +75,7 @@ Status Checkpoints::take(const std::function<std::vector<txn::TableCore*>()>& ta
   std::unique_lock turn(mutex_, std::defer_lock);
   if (const Status mine = await_turn(turn, timeout_us, obstacle); !mine.ok()) return mine;
   if (shared.log->durable().failed()) return shared.log->durable().cause();
+  if (cancelled()) return {StatusCode::kUnavailable, "the database closes, and takes no checkpoint"};
   const CheckpointFigures::InProgress in_progress(figures_);
   auto pinned = recovery::checkpoint::SnapshotPin::take(shared.epochs);
   if (!pinned.ok()) return pinned.status();

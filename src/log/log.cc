@@ -215,7 +215,14 @@ bool Log::wait_for_room(base::Waiter& waiter, Ring& ring, std::uint64_t bytes) {
 Status Log::close() {
   stop();
   step();
-  return durable_.failed() ? durable_.cause() : Status();
+  if (durable_.failed()) return durable_.cause();
+  const std::lock_guard lock(mutex_);
+  const bool all = std::all_of(rings_.begin(), rings_.end(), [](const auto& ring) { return ring->fill() == 0; });
+  if (all) return {};
+  return {StatusCode::kUnavailable,
+          fmt::format("something that is still open holds the epoch of the last transactions back, so the log cannot "
+                      "have them; they stay in the log rings in '{}', and the next opening takes them from there",
+                      options_.reliable_directory)};
 }
 
 Status Log::remove_rings() {

@@ -18,6 +18,7 @@
 #include "recovery/manifest.h"
 #include "src/base/file.h"
 #include "src/base/test_hooks.h"
+#include "src/db/engine.h"
 #include "src/epoch/control_block.h"
 #include "tests/support/manual_database.h"
 #include "tests/support/ring_directory.h"
@@ -37,15 +38,20 @@ bool has_checkpoint(const std::string& directory) {
   return false;
 }
 
+Options stored_options(const TemporaryDirectory& directory, const RingDirectory& rings) {
+  Options options = manual_options();
+  options.directory = directory.path() + "/db";
+  options.reliable_directory = rings.path();
+  return options;
+}
+
 TEST(Closing, DoesNotWaitForTheRestOfACheckpoint) {
   const TemporaryDirectory directory;
   const RingDirectory rings;
-  Options options = manual_options();
+  Options options = stored_options(directory, rings);
   options.background = Background::kThreads;
   options.epoch_ms = 5;
   options.checkpoint_interval_s = 1;
-  options.directory = directory.path() + "/db";
-  options.reliable_directory = rings.path();
 
   std::atomic<int> pieces{0};
   base::set_process_sync_hook([&](std::string_view point) {
@@ -82,15 +88,70 @@ TEST(Closing, DoesNotWaitForTheRestOfACheckpoint) {
   EXPECT_EQ(found, kRecords);
 }
 
+/// The checkpoint's thread stands in an epoch that another one commits in the next of, and E cannot move on as long as it stands there.
+TEST(Closing, WaitsForAnotherThreadsCheckpointBeforeItEndsTheLog) {
+  if (!base::kTestHooks) GTEST_SKIP() << "sync points need a build with test hooks";
+  const TemporaryDirectory directory;
+  const RingDirectory rings;
+  const Options options = stored_options(directory, rings);
+  std::atomic<bool> inside{false}, closing{false};
+  base::set_process_sync_hook([&](std::string_view point) {
+    if (point != "checkpoint.entered" || inside.exchange(true)) return;
+    while (!closing) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  });
+  auto database = Database::open(options).value();
+  const Table table = database->create_table("t").value();
+  const auto put = [&](std::uint64_t number) {
+    Worker worker = database->register_worker().value();
+    EXPECT_TRUE(worker.run([&](Transaction& t) { static_cast<void>(t.put(table, key(number), "value")); }));
+  };
+  put(0);
+  for (unsigned i = 0; i < 3 * options.snapshot_epochs; ++i) database->step();
+  std::thread other([&] { EXPECT_TRUE(database->checkpoint().ok()) << "this piece was the last"; });
+  while (!inside) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_TRUE(database->step());
+  put(1);
+  closing = true;
+  const Status closed = database->close();
+  EXPECT_TRUE(closed.ok()) << closed.message();
+  other.join();
+  database.reset();
+  base::set_process_sync_hook({});
+  ManualDatabase again(1, options);
+  EXPECT_EQ(again.value(again.table("t"), key(1)), "value");
+}
+
+/// Nothing that the interface has leaves an epoch open by then. If something does, the rings stay, which have what the log has not.
+TEST(Closing, KeepsTheRingsIfTheLastEpochCannotEnd) {
+  const TemporaryDirectory directory;
+  const RingDirectory rings;
+  const Options options = stored_options(directory, rings);
+  {
+    const auto database = Database::open(options).value();
+    const Table table = database->create_table("t").value();
+    epoch::EpochManager& epochs = database->engine().epochs();
+    epochs.enter(*epochs.acquire_slot());
+    EXPECT_TRUE(database->step());
+    {
+      Worker worker = database->register_worker().value();
+      EXPECT_TRUE(worker.run([&](Transaction& t) { static_cast<void>(t.put(table, key(0), "value")); }));
+    }
+    const Status closed = database->close();
+    EXPECT_EQ(closed.code(), StatusCode::kUnavailable);
+    EXPECT_THAT(closed.message(), testing::HasSubstr("they stay in the log rings in '" + rings.path()));
+  }
+  ManualDatabase again(1, options);
+  EXPECT_EQ(again.value(again.table("t"), key(0)), "value");
+}
+
 /// The rings are needed until the manifest says that the generation has ended, and may be left behind after that.
 /// The child has inherited the locks of the directory, of the log's, and of the rings', and does nothing.
 TEST(Closing, GivesUpTheLocksAlsoIfTheProcessHasForked) {
   const TemporaryDirectory directory;
   const RingDirectory rings;
-  Options options = manual_options();
-  options.directory = directory.path() + "/db";
+  Options options = stored_options(directory, rings);
   options.log_directories = {directory.path() + "/logs"};
-  options.reliable_directory = rings.path();
   auto database = Database::open(options).value();
   const Status twice = Database::open(options).status();
   EXPECT_EQ(twice.code(), StatusCode::kUnavailable);
