@@ -66,7 +66,7 @@ epoch::Epoch greatest_released(std::span<const NodeLogState> nodes) {
 }
 
 /// A checkpoint counts only once all that it holds is released.
-epoch::Epoch released(const Manifest& manifest) {
+epoch::Epoch released_by(const Manifest& manifest) {
   epoch::Epoch released = manifest.checkpoint ? std::max(manifest.checkpoint->epoch, epoch::Epoch{1}) - 1 : 0;
   for (const Generation& generation : manifest.generations) released = std::max(released, generation.released);
   return released;
@@ -74,8 +74,9 @@ epoch::Epoch released(const Manifest& manifest) {
 
 }  // namespace
 
-NodeLogState state_of(const Manifest& manifest, epoch::Epoch durable, bool rings, epoch::Epoch first_epoch) {
-  NodeLogState state{.first_epoch = first_epoch, .released = released(manifest)};
+NodeLogState state_of(const Manifest& manifest, const NodeLogState::Running& running, epoch::Epoch first_epoch,
+                      epoch::Epoch released) {
+  NodeLogState state{.first_epoch = first_epoch, .released = std::max(released, released_by(manifest))};
   const std::vector<Generation>& generations = manifest.generations;
   const auto begun = std::find_if(generations.rbegin(), generations.rend(),
                                   [](const Generation& generation) { return !generation.end; });
@@ -86,7 +87,7 @@ NodeLogState state_of(const Manifest& manifest, epoch::Epoch durable, bool rings
   } else if (begun->is_empty() && !base::injected("empty-generation-counts")) {
     state.running = {.durable = record::kMaxEpoch, .rings = true};  // nothing of it can be missing
   } else {
-    state.running = {.durable = durable, .rings = rings};
+    state.running = running;
   }
   return state;
 }

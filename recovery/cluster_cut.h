@@ -35,9 +35,10 @@ struct NodeLogState {
   bool operator==(const NodeLogState&) const = default;
 };
 
-/// `durable` and `rings` are asked if the last generation runs. One that is empty, since its node came back and was never
-/// let in, restricts nobody: the others have gone on without it, and what they have released is beyond its log.
-NodeLogState state_of(const Manifest& manifest, epoch::Epoch durable, bool rings, epoch::Epoch first_epoch);
+/// `running` counts if the last generation runs. One that is empty, since its node came back and was never let in, restricts
+/// nobody: the others have gone on without it, and what they have released is beyond its log. `released` is known from the log.
+NodeLogState state_of(const Manifest& manifest, const NodeLogState::Running& running, epoch::Epoch first_epoch,
+                      epoch::Epoch released);
 
 /// The change that must be made to one node's log.
 struct NodeLogEnd {

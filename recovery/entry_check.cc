@@ -3,6 +3,7 @@
 #include <lz4.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <new>
 
 #include "src/base/test_hooks.h"
@@ -20,10 +21,11 @@ constexpr std::size_t kMaxUnpacked = std::size_t{1} << 30;
 constexpr std::size_t kMaxLz4Factor = 255;
 
 const char* check_marker(std::string_view body) {
-  log::Marker marker;
-  if (body.size() != sizeof marker) return "an epoch marker of the wrong length";
-  std::memcpy(&marker, body.data(), sizeof marker);
-  if (marker.complete > record::kMaxEpoch) return "an epoch marker beyond the last epoch there can be";
+  if (body.size() != sizeof(log::Marker) && body.size() != log::kFormerMarkerBytes)
+    return "an epoch marker of the wrong length";
+  const log::Marker marker = marker_in(body);
+  if (std::max(marker.complete, marker.released) > record::kMaxEpoch)
+    return "an epoch marker beyond the last epoch there can be";
   if (marker.durable > marker.complete) return "an epoch marker whose durable epoch is behind its complete one";
   return nullptr;
 }
@@ -45,6 +47,12 @@ const char* check_sense(const Entry& entry) {
 }
 
 }  // namespace
+
+log::Marker marker_in(std::string_view body) {
+  log::Marker marker{};
+  std::memcpy(&marker, body.data(), std::min(body.size(), sizeof marker));
+  return marker;
+}
 
 const char* check_entry(std::string_view segment, std::size_t at, std::uint32_t segment_crc, Entry* entry) {
   const std::string_view rest = segment.substr(at);

@@ -21,6 +21,8 @@ struct Entry {
 
 /// Reads the entry of a segment that stands at `at` and checks its checksum. Returns nullptr, or what is wrong with it.
 const char* check_entry(std::string_view segment, std::size_t at, std::uint32_t segment_crc, Entry* entry);
+/// Returns the marker of an entry that has been checked, also if a former release has written it.
+log::Marker marker_in(std::string_view body);
 
 /// Why nothing can be recovered from a log whose transactions have no writes.
 inline constexpr const char* kWithoutWrites =

@@ -288,6 +288,7 @@ void Scanner::sum_up() {
   greatest = std::max(greatest, recovery::greatest_epoch(manifest_));
   for (LogSegment& segment : scan_.segments) {
     greatest = std::max(greatest, segment.greatest_epoch);
+    scan_.released = std::max(scan_.released, segment.released);
     scan_.bytes += segment.bytes;
     scan_.transactions += segment.transactions;
     if (options_.salvage) continue;

@@ -72,6 +72,7 @@ struct LogScan {
   /// D of the running generation, and not less than what the checkpoint holds; without one, the last cut.
   epoch::Epoch durable = 0;
   epoch::Epoch greatest_epoch = 0;  ///< that was ever used, as far as manifest and log tell
+  epoch::Epoch released = 0;        ///< up to there the cluster had released results, as far as the log tells
   std::vector<ReadableEnd> ends;    ///< by logger; of the running generation, if there is one
   std::vector<DroppedTail> tails;
   std::vector<Loss> losses;

@@ -219,10 +219,6 @@ std::uint64_t SegmentReader::next_segment() const {
   return continues.sequence;
 }
 
-log::Marker SegmentReader::marker() const {
-  log::Marker marker;
-  std::memcpy(&marker, entry_.body.data(), sizeof marker);
-  return marker;
-}
+log::Marker SegmentReader::marker() const { return marker_in(entry_.body); }
 
 }  // namespace granary::recovery

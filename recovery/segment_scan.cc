@@ -47,6 +47,7 @@ void note_marker(ScannedSegment& scanned, const log::Marker& marker) {
   if (!scanned.faults.empty() && !scanned.faults.back().complete_after)
     scanned.faults.back().complete_after = marker.complete;
   scanned.durable = std::max(scanned.durable, marker.durable);
+  scanned.released = std::max(scanned.released, marker.released);
   scanned.greatest_epoch = std::max(scanned.greatest_epoch, marker.complete);
 }
 

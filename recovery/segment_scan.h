@@ -39,6 +39,7 @@ struct ScannedSegment {
   std::optional<epoch::Epoch> complete;        ///< of the last marker before the first fault
   std::optional<epoch::Epoch> complete_any;    ///< of the last marker
   epoch::Epoch durable = 0;                    ///< the greatest that a marker names
+  epoch::Epoch released = 0;                   ///< the greatest that a marker names
   epoch::Epoch greatest_epoch = 0;             ///< of transactions and markers
   epoch::Epoch latest_transaction = 0;         ///< the greatest epoch of a transaction
   std::uint64_t transactions = 0, markers = 0;

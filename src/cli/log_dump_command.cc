@@ -109,7 +109,8 @@ void Dump::transaction(const std::string& path, const SegmentReader& reader) {
 void Dump::marker(const std::string& path, const SegmentReader& reader) {
   const log::Marker marker = reader.marker();
   if (wanted_.table || !in_range(marker.complete)) return;
-  line(path, reader.offset(), fmt::format("marker  complete {}, D {}", marker.complete, marker.durable));
+  const std::string released = marker.released == 0 ? "" : fmt::format(", D of the cluster {}", marker.released);
+  line(path, reader.offset(), fmt::format("marker  complete {}, D {}{}", marker.complete, marker.durable, released));
 }
 
 void Dump::continued(const SegmentFile& file, const SegmentReader& reader) {

@@ -103,7 +103,9 @@ void DatabaseRecovery::cut_at(epoch::Epoch limit) {
 }
 
 recovery::NodeLogState DatabaseRecovery::log_state() const {
-  return recovery::state_of(manifest_.now(), survey_.scan.durable, report_.rings, first_epoch_);
+  const recovery::LogScan& scan = survey_.scan;
+  return recovery::state_of(manifest_.now(), {.durable = scan.durable, .rings = report_.rings}, first_epoch_,
+                            scan.released);
 }
 
 epoch::Epoch DatabaseRecovery::checkpoint_epoch() const {

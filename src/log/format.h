@@ -101,8 +101,12 @@ static_assert(sizeof(PartHeader) == 8);
 struct Marker {
   std::uint64_t complete;
   std::uint64_t durable;  ///< the D that was known then: no logger's `complete` may turn out to be less
+  std::uint64_t
+      released;  ///< the cluster's D that was known then: no node's D may turn out to be less; 0 without a cluster
 };
-static_assert(sizeof(Marker) == 16);
+static_assert(sizeof(Marker) == 24);
+/// Markers of former releases end before `released`.
+inline constexpr std::size_t kFormerMarkerBytes = 16;
 /// Entries of so many epochs after a marker's may stand before it, and none of later ones: E was in one of these when the logger asked
 /// which epoch is complete.
 inline constexpr std::uint64_t kAheadOfMarker = 2;

@@ -249,7 +249,9 @@ void Logger::add_marker(epoch::Epoch complete) {
   } entry;
   // Of D only what markers told: what an idle logger published without one (finish_epoch) has nothing in the log, and
   // if power loss takes the marker before this one but not this one, recovery must not think that something got lost.
-  entry.marker = {complete, std::min(durable_.current(), marked_in_log_)};
+  // Acquire, as for everybody who acts on the leader's words: it raises the cluster's D when all logs have what it says.
+  const epoch::Epoch released = epochs_.control().by_leader.durable.load(std::memory_order_acquire);
+  entry.marker = {complete, std::min(durable_.current(), marked_in_log_), released};
   add_entry(reinterpret_cast<const char*>(&entry), entry.header);
   marked_in_log_ = complete;
 }

@@ -126,7 +126,7 @@ Result<NodeLogState> AcrossHosts::look_at_own() {
     return NodeLogState();
   }
   if (!manifest.ok()) return manifest.status();
-  NodeLogState state = recovery::state_of(*manifest, 0, false, recovery::greatest_epoch(*manifest) + 1);
+  NodeLogState state = recovery::state_of(*manifest, {}, recovery::greatest_epoch(*manifest) + 1, 0);
   if (!state.running) return state;
   if (const Status opened = open(); !opened.ok()) return opened;
   return storage_->recovery().log_state();

@@ -91,13 +91,13 @@ TEST_P(ClusterRecovery, NothingIsMissingIfAllRingsSurvive) {
 TEST_P(ClusterRecovery, ALogThatEndsBeforeItsRingsIsRefused) {
   in_child([this] { leave_a_node_behind(); });
   const std::string segment = path(0) + "/" + log::segment_name(1, 0, 0);
-  constexpr std::uint64_t kHeaderAndFirstMarker = 96;
+  constexpr std::uint64_t kHeaderAndFirstMarker = 104;
   std::filesystem::resize_file(segment, kHeaderAndFirstMarker);
   const Status refused = several_hosts()
                              ? db::Storage::open(options(0), base::system_files(), {.recovers_all = true}).status()
                              : db::recover_cluster(all_options(), base::system_files()).status();
   EXPECT_EQ(refused.code(), StatusCode::kDamaged);
-  EXPECT_NE(refused.message().find("'" + segment + "', offset 96"), std::string::npos) << refused.message();
+  EXPECT_NE(refused.message().find("'" + segment + "', offset 104"), std::string::npos) << refused.message();
   EXPECT_NE(refused.message().find("' goes on from 'log-g"), std::string::npos) << refused.message();
 }
 
@@ -143,6 +143,35 @@ TEST_P(ClusterRecovery, WhatWasReleasedIsNotGivenUpForAnOlderCopy) {
   EXPECT_EQ(refused.code(), StatusCode::kDamaged);
   const std::string text = "but results have been released up to epoch " + std::to_string(released);
   EXPECT_NE(refused.message().find(text), std::string::npos) << refused.message();
+}
+
+/// All have crashed, so no manifest tells what had been released; the markers of the other logs do.
+TEST_P(ClusterRecovery, WhatWasReleasedBeforeACrashIsNotGivenUpForAnOlderCopy) {
+  const std::string older = path(1) + "-older";
+  in_child([&] {
+    open_all();
+    put_everywhere(0, "early");
+    for (int epochs = 0; epochs < 2; ++epochs) advance();
+    std::filesystem::copy(path(1), older, std::filesystem::copy_options::recursive);
+    put_everywhere(1, "released");
+    for (int epochs = 0; epochs < 3; ++epochs) advance();
+    const epoch::Epoch released = nodes_[0].control->by_leader.epoch.load() - 2;
+    for (Node& node : nodes_) node.control->by_leader.durable.store(released);
+    advance();
+  });
+  for (std::uint32_t node = 0; node < kNodes; ++node) lose_rings(node);
+  const std::string newer = path(1) + "-newer";
+  std::filesystem::rename(path(1), newer);
+  std::filesystem::rename(older, path(1));
+  const Status refused = recover_all();
+  EXPECT_EQ(refused.code(), StatusCode::kDamaged);
+  EXPECT_NE(refused.message().find("but results have been released up to epoch "), std::string::npos)
+      << refused.message();
+  std::filesystem::remove_all(path(1));
+  std::filesystem::rename(newer, path(1));
+  EXPECT_TRUE(recover().cut);
+  open_all();
+  EXPECT_EQ(count("released"), kNodes);
 }
 
 /// Parts of values are in a node's log of its own records, and count as far as everything does.

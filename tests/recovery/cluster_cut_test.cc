@@ -60,16 +60,16 @@ TEST(ClusterCut, AllBeginBehindEveryEpochThatThereWas) {
 
 TEST(ClusterCut, StatesComeFromTheLastGenerationThatWasBegun) {
   Manifest manifest;
-  EXPECT_EQ(state_of(manifest, 0, false, 1), NodeLogState());
+  EXPECT_EQ(state_of(manifest, {0, false}, 1, 0), NodeLogState());
   manifest.generations = {{.number = 1, .first_epoch = 1, .cut = 20, .durable = 20, .agreed = true},
                           {.number = 2, .first_epoch = 100, .cut = 100, .durable = 99, .end = true}};
-  EXPECT_EQ(state_of(manifest, 0, false, 101), (NodeLogState{.over = 20, .agreed = 20, .first_epoch = 101}));
+  EXPECT_EQ(state_of(manifest, {0, false}, 101, 0), (NodeLogState{.over = 20, .agreed = 20, .first_epoch = 101}));
   manifest.generations.push_back({.number = 3, .first_epoch = 200, .cut = {}});
-  EXPECT_EQ(state_of(manifest, 210, true, 220),
+  EXPECT_EQ(state_of(manifest, {210, true}, 220, 0),
             (NodeLogState{.running = NodeLogState::Running{210, true}, .first_epoch = 220}))
       << "what was agreed before has been carried out by all";
   manifest.generations.back().cut = 230;
-  EXPECT_EQ(state_of(manifest, 0, false, 231), (NodeLogState{.over = 230, .first_epoch = 231}));
+  EXPECT_EQ(state_of(manifest, {0, false}, 231, 0), (NodeLogState{.over = 230, .first_epoch = 231}));
 }
 
 /// A node that came back, and was not let in before all died, has nothing that could be missing: what the others have stays.
@@ -77,13 +77,13 @@ TEST(ClusterCut, ANodeThatWasNeverLetInRestrictsNobody) {
   Manifest manifest;
   manifest.generations = {{.number = 1, .first_epoch = 1, .cut = 20, .durable = 20},
                           {.number = 2, .first_epoch = 30, .cut = {}, .returning = true}};
-  const NodeLogState empty = state_of(manifest, 29, false, 31);
+  const NodeLogState empty = state_of(manifest, {29, false}, 31, 0);
   EXPECT_THAT(ends({over(40), empty}), ElementsAre("-", "whole"));
   EXPECT_THAT(ends({running(50, true), empty}), ElementsAre("whole", "whole"));
   EXPECT_THAT(ends({running(50, false), empty, over(60)}), ElementsAre("to 50", "to 50", "to 50"));
   EXPECT_EQ(*log_state_of(to_text(empty)), empty);
   manifest.generations.back().admitted = 45;
-  EXPECT_EQ(state_of(manifest, 44, false, 46).running, (NodeLogState::Running{44, false}));
+  EXPECT_EQ(state_of(manifest, {44, false}, 46, 0).running, (NodeLogState::Running{44, false}));
 }
 
 /// All logs had everything up to what was released, so one that has less now has lost it.
@@ -100,9 +100,10 @@ TEST(ClusterCut, NoNodeGoesBackBelowWhatWasReleased) {
   EXPECT_EQ(short_of_released(std::vector{knows(over(40), 38), over(20)}), std::nullopt) << "it ended before the other";
   Manifest manifest;
   manifest.generations = {{.number = 1, .first_epoch = 1, .cut = 20, .durable = 20, .released = 17}};
-  EXPECT_EQ(state_of(manifest, 0, false, 21).released, 17u);
+  EXPECT_EQ(state_of(manifest, {0, false}, 21, 0).released, 17u);
   manifest.checkpoint = {.epoch = 19, .directory = "checkpoint-1"};
-  EXPECT_EQ(state_of(manifest, 0, false, 21).released, 18u);
+  EXPECT_EQ(state_of(manifest, {0, false}, 21, 0).released, 18u);
+  EXPECT_EQ(state_of(manifest, {0, false}, 21, 19).released, 19u) << "of the log";
   EXPECT_EQ(log_state_of(to_text(lost[0]))->released, 38u);
 }
 

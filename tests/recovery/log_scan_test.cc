@@ -237,12 +237,12 @@ TEST(LogScan, AGapIsDamage) {
 TEST(LogScan, SalvageSaysWhatIsLost) {
   // The end of a log that was durable.
   TwoLoggers files;
-  files.disk.edit(path({1, 1, 1}, "/b"), [](std::string& bytes) { bytes.resize(64 + 32 + 8); });
+  files.disk.edit(path({1, 1, 1}, "/b"), [](std::string& bytes) { bytes.resize(64 + 40 + 8); });
   EXPECT_THAT(files.message(), HasSubstr(path({1, 1, 1}, "/b")));
   auto scanned = files.scan(/*salvage=*/true);
   ASSERT_TRUE(scanned.ok());
   ASSERT_EQ(scanned->losses.size(), 1u);
-  EXPECT_EQ(scanned->losses[0].offset, 64u + 32);
+  EXPECT_EQ(scanned->losses[0].offset, 64u + 40);
   EXPECT_EQ(scanned->losses[0].bytes, 8u);
   EXPECT_EQ(scanned->losses[0].first_epoch, 11u);
   EXPECT_EQ(scanned->losses[0].last_epoch, 11u);
@@ -300,7 +300,7 @@ TEST(LogScan, ASegmentThatGoesOnIsNotTheLast) {
   EXPECT_EQ(files.scan(/*salvage=*/true)->losses.at(0).path, next);
   files.put_segment({1, 1, 2}, segment({1, 1, 2}).marker(11, 10), "/b");
   EXPECT_EQ(files.durable(), 11u);
-  EXPECT_EQ(files.scan()->ends.at(1).position, (log::Position{2, 64 + 32}));
+  EXPECT_EQ(files.scan()->ends.at(1).position, (log::Position{2, 64 + 40}));
 }
 
 /// It is written when the next one is on the device; power may fail meanwhile.

@@ -74,8 +74,8 @@ class SegmentBuilder {
   SegmentBuilder& transaction(std::uint64_t epoch, std::uint64_t sequence, const std::vector<TestWrite>& writes) {
     return entry(record::make_tid(epoch, sequence), log::EntryKind::kTransaction, body_of(writes));
   }
-  SegmentBuilder& marker(std::uint64_t complete, std::uint64_t durable) {
-    const log::Marker marker{complete, durable};
+  SegmentBuilder& marker(std::uint64_t complete, std::uint64_t durable, std::uint64_t released = 0) {
+    const log::Marker marker{complete, durable, released};
     return entry(0, log::EntryKind::kMarker, {reinterpret_cast<const char*>(&marker), sizeof marker});
   }
   SegmentBuilder& continues(std::uint64_t sequence) {

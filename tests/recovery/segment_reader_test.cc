@@ -208,7 +208,7 @@ TEST(SegmentReader, ForeignEntriesFail) {
 
 TEST(SegmentReader, HolesAreDamageWhereSomethingFollows) {
   std::string bytes = small_segment();
-  const std::size_t at = 64 + 32;
+  const std::size_t at = 64 + 40;
   std::fill_n(bytes.begin() + at, 48, '\0');
   Read found = read(bytes);
   EXPECT_EQ(found.items, std::vector<std::string>{"m4/4"});
@@ -225,6 +225,21 @@ TEST(SegmentReader, HolesAreDamageWhereSomethingFollows) {
   }
 }
 
+TEST(SegmentReader, MarkersOfFormerReleasesSayNothingOfTheCluster) {
+  const std::uint64_t former[] = {7, 6};
+  const std::string bytes = SegmentBuilder(kName)
+                                .marker(8, 7, 5)
+                                .entry(0, EntryKind::kMarker, {reinterpret_cast<const char*>(former), sizeof former})
+                                .bytes();
+  auto reader = SegmentReader::open(bytes, "S", expected_header(tests::kDatabase, kName, 0));
+  ASSERT_TRUE(reader.ok());
+  ASSERT_EQ(reader->next(), Found::kMarker);
+  EXPECT_EQ(reader->marker().released, 5u);
+  ASSERT_EQ(reader->next(), Found::kMarker);
+  EXPECT_EQ(reader->marker().complete, 7u);
+  EXPECT_EQ(reader->marker().released, 0u);
+}
+
 TEST(SegmentReader, NonsenseWithARightChecksum) {
   const auto faults = [](const tests::SegmentBuilder& builder) { return read(builder.bytes()).faults.size(); };
   const auto packed = [](std::uint32_t codec, std::uint32_t raw, std::string_view content) {
@@ -235,6 +250,7 @@ TEST(SegmentReader, NonsenseWithARightChecksum) {
   EXPECT_EQ(faults(SegmentBuilder(kName).entry(0, EntryKind::kMarker, "x")), 1u);
   EXPECT_EQ(faults(SegmentBuilder(kName).marker(3, 4)), 1u);
   EXPECT_EQ(faults(SegmentBuilder(kName).marker(~0ull, 4)), 1u);
+  EXPECT_EQ(faults(SegmentBuilder(kName).marker(4, 4, ~0ull)), 1u);
   EXPECT_EQ(faults(SegmentBuilder(kName).entry(8, static_cast<EntryKind>(5), "x")), 1u);
   for (const std::string& body :
        {std::string("x"), packed(3, 8, "12345678"), packed(1, 0xffffffff, "12345678"), packed(1, 2000, "1234567"),
