@@ -64,7 +64,7 @@ enum class [[nodiscard]] AbortReason : std::uint8_t {
   kMembershipLost,  ///< this node may not commit anything: it is no longer a member of its cluster, or has not heard from ZooKeeper
                     ///< for too long to know whether it is (Cluster::status() tells which)
   kMisuse,  ///< commit() of a transaction that had ended, or from another thread; or a call with an empty worker or procedure. This call
-            ///< has done nothing
+            ///< has done nothing. Or commit() by a piece of a chain (procedure.h): that piece has done nothing
   kLockedByOwnWorker,  ///< another open transaction of the same worker holds a lock that this one needs, and keeps it while this one
   ///< waits: under two-phase locking, or of another node by Transaction::declare(); end that one first
 };

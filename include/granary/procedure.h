@@ -7,6 +7,11 @@
 // the first piece may abort(); once it has committed, the others follow, each tried until it commits, or for 10 s where it is no
 // conflict that keeps it from that (RunResult::pieces_left). With keep_chains() no call stays half done for good: others finish it.
 //
+// A piece of several must not call commit(), not even the last one: where the call stands is still to be noted in its transaction, or,
+// while chains run whole, the pieces after it are to run there. Such a commit() is refused: the piece is aborted, and the call ends with
+// AbortReason::kMisuse. If pieces before it have committed, the call is half done (RunResult::pieces_left) until the procedure is
+// mended. A procedure of one piece may call commit(), as the body of Worker::run() may.
+//
 // A body may throw: then its transaction is aborted. The caller gets the exception, or one at another node kFailedPrecondition.
 
 #include <atomic>
@@ -28,7 +33,8 @@
 
 namespace granary {
 
-/// A part of a procedure. The body of a later piece finds the reply as the pieces before it have left it.
+/// A part of a procedure. The body of a later piece finds the reply as the pieces before it have left it. No body of several
+/// pieces calls commit().
 template <Plain Args, Plain Reply>
 struct Piece {
   DeclaredAccesses accesses;
@@ -174,6 +180,7 @@ class GRANARY_EXPORT Procedures {
   static RunResult run_pieces(Worker& worker, const Chained& chained, const RetryPolicy& first,
                               const RetryPolicy& following);
   Result<RunResult> finish(Worker& worker, ChainLog& log, ChainLog::Call& call, const RetryPolicy& policy) const;
+  static void run_body(const EntryBase& entry, std::size_t piece, Transaction& t, const void* args, void* reply);
   static void note_piece(Transaction& t, const Chained& chained);
   Result<std::size_t> finish_former(Worker& worker, std::vector<ChainLog::Call>& calls);
   bool finish_quietly(Worker& worker, ChainLog& log, ChainLog::Call& call) const;

@@ -27,6 +27,7 @@
 namespace granary {
 
 class Database;
+class Procedures;
 class Worker;
 namespace txn {
 class Context;
@@ -108,6 +109,7 @@ class GRANARY_EXPORT Transaction {
       : context_(std::exchange(other.context_, nullptr)),
         serial_(other.serial_),
         aborted_(other.aborted_),
+        is_piece_(other.is_piece_),
         committed_(other.committed_) {}
   Transaction& operator=(Transaction&& other) noexcept;
   ~Transaction() {
@@ -222,7 +224,8 @@ class GRANARY_EXPORT Transaction {
                 {.from = low.view(), .to = high.view(), .order = order, .limit = limit}, raw);
   }
 
-  /// Ends the transaction: commits it, or tells why not. Does not wait for durability.
+  /// Ends the transaction: commits it, or tells why not. Does not wait for durability. The body of a chain's piece must not
+  /// call it (procedure.h): the transaction is then aborted, and this call and the procedure's report kMisuse.
   CommitResult commit();
   /// Ends the transaction without effect. Does nothing if it has ended.
   void abort();
@@ -235,6 +238,7 @@ class GRANARY_EXPORT Transaction {
   AbortReason aborted() const { return aborted_; }
 
  private:
+  friend class Procedures;
   friend class Worker;
   Transaction(txn::Context* context, std::uint64_t serial) : context_(context), serial_(serial) {}
 
@@ -254,9 +258,12 @@ class GRANARY_EXPORT Transaction {
     return {reinterpret_cast<const char*>(&value), sizeof(V)};
   }
 
+  CommitResult refuse_commit();
+
   txn::Context* context_ = nullptr;
   std::uint64_t serial_ = 0;  // tells a finished transaction from the context's next one
   AbortReason aborted_ = AbortReason::kNone;
+  bool is_piece_ = false;  ///< the body of a chain's piece has the transaction, so commit() is refused
   /// The result of the commit() that has ended the transaction; kMisuse: no commit() has.
   CommitResult committed_ = {.reason = AbortReason::kMisuse, .ticket = {}};
 };

@@ -56,7 +56,7 @@ constexpr std::array<AbortText, kAbortReasons> kAborts = {{
      false},
     {"misuse",
      "the transaction had ended already, or belongs to another thread's worker; or the worker or the procedure is "
-     "empty",
+     "empty; or a piece of a chain called commit(), which no piece may, and was aborted",
      false},
     {"locked_by_own_worker",
      "another open transaction of the same worker holds a lock that this one needs; end that one first", false},

@@ -29,6 +29,11 @@ constexpr RetryPolicy kFollowing{.patience_us = kPatience_us};
 /// Of a piece that is tried once more. It is left again soon, since its turn comes again and others wait for the worker.
 constexpr RetryPolicy kOnceMore{.max_attempts = 20};
 
+/// Returns why a piece did not commit, for a notice.
+std::string_view cause_of(AbortReason reason) {
+  return reason == AbortReason::kMisuse ? "misuse: a piece must not call commit()" : name(reason);
+}
+
 std::string string_of(const void* bytes, std::size_t size) { return {static_cast<const char*>(bytes), size}; }
 
 }  // namespace
@@ -89,7 +94,7 @@ RunResult Procedures::run(const EntryBase& entry, Worker& worker, const void* ar
     if (log != nullptr && call.next_piece != 0) log->leave(std::move(call), "its body threw");
     throw;
   }
-  if (log != nullptr && result.pieces_left != 0) log->leave(std::move(call), name(result.reason));
+  if (log != nullptr && result.pieces_left != 0) log->leave(std::move(call), cause_of(result.reason));
   return result;
 }
 
@@ -98,10 +103,18 @@ RunResult Procedures::run_whole(const EntryBase& entry, Worker& worker, const vo
   return worker.run(
       [&](Transaction& t) {
         for (std::size_t piece = 0; piece < entry.piece_count && t.open(); ++piece) {
-          entry.run_piece(piece, t, args, reply);
+          run_body(entry, piece, t, args, reply);
         }
       },
       policy);
+}
+
+/// Runs the body of a piece in a transaction that it cannot commit, since the note of the piece, or the pieces after it, are still to
+/// come in that transaction.
+void Procedures::run_body(const EntryBase& entry, std::size_t piece, Transaction& t, const void* args, void* reply) {
+  t.is_piece_ = entry.piece_count > 1;
+  entry.run_piece(piece, t, args, reply);
+  t.is_piece_ = false;
 }
 
 /// From call.next_piece on, which tells afterwards which piece did not commit. A piece whose attempt fails begins again with the reply
@@ -116,7 +129,7 @@ RunResult Procedures::run_pieces(Worker& worker, const Chained& chained, const R
     call.reply = string_of(chained.reply, entry.reply_bytes);
     const auto body = [&](Transaction& t) {
       std::memcpy(chained.reply, call.reply.data(), entry.reply_bytes);
-      entry.run_piece(call.next_piece, t, chained.args, chained.reply);
+      run_body(entry, call.next_piece, t, chained.args, chained.reply);
       if (chained.log != nullptr) note_piece(t, chained);
     };
     result = worker.run(body, call.next_piece == 0 ? first : following);

@@ -35,6 +35,7 @@ Transaction& Transaction::operator=(Transaction&& other) noexcept {
     context_ = std::exchange(other.context_, nullptr);
     serial_ = other.serial_;
     aborted_ = other.aborted_;
+    is_piece_ = other.is_piece_;
     committed_ = other.committed_;
   }
   return *this;
@@ -101,6 +102,8 @@ GetResult Transaction::get(const Index& index, std::string_view secondary_key, s
                         [&](const ScanRange& range, ScanFn visit) { return scan(index, range, visit); });
 }
 CommitResult Transaction::commit() {
+  if (is_piece_) [[unlikely]]
+    return refuse_commit();
   if (context_ == nullptr) return {.reason = AbortReason::kMisuse, .ticket = {}};
   const cc::CommitOutcome outcome = context_->commit(serial_);
   const CommitResult result = {.reason = outcome.reason, .ticket = {outcome.tid, outcome.epoch}};
@@ -109,6 +112,14 @@ CommitResult Transaction::commit() {
     committed_ = result;
   }
   return result;
+}
+/// Ends the transaction without effect, so that a piece whose body believes that it has committed does nothing at all.
+CommitResult Transaction::refuse_commit() {
+  if (open()) {
+    abort();
+    aborted_ = AbortReason::kMisuse;
+  }
+  return {.reason = AbortReason::kMisuse, .ticket = {}};
 }
 void Transaction::abort() {
   if (!open()) return;

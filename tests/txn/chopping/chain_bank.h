@@ -37,6 +37,7 @@ struct Bank {
       ++moved.pieces;
       if (moved.left < 0) return t.abort();
       (void)t.put(first, move.from, moved.left);
+      if (commits == Commits::kFirst) refused = t.commit().reason;
     };
     const auto give = [this](Transaction& t, const Move& move, Moved& moved) {
       const std::int64_t before = t.get(second, move.to).value_or(0);
@@ -44,6 +45,7 @@ struct Bank {
       if (on_give) on_give(move, moved);
       (void)t.put(second, move.to, before + move.amount);
       ++moved.pieces;
+      if (commits == Commits::kLast) refused = t.commit().reason;
       if (fails) t.abort();
     };
     return procedures
@@ -52,10 +54,15 @@ struct Bank {
         .value();
   }
 
+  /// The piece that calls commit(), which no piece may.
+  enum class Commits : std::uint8_t { kNone, kFirst, kLast };
+
   Accounts first, second;
   std::function<void()> between;
   std::function<void(const Move&, const Moved&)> on_give;
   bool fails = false;
+  Commits commits = Commits::kNone;
+  AbortReason refused = AbortReason::kNone;  ///< what such a commit() has returned
 };
 
 /// A life of a database in a directory, with the bank's procedure.

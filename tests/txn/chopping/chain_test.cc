@@ -196,6 +196,81 @@ TEST(ChainLog, UntilChainsAreKeptTheyRunAsOneTransaction) {
   life.worker.reset();
 }
 
+/// Without chains in pieces the pieces share one transaction, so a commit by the first would leave the others out.
+TEST_F(ChainTest, AWholeRunWhoseFirstPieceCommitsIsMisuse) {
+  bank_.commits = Bank::Commits::kFirst;
+  const RunResult done = move(3);
+  EXPECT_EQ(done.reason, AbortReason::kMisuse);
+  EXPECT_EQ(done.pieces_left, 0U);
+  EXPECT_EQ(done.attempts, 1U) << "another attempt does the same";
+  EXPECT_EQ(bank_.refused, AbortReason::kMisuse);
+  EXPECT_EQ(balance(bank_.first), 10) << "it committed what the first piece had done, and left the second one out";
+  EXPECT_EQ(balance(bank_.second), 0);
+}
+
+TEST_F(ChainTest, AWholeRunWhoseLastPieceCommitsIsMisuse) {
+  bank_.commits = Bank::Commits::kLast;
+  EXPECT_EQ(move(3).reason, AbortReason::kMisuse);
+  EXPECT_EQ(balance(bank_.first), 10);
+  EXPECT_EQ(balance(bank_.second), 0);
+}
+
+/// A procedure of one piece may call commit(), as any body of Worker::run() may.
+TEST_F(ChainTest, AProcedureThatIsNoChainMayCommit) {
+  const auto commit = [this](Transaction& t, const Move&, Moved&) {
+    (void)t.put(bank_.second, 1, 5);
+    EXPECT_TRUE(t.commit().committed());
+  };
+  const auto alone = procedures_.add<Move, Moved>("alone", commit, DeclaredAccesses{}).value();
+  EXPECT_TRUE(procedures_.call(database_.worker(0), alone, Move{1, 1, 3}, moved_).committed());
+  std::string reply;
+  const std::string args(sizeof(Move), '\0');
+  EXPECT_TRUE(procedures_.call(database_.worker(0), "alone", args, reply)->committed());
+  EXPECT_EQ(balance(bank_.second), 5);
+}
+
+TEST(ChainLog, AFirstPieceThatCommitsHasDoneNothing) {
+  const tests::TemporaryDirectory directory;
+  Life life(directory.path());
+  ASSERT_TRUE(life.procedures.keep_chains(*life.database, *life.worker).ok());
+  life.fill(10);
+  life.bank->commits = Bank::Commits::kFirst;
+  Moved moved;
+  const RunResult done = life.procedures.call(*life.worker, life.procedure, Move{1, 1, 3}, moved);
+  EXPECT_EQ(done.reason, AbortReason::kMisuse);
+  EXPECT_EQ(done.pieces_left, 0U);
+  EXPECT_EQ(life.bank->refused, AbortReason::kMisuse);
+  EXPECT_EQ(life.balance(life.bank->first), 10) << "the first piece committed without its note";
+  EXPECT_EQ(life.procedures.calls_left(), 0U);
+  life.worker.reset();
+}
+
+/// If the last piece committed, its note would stay, and each life would run it once more.
+TEST(ChainLog, ALastPieceThatCommitsIsLeft) {
+  const tests::TemporaryDirectory directory;
+  {
+    Life life(directory.path());
+    ASSERT_TRUE(life.procedures.keep_chains(*life.database, *life.worker).ok());
+    life.fill(10);
+    life.bank->commits = Bank::Commits::kLast;
+    Moved moved;
+    const RunResult done = life.procedures.call(*life.worker, life.procedure, Move{1, 1, 3}, moved);
+    EXPECT_EQ(done.reason, AbortReason::kMisuse);
+    EXPECT_EQ(done.pieces_left, 1U);
+    EXPECT_EQ(life.balance(life.bank->second), 0);
+    EXPECT_EQ(life.procedures.finish_left(*life.worker), 1U);
+    ASSERT_EQ(life.notices.size(), 1U);
+    EXPECT_NE(life.notices[0].text.find("a piece must not call commit()"), std::string::npos) << life.notices[0].text;
+    life.worker.reset();
+  }
+  for (const std::size_t finished : {1U, 0U}) {
+    Life life(directory.path());
+    EXPECT_EQ(life.procedures.keep_chains(*life.database, *life.worker).value(), finished);
+    EXPECT_EQ(life.balance(life.bank->second), 3);
+    life.worker.reset();
+  }
+}
+
 /// As other nodes of a cluster do, which call as soon as a node has started.
 TEST(ChainLog, CallsMayGoOnWhileChainsBeginToBeKept) {
   constexpr int kCalls = 300;
