@@ -16,7 +16,7 @@
 
 namespace granary {
 
-/// Thread-safe, but for open().
+/// Thread-safe, but for open() and read().
 class GRANARY_EXPORT ChainLog {
  public:
   /// A call that has begun.
@@ -28,8 +28,10 @@ class GRANARY_EXPORT ChainLog {
     std::string reply;  ///< as the pieces up to now have made it
   };
 
-  /// The log of a database, its table "granary.chains"; `unfinished`: what was left of an earlier life.
-  static Result<std::unique_ptr<ChainLog>> open(Database& database, Worker& worker, std::vector<Call>& unfinished);
+  /// Makes the log of a database, its table "granary.chains", once in the database's life. Nothing is noted there before read().
+  static Result<std::unique_ptr<ChainLog>> open(Database& database);
+  /// Reads the calls that were left of an earlier life into `unfinished`. May be repeated after an error.
+  Status read(Worker& worker, std::vector<Call>& unfinished);
 
   std::uint64_t new_number() { return next_number_.fetch_add(1, std::memory_order_relaxed); }
   /// In the transaction of the piece before `call.next_piece`.
@@ -51,7 +53,6 @@ class GRANARY_EXPORT ChainLog {
 
  private:
   ChainLog(const Table& table, NoticeSink notices) : table_(table), notices_(std::move(notices)) {}
-  Status read(Worker& worker, std::vector<Call>& calls) const;
 
   const Table table_;
   const NoticeSink notices_;

@@ -83,8 +83,10 @@ class GRANARY_EXPORT Procedures {
   /// From now on chains run in pieces, as after check_chains(), whose errors it has, and no call stays half done for good: where it stands
   /// is noted in the table "granary.chains" of this database (with the RPO of every transaction). First finishes the calls that a crash
   /// has left there, and tells how many. Those that something keeps from it which may pass, such as another node that is not reached, are
-  /// left to finish_left() after 10 s in all; if one cannot be finished for another reason, that is an error.
-  /// Once in the life of a database, then kAlreadyExists. In a cluster it is called after Cluster::start(), on all nodes or on none; before that
+  /// left to finish_left() after 10 s in all. If one cannot be finished for another reason (its procedure is not registered as it was, or
+  /// its piece aborts or throws), the others are finished all the same, and kFailedPrecondition names the first such call and how many are
+  /// left. Chains are kept then, too, and calls that are left stay in calls_left(), for finish_left() and for the next life.
+  /// Once in the life of a database, then kAlreadyExists; after another error than these it may be called again. In a cluster it is called after Cluster::start(), on all nodes or on none; before that
   /// it is refused (kFailedPrecondition), and the chains that others call here run as one transaction each, unless check_chains() was called:
   /// then their calls are not kept.
   Result<std::size_t> keep_chains(Database& database, Worker& worker);
@@ -182,11 +184,14 @@ class GRANARY_EXPORT Procedures {
   Result<RunResult> finish(Worker& worker, ChainLog& log, ChainLog::Call& call, const RetryPolicy& policy) const;
   static void run_body(const EntryBase& entry, std::size_t piece, Transaction& t, const void* args, void* reply);
   static void note_piece(Transaction& t, const Chained& chained);
+  Status open_log(Database& database, Worker& worker, std::vector<ChainLog::Call>& unfinished);
   Result<std::size_t> finish_former(Worker& worker, std::vector<ChainLog::Call>& calls);
+  Status finish_one(Worker& worker, ChainLog::Call& call, const RetryPolicy& policy) const;
   bool finish_quietly(Worker& worker, ChainLog& log, ChainLog::Call& call) const;
   Result<bool> may_run_in_pieces() const;
 
   std::map<std::string, std::unique_ptr<EntryBase>, std::less<>> entries_;
+  std::unique_ptr<ChainLog> unread_;  ///< its table is made, but could not be read: the next keep_chains() reads it
   std::unique_ptr<ChainLog> log_;
   /// Points to log_ once that is there. Set (release) by keep_chains(), read (acquire) by calls.
   std::atomic<ChainLog*> kept_{nullptr};

@@ -45,7 +45,7 @@ std::optional<ChainLog::Call> decode(std::string_view key, std::string_view valu
 
 }  // namespace
 
-Result<std::unique_ptr<ChainLog>> ChainLog::open(Database& database, Worker& worker, std::vector<Call>& unfinished) {
+Result<std::unique_ptr<ChainLog>> ChainLog::open(Database& database) {
   const auto table = database.create_table("granary.chains");
   if (table.status().code() == StatusCode::kAlreadyExists) {
     return Status(StatusCode::kAlreadyExists,
@@ -53,28 +53,31 @@ Result<std::unique_ptr<ChainLog>> ChainLog::open(Database& database, Worker& wor
                   "'granary.chains', which nobody else may make");
   }
   if (!table.ok()) return table.status();
-  std::unique_ptr<ChainLog> log(new ChainLog(*table, database.options().notices));
-  if (const Status done = log->read(worker, unfinished); !done.ok()) return done;
-  if (!unfinished.empty()) log->next_number_.store(unfinished.back().number + 1, std::memory_order_relaxed);
-  return log;
+  return std::unique_ptr<ChainLog>(new ChainLog(*table, database.options().notices));
 }
 
-Status ChainLog::read(Worker& worker, std::vector<Call>& calls) const {
+/// A scan may end early and leave the transaction able to commit. The calls that it has not come to would be forgotten, and new calls
+/// would get their numbers, so its outcome counts beside the commit's.
+Status ChainLog::read(Worker& worker, std::vector<Call>& unfinished) {
   bool damaged = false;
+  ScanResult scanned;
   const RunResult done = worker.run([&](Transaction& t) {
-    calls.clear();
+    unfinished.clear();
     damaged = false;
-    (void)t.scan(table_, {}, [&](std::string_view key, std::string_view value) {
+    scanned = t.scan(table_, {}, [&](std::string_view key, std::string_view value) {
       auto call = decode(key, value);
       damaged = damaged || !call;
-      if (call) calls.push_back(std::move(*call));
+      if (call) unfinished.push_back(std::move(*call));
       return true;
     });
   });
+  if (!scanned || !done.committed()) {
+    const bool by_commit = scanned || scanned.outcome == Outcome::kAborted;
+    return {StatusCode::kFailedPrecondition, fmt::format("table 'granary.chains' cannot be read: {}",
+                                                         by_commit ? name(done.reason) : name(scanned.outcome))};
+  }
   if (damaged) return {StatusCode::kDamaged, "table 'granary.chains' holds what is no call of a chain"};
-  if (!done.committed())
-    return {StatusCode::kFailedPrecondition,
-            "table 'granary.chains' cannot be read: " + std::string(name(done.reason))};
+  if (!unfinished.empty()) next_number_.store(unfinished.back().number + 1, std::memory_order_relaxed);
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <exception>
 #include <vector>
 
 #include <granary/procedure.h>
@@ -181,36 +182,68 @@ Result<std::size_t> Procedures::keep_chains(Database& database, Worker& worker) 
   if (!*may)
     return Status(StatusCode::kFailedPrecondition, "no procedure is a chain: register chains before keep_chains()");
   std::vector<ChainLog::Call> unfinished;
-  auto log = ChainLog::open(database, worker, unfinished);
-  if (!log.ok()) return log.status();
-  log_ = std::move(*log);
-  kept_.store(log_.get(), std::memory_order_release);
+  if (const Status opened = open_log(database, worker, unfinished); !opened.ok()) return opened;
   const Result<std::size_t> finished = finish_former(worker, unfinished);
-  if (finished.ok()) in_pieces_.store(true, std::memory_order_release);
+  in_pieces_.store(true, std::memory_order_release);
   return finished;
 }
 
-/// Calls of an earlier life.
+/// Opens log_, and reads the calls of an earlier life from it.
+Status Procedures::open_log(Database& database, Worker& worker, std::vector<ChainLog::Call>& unfinished) {
+  auto log = ChainLog::open(database);
+  if (log.status().code() == StatusCode::kAlreadyExists && unread_ != nullptr) log = std::move(unread_);
+  if (!log.ok()) return log.status();
+  if (const Status read = (*log)->read(worker, unfinished); !read.ok()) {
+    unread_ = std::move(*log);
+    return read;
+  }
+  log_ = std::move(*log);
+  kept_.store(log_.get(), std::memory_order_release);
+  return {};
+}
+
+/// Tries each call of an earlier life. A call that is not finished is left, whatever the reason, so that it keeps no other from being
+/// tried.
 Result<std::size_t> Procedures::finish_former(Worker& worker, std::vector<ChainLog::Call>& calls) {
   using std::chrono::microseconds;
   const auto end = std::chrono::steady_clock::now() + microseconds(kPatience_us);
   std::size_t finished = 0;
+  std::string obstacle;  // names the first call that waiting does not help, and the reason
   for (ChainLog::Call& call : calls) {
     const auto patience = std::chrono::duration_cast<microseconds>(end - std::chrono::steady_clock::now());
     const RetryPolicy policy{.patience_us = static_cast<std::uint64_t>(std::max(patience, microseconds(0)).count())};
+    const Status done = finish_one(worker, call, policy);
+    if (done.ok()) {
+      ++finished;
+      continue;
+    }
+    if (obstacle.empty() && done.code() != StatusCode::kUnavailable) {
+      obstacle = "a call of '" + call.procedure + "' is half done since an earlier life of the database: its piece " +
+                 std::to_string(call.next_piece + 1) + " did not commit (" + done.message() + ")";
+    }
+    log_->leave(std::move(call), done.message());
+  }
+  if (obstacle.empty()) return finished;
+  const std::size_t left = log_->left();
+  return Status(StatusCode::kFailedPrecondition,
+                obstacle + ". " + std::to_string(left) + (left == 1 ? " call is" : " calls are") +
+                    " left half done, to be tried again by finish_left() and by the next life");
+}
+
+/// Runs the pieces that are left of a call of an earlier life. Returns why they did not all commit: kUnavailable if the reason may pass.
+/// An exception of a body is such a reason, too, as the call has no caller any more who could catch it.
+Status Procedures::finish_one(Worker& worker, ChainLog::Call& call, const RetryPolicy& policy) const {
+  try {
     const Result<RunResult> done = finish(worker, *log_, call, policy);
     if (!done.ok()) return done.status();
-    if (done->committed()) {
-      ++finished;
-    } else if (db::may_pass(done->reason, worker.core()->shared())) {
-      log_->leave(std::move(call), name(done->reason));
-    } else {
-      return Status(StatusCode::kFailedPrecondition,
-                    "a call of '" + call.procedure +
-                        "' is half done since a crash and cannot be finished: " + std::string(name(done->reason)));
-    }
+    if (done->committed()) return {};
+    const bool passes = db::may_pass(done->reason, worker.core()->shared());
+    return {passes ? StatusCode::kUnavailable : StatusCode::kFailedPrecondition, std::string(cause_of(done->reason))};
+  } catch (const std::exception& thrown) {
+    return {StatusCode::kFailedPrecondition, std::string("its body threw: ") + thrown.what()};
+  } catch (...) {
+    return {StatusCode::kFailedPrecondition, "its body threw"};
   }
-  return finished;
 }
 
 std::size_t Procedures::finish_left(Worker& worker) const {
@@ -244,9 +277,8 @@ Result<RunResult> Procedures::finish(Worker& worker, ChainLog& log, ChainLog::Ca
   const bool known = found != entries_.end() && found->second->args_bytes == call.args.size() &&
                      found->second->reply_bytes == call.reply.size() && call.next_piece < found->second->piece_count;
   if (!known) {
-    return Status(StatusCode::kFailedPrecondition, "a call of '" + call.procedure +
-                                                       "' is half done since a crash, and no such procedure of the "
-                                                       "same arguments, reply and pieces is registered");
+    return Status(StatusCode::kFailedPrecondition,
+                  "no procedure of this name with the same arguments, reply and pieces is registered");
   }
   const auto args = copy_of(call.args.data(), call.args.size());
   const auto reply = copy_of(call.reply.data(), call.reply.size());
