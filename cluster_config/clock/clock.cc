@@ -1,5 +1,6 @@
 #include "cluster_config/clock/clock.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace granary::cluster_config::clock {
@@ -15,7 +16,8 @@ constexpr double kJitterUs = 10;
 
 double allowed_us(double elapsed_us) { return kJitterUs + elapsed_us * kDrift; }
 
-/// One node's readings are off by no more than a jump that goes unnoticed, and the rounding.
+/// One node's readings are off by no more than a jump or a slew may amount to that goes unnoticed while a reading ages, and the
+/// rounding.
 std::uint64_t reading_error_us(std::uint64_t max_age_us) {
   return 2 * static_cast<std::uint64_t>(std::ceil(allowed_us(static_cast<double>(max_age_us)) + 1));
 }
@@ -42,17 +44,18 @@ Clock::Clock(std::unique_ptr<TimeSource> source, const base::TscClock& ticks, co
 void Clock::step(std::uint64_t now_us) {
   const std::optional<Moment> now = look();
   if (!now) return;  // what was written before counts on, as long as it may
-  const Passed passed = since_last(*now);
-  if (passed.apart_us > allowed_us(passed.counted_us)) {
+  if (was_set(*now)) {
     time_.jump();
     hold_until_us_ = now_us + options_.hold_us;
     source_->forget();
+    looks_.clear();
     const std::lock_guard lock(mutex_);
     ++report_.jumps;
-  } else if (passed.apart_us > allowed_us(static_cast<double>(options_.max_age_us))) {
+  } else if (!looks_.empty() &&
+             since(looks_.back(), *now).apart_us > allowed_us(static_cast<double>(options_.max_age_us))) {
     source_->forget();  // nobody has looked for long: it may have drifted so far, or have been set
   }
-  last_ = now;
+  remember(*now);
   write(*now, source_->bound(now_us), now_us < hold_until_us_);
 }
 
@@ -68,11 +71,28 @@ std::optional<Clock::Moment> Clock::look() {
   return {};
 }
 
-Clock::Passed Clock::since_last(const Moment& now) const {
-  if (!last_ || base::injected("ignore-clock-jump")) return {};
-  const double counted_us = time_.ticks().nanoseconds(now.ticks - last_->ticks) / 1000;
-  const auto told_us = static_cast<double>(static_cast<std::int64_t>(now.time_us - last_->time_us));
+Clock::Passed Clock::since(const Moment& then, const Moment& now) const {
+  if (base::injected("ignore-clock-jump")) return {};
+  const double counted_us = time_.ticks().nanoseconds(now.ticks - then.ticks) / 1000;
+  const auto told_us = static_cast<double>(static_cast<std::int64_t>(now.time_us - then.time_us));
   return {.counted_us = counted_us, .apart_us = std::abs(told_us - counted_us)};
+}
+
+/// Returns whether the clock was set, or slewed faster than systems do. The jitter of two readings is granted once for all the time
+/// between them. If the last look were the only one to be compared with, a clock could gain that much at each step.
+bool Clock::was_set(const Moment& now) const {
+  return std::any_of(looks_.begin(), looks_.end(), [&](const Moment& then) {
+    const Passed passed = since(then, now);
+    return passed.apart_us > allowed_us(passed.counted_us);
+  });
+}
+
+void Clock::remember(const Moment& now) {
+  const auto is_old = [&](const Moment& then) {
+    return time_.ticks().nanoseconds(now.ticks - then.ticks) / 1000 >= static_cast<double>(options_.max_age_us);
+  };
+  looks_.push_back(now);
+  while (looks_.size() > 1 && is_old(looks_[1])) looks_.pop_front();
 }
 
 void Clock::write(const Moment& now, const Bound& bound, bool held) {

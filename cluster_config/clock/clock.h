@@ -5,8 +5,13 @@
 // Between two writes readers count on by the time stamp counter and never look at the source's clock. So a clock that is set
 // forward or back shows in step() only, before anybody relied on it: there, time has passed that the counter knows
 // nothing of. Then there is no time for a while, and until the source knows a bound anew.
+//
+// A clock that is slewed gains little from one step to the next, but may gain much while a node that steps late counts on. So a step
+// compares with every look of the last max_age_us, and with one before: no two looks as far apart as a reading may be old
+// differ from the counter by more than reading_error_us allows for.
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -62,13 +67,16 @@ class Clock {
   };
 
   std::optional<Moment> look();
-  Passed since_last(const Moment& now) const;
+  Passed since(const Moment& then, const Moment& now) const;
+  bool was_set(const Moment& now) const;
+  void remember(const Moment& now);
   void write(const Moment& now, const Bound& bound, bool held);
 
   const ClockOptions options_;
   const std::unique_ptr<TimeSource> source_;
   base::SoftTime time_;
-  std::optional<Moment> last_;  ///< of the last step that got one
+  /// In order: what the steps of the last max_age_us have seen since the last jump, and before these the last one that is older.
+  std::deque<Moment> looks_;
   std::uint64_t hold_until_us_ = 0;
 
   mutable std::mutex mutex_;  ///< of what follows

@@ -19,7 +19,8 @@ bool offsets_are_ours() {
          std::filesystem::read_symlink("/proc/self/ns/time_for_children", missing);
 }
 
-/// How far CLOCK_MONOTONIC of this process is ahead of the host's. A line for each clock: its name, seconds, nanoseconds.
+/// How far the monotonic clocks of this process, CLOCK_MONOTONIC_RAW among them, are ahead of the host's. The file has a line for each
+/// clock that is shifted by itself: its name, seconds, nanoseconds.
 Result<std::int64_t> namespace_shift_ns() {
   std::ifstream offsets(kOffsets);
   if (!offsets) return std::int64_t{0};  // a system without time namespaces
@@ -44,7 +45,7 @@ Result<std::unique_ptr<HostSource>> HostSource::open() {
 }
 
 std::uint64_t HostSource::time_us() {
-  return static_cast<std::uint64_t>(system_ns(CLOCK_MONOTONIC) - shift_ns_) / 1000;
+  return static_cast<std::uint64_t>(system_ns(CLOCK_MONOTONIC_RAW) - shift_ns_) / 1000;
 }
 
 }  // namespace granary::cluster_config::clock

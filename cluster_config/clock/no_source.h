@@ -9,7 +9,8 @@ namespace granary::cluster_config::clock {
 
 class NoSource final : public TimeSource {
  public:
-  std::uint64_t time_us() override { return static_cast<std::uint64_t>(system_ns(CLOCK_MONOTONIC)) / 1000; }
+  /// Nobody slews this clock, so no jumps are counted that mean nothing.
+  std::uint64_t time_us() override { return static_cast<std::uint64_t>(system_ns(CLOCK_MONOTONIC_RAW)) / 1000; }
   Bound bound(std::uint64_t) override {
     return Bound::none("the cluster file says that there is no clock; to have leases, use clock \"ptp\"");
   }

@@ -7,6 +7,12 @@ namespace granary::base {
 
 namespace {
 
+std::uint64_t nanoseconds_of(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * kSecondNs + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
 /// CPUID 0x80000007: the counter runs at one rate in all power states.
 bool counter_is_invariant() {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
@@ -25,7 +31,7 @@ Reading read_both() {
   std::uint64_t best_width = ~std::uint64_t{0};
   for (int attempt = 0; attempt < 16; ++attempt) {
     const std::uint64_t before = __builtin_ia32_rdtsc();
-    const std::uint64_t ns = monotonic_ns();
+    const std::uint64_t ns = raw_ns();
     const std::uint64_t width = __builtin_ia32_rdtsc() - before;
     if (width < best_width) {
       best_width = width;
@@ -37,11 +43,9 @@ Reading read_both() {
 
 }  // namespace
 
-std::uint64_t monotonic_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * kSecondNs + static_cast<std::uint64_t>(now.tv_nsec);
-}
+std::uint64_t monotonic_ns() { return nanoseconds_of(CLOCK_MONOTONIC); }
+
+std::uint64_t raw_ns() { return nanoseconds_of(CLOCK_MONOTONIC_RAW); }
 
 TscClock TscClock::calibrated(unsigned calibration_ms) {
   if (!counter_is_invariant()) return fallback();

@@ -1,7 +1,7 @@
 #pragma once
-// A clock for latencies: the processor's time stamp counter where it runs at a constant rate, calibrated
-// against CLOCK_MONOTONIC, else CLOCK_MONOTONIC itself. Reading it costs some 8 ns (25 ns as fallback). In a simulation
-// it shows the simulated time.
+// A clock for latencies and for the age of softtime: the processor's time stamp counter where it runs at a constant rate, calibrated
+// against CLOCK_MONOTONIC_RAW, else that clock itself. Nobody slews it, as daemons slew CLOCK_MONOTONIC: a rate measured during a slew
+// would be off for good. Reading costs some 8 ns (25 ns as fallback). In a simulation it shows the simulated time.
 
 #include <atomic>
 #include <cstdint>
@@ -14,12 +14,14 @@ inline constexpr std::uint64_t kSecondNs = 1'000'000'000;
 std::uint64_t monotonic_ns();
 /// CLOCK_MONOTONIC in microseconds.
 inline std::uint64_t monotonic_us() { return monotonic_ns() / 1000; }
+/// CLOCK_MONOTONIC_RAW in nanoseconds. Not comparable with monotonic_ns(): the two come apart by seconds within days.
+std::uint64_t raw_ns();
 
 class TscClock {
  public:
   /// Looks whether the counter can be trusted and measures its rate for `calibration_ms`.
   static TscClock calibrated(unsigned calibration_ms = 20);
-  /// Reads CLOCK_MONOTONIC: for machines without a constant counter, and for tests.
+  /// Reads CLOCK_MONOTONIC_RAW: for machines without a constant counter, and for tests.
   static TscClock fallback() { return TscClock(false, 1.0); }
   /// Reads nanoseconds that somebody else counts, and that outlive it.
   static TscClock simulated(const std::atomic<std::uint64_t>& nanoseconds) {
@@ -31,7 +33,7 @@ class TscClock {
   std::uint64_t ticks() const {
     if (counter_) [[likely]]
       return __builtin_ia32_rdtsc();
-    return simulated_ == nullptr ? monotonic_ns() : simulated_->load(std::memory_order_acquire);
+    return simulated_ == nullptr ? raw_ns() : simulated_->load(std::memory_order_acquire);
   }
   double nanoseconds_per_tick() const { return nanoseconds_per_tick_; }
   double nanoseconds(std::uint64_t tick_count) const { return static_cast<double>(tick_count) * nanoseconds_per_tick_; }
@@ -55,7 +57,7 @@ class TickMeter {
   std::uint64_t ticks() const {
     if (counter_) [[likely]]
       return __builtin_ia32_rdtsc();
-    return monotonic_ns();
+    return raw_ns();
   }
   /// Thread-safe. Exact to some 1e-4 if it is asked 10 ms after the making or later, and the same from then on.
   double nanoseconds_per_tick() const;

@@ -123,6 +123,54 @@ TEST_F(ClockTest, SlewingIsNoJump) {
   }
 }
 
+/// By 0.9 % the clock gains less than a step may between any two steps, but more than readings allow for while the thread is late.
+TEST_F(ClockTest, ASlewThatEachStepAllowsIsNoticed) {
+  for (int i = 1; i <= 100; ++i) {
+    source_->set_skew(9 * i);
+    step();
+  }
+  time_ns_ += 9'000'000;
+  source_->set_skew(9 * 100 + 81);
+  const std::uint64_t told = source_->time_us();
+  const base::TimeReading reading = clock_.time().read();
+  const std::uint64_t off = told > reading.now_us ? told - reading.now_us : reading.now_us - told;
+  EXPECT_TRUE(!reading.known || off <= clock_.report().reading_error_us / 2) << "off by " << off << " us";
+}
+
+/// Two steps in a row may each be as large as one may be, but both are more than readings allow for.
+TEST_F(ClockTest, TwoSmallStepsAreAJump) {
+  steps_for(50'000);
+  source_->set_skew(9);
+  step();
+  EXPECT_TRUE(known());
+  source_->set_skew(18);
+  step();
+  EXPECT_FALSE(known());
+  EXPECT_EQ(clock_.report().jumps, 1u);
+  steps_for(50'000);
+  EXPECT_EQ(clock_.report().jumps, 1u) << "what was read before the jump counts no more";
+}
+
+/// Disturbed readings are off in either direction, and never by so much that the next one shows more than a step may be.
+TEST_F(ClockTest, ReadingsThatAreOffAreNoSlew) {
+  for (int i = 0; i < 200; ++i) {
+    source_->set_skew(i % 3 == 0 ? 9 : 0);
+    step();
+    ASSERT_TRUE(known());
+  }
+  EXPECT_EQ(clock_.report().jumps, 0u);
+}
+
+/// By 0.05 % it stays within what two readings may be off and what counters drift, however long that goes on.
+TEST_F(ClockTest, ASlewOfASystemThatKeepsItsClockIsNoJump) {
+  for (int i = 1; i <= 1'000; ++i) {
+    source_->set_skew(i / 2);
+    step();
+    ASSERT_TRUE(known());
+  }
+  EXPECT_EQ(clock_.report().jumps, 0u);
+}
+
 class ForgottenSource final : public TimeSource {
  public:
   explicit ForgottenSource(bool& forgotten) : forgotten_(forgotten) {}

@@ -9,9 +9,12 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <string>
 
 #include <gtest/gtest.h>
 
+#include "cluster_config/clock/system_time.h"
 #include "src/base/tsc_clock.h"
 
 namespace granary::cluster_config::clock {
@@ -37,6 +40,22 @@ constexpr std::uint64_t kShiftSeconds = 100'000;
   int status = 0;
   ::waitpid(child, &status, 0);
   _exit(WEXITSTATUS(status));
+}
+
+/// Daemons slew CLOCK_MONOTONIC, by up to 10 %. Where none has done so since the machine has started, this test cannot tell it from the
+/// clock that is meant.
+TEST(HostSource, IsTheClockThatNobodySlews) {
+  std::ifstream offsets("/proc/self/timens_offsets");
+  std::string clock;
+  std::int64_t seconds = 0, nanoseconds = 0;
+  offsets >> clock >> seconds >> nanoseconds;
+  if (seconds != 0 || nanoseconds != 0) GTEST_SKIP() << "this process is in a shifted time namespace";
+  const std::unique_ptr<HostSource> host = std::move(*HostSource::open());
+  const std::int64_t before_us = system_ns(CLOCK_MONOTONIC_RAW) / 1000;
+  const auto told_us = static_cast<std::int64_t>(host->time_us());
+  const std::int64_t after_us = system_ns(CLOCK_MONOTONIC_RAW) / 1000;
+  EXPECT_GE(told_us, before_us);
+  EXPECT_LE(told_us, after_us);
 }
 
 TEST(HostSource, IsTheSameInAShiftedTimeNamespace) {
