@@ -11,13 +11,17 @@ namespace granary::rdma::mailbox {
 
 using base::kWord;
 
+/// Only receivers write the words of line 1, and the earlier one's stores happen before this, since it has ended. The session word, which a
+/// sender adds to at any time, is not looked at here: poll() compares it with the session that is served.
 Receiver::Receiver(char* ring, std::uint64_t ring_bytes, std::uint64_t most_bytes)
     : session_word_(reinterpret_cast<std::uint64_t*>(ring + kSessionOffset)),
       consumed_word_(reinterpret_cast<std::uint64_t*>(ring + kConsumedOffset)),
       sleep_word_(reinterpret_cast<std::uint64_t*>(ring + kSleepOffset)),
       data_(reinterpret_cast<std::uint64_t*>(ring + kDataOffset)),
       capacity_(ring_capacity(ring_bytes)),
-      most_bytes_(most_bytes) {}
+      most_bytes_(most_bytes),
+      consumed_(Consumed::unpack(base::load_word(consumed_word_))),
+      sleep_(Sleep::unpack(base::load_word(sleep_word_))) {}
 
 std::optional<std::string_view> Receiver::poll() {
   if (std::exchange(handed_out_, false)) message_.clear();
@@ -56,6 +60,7 @@ void Receiver::serve_new_session() {
   message_.clear();
   whole_ = false;
   status_ = {};
+  inherited_ = false;
   consumed_ = {.session = wanted_session(), .position = 0};
   base::store_word(consumed_word_, consumed_.pack());
 }
@@ -73,7 +78,8 @@ bool Receiver::take_fragment() {
   for (std::uint64_t w = 0; w < room / kWord; ++w) base::store_word(seal_word + w, 0);
   consumed_.position += room;
   base::store_word(consumed_word_, consumed_.pack());
-  whole_ = seal.last;
+  whole_ = seal.last && !inherited_;
+  if (inherited_) message_.clear();
   return true;
 }
 

@@ -21,6 +21,12 @@
 // A sender that connects (again) takes a new session and waits until the receiver serves it: the receiver then clears
 // the ring. What an earlier session, or an earlier life of the sender's node, left there is dropped, and nothing of it
 // arrives later (rdma/fabric.h, breakage).
+//
+// A ring may get another receiver, after the one before it has ended. The later receiver goes on where the earlier one
+// stopped, as line 1 tells, but drops all messages of the session that it goes on with: the earlier receiver was meant,
+// and may have taken a part of one. A sender that has taken a session sees no difference, and is not held up. Sessions
+// that were not served yet are served by the later receiver, whichever receiver their messages are meant for: a sender
+// takes a session at any time, also before the first receiver is there.
 
 #include <bit>
 #include <cstdint>

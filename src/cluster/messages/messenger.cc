@@ -56,6 +56,7 @@ class Messenger::Link {
     std::uint64_t deadline_us;
   };
 
+  void drop_messages();
   bool open();
   SendResult send(const Waiting& item, std::uint64_t now_us);
   void end(Question& question, AskOutcome outcome) const;
@@ -78,7 +79,11 @@ class Messenger::Link {
 void Messenger::Link::step() {
   if (idle() && !receiver_.has_something()) return;
   const std::uint64_t now_us = place_.now_us();
-  if (rpc_) rpc_->step(now_us);
+  if (rpc_) {
+    rpc_->step(now_us);
+  } else {
+    drop_messages();
+  }
   std::size_t done = 0;
   for (; done < waiting_.size(); ++done) {
     const Waiting next = waiting_[done];
@@ -90,6 +95,13 @@ void Messenger::Link::step() {
     encoded_ = false;
   }
   waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(done));
+}
+
+/// Takes what arrives before this worker has asked the node: answers to an earlier worker with its number. While they lie there the worker
+/// could not sleep, nor the node's service, whose session nobody served.
+void Messenger::Link::drop_messages() {
+  while (receiver_.poll()) {
+  }
 }
 
 SendResult Messenger::Link::send(const Waiting& item, std::uint64_t now_us) {

@@ -120,12 +120,7 @@ class TestNode {
                                                       .control = [](rdma::NodeId from, std::string_view bytes) {
                                                         return std::to_string(from) + " says " + std::string(bytes);
                                                       }});
-    endpoint_ = fabric_->open_endpoint().value();
-    peers_ = std::make_unique<rdma::fiber::Peers>(*endpoint_);
-    fibers_ = std::make_unique<rdma::fiber::FiberEndpoint>(*endpoint_, [this](const rdma::Completion& completion) {
-      messenger_->completed(completion);
-      if (on_completion) on_completion(completion);
-    });
+    open_endpoint();
   }
 
   /// Its worker asks from now on; `now_us` and `scheduler` outlive the node.
@@ -140,6 +135,15 @@ class TestNode {
                                                             .timeout_us = 500'000,
                                                             .connect_timeout_us = 100'000});
     rounds_ = std::make_unique<rdma::fiber::Rounds>(scheduler, *fibers_, *peers_, waiter_);
+  }
+  /// Its worker ends, and another one takes its number over.
+  void change_worker(rdma::fiber::Scheduler& scheduler, std::function<std::uint64_t()> now_us) {
+    rounds_.reset();
+    messenger_.reset();
+    fibers_.reset();
+    peers_.reset();
+    open_endpoint();
+    join(scheduler, std::move(now_us));
   }
   void poll() {
     fibers_->poll();
@@ -194,6 +198,16 @@ class TestNode {
    public:
     void pause(std::uint32_t) override {}
   };
+
+  /// The worker's.
+  void open_endpoint() {
+    endpoint_ = fabric_->open_endpoint().value();
+    peers_ = std::make_unique<rdma::fiber::Peers>(*endpoint_);
+    fibers_ = std::make_unique<rdma::fiber::FiberEndpoint>(*endpoint_, [this](const rdma::Completion& completion) {
+      messenger_->completed(completion);
+      if (on_completion) on_completion(completion);
+    });
+  }
 
   const MailboxLayout layout_;
   tests::ManualDatabase database_;

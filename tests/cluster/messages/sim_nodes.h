@@ -24,8 +24,10 @@ class SimNodes : private base::Waiter {
     nodes_[id] =
         std::make_unique<TestNode>([&] { return network.open_fabric({.node = id, .generation = generation}).value(); },
                                    small_layout(), id == 1 ? calls_ : nullptr);
-    node(id).join(scheduler, [this] { return network.now() / 1000; });
+    node(id).join(scheduler, now_us());
   }
+  /// A node's worker ends, and another one takes its number over.
+  void change_worker(rdma::NodeId id) { node(id).change_worker(scheduler, now_us()); }
   void crash(rdma::NodeId id) {
     network.crash(id);
     nodes_[id].reset();
@@ -41,6 +43,9 @@ class SimNodes : private base::Waiter {
 
  private:
   void pause(std::uint32_t) override { network.run_for(1'000); }
+  std::function<std::uint64_t()> now_us() {
+    return [this] { return network.now() / 1000; };
+  }
   void work() {
     network.run_for(500);
     for (const auto& node : nodes_) {

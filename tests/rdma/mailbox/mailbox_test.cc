@@ -11,6 +11,7 @@ namespace granary::rdma::mailbox {
 namespace {
 
 constexpr int kPatience = 1'000'000;  // steps
+constexpr ConnectionId kFirst = 0;
 
 /// What the next message is; empty if none came in time.
 std::string receive(MailboxPair& pair) {
@@ -124,6 +125,52 @@ TEST(Mailbox, NothingOfAnEarlierLifeArrivesAfterAMessageOfTheNext) {
     ASSERT_TRUE(arrived);
     ASSERT_TRUE(pair.b.receiver->status().ok()) << pair.b.receiver->status().message();
   }
+}
+
+/// A worker has gone, and the next one has its ring: there is nothing for it to do, and it is given nothing of what was sent to the other
+/// one, also if the other one has taken a part of that. The sender finds room all the same.
+TEST(Mailbox, ALaterReceiverOfARingTakesNothingOfTheSessionThatItFinds) {
+  for (const std::uint64_t seed : tests::seeds(kSeeds)) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    MailboxPair pair(seed);
+    ASSERT_EQ(pair.a.sender->send("for the first"), SendResult::kTaken);
+    ASSERT_EQ(receive(pair), "for the first");
+    if (seed % 2 == 0) {
+      ASSERT_EQ(pair.a.sender->send(message(1, kMostBytes)), SendResult::kTaken);
+      for (std::uint64_t i = pair.network.random().below(200); i != 0; --i) {
+        pair.step();
+        (void)pair.b.receiver->poll();
+      }
+      pair.step();
+    }
+    pair.b.receiver = std::make_unique<Receiver>(pair.b.region->base(), kRingBytes, kMostBytes);
+    if (seed % 2 != 0) {
+      EXPECT_FALSE(pair.b.receiver->has_something());
+    }
+    std::uint64_t taken = 0;
+    for (int i = 0; i < 20'000; ++i) {
+      taken += pair.a.sender->send(message(i, 300)) == SendResult::kTaken ? 1 : 0;
+      ASSERT_FALSE(pair.b.receiver->poll());
+      pair.step();
+    }
+    EXPECT_GT(taken, 100u);
+    pair.a.endpoint->disconnect(kFirst);
+    for (int i = 0; i < 1'000; ++i) pair.step();  // the earlier sender hears of it
+    ASSERT_TRUE(pair.a.connect(pair.b));
+    ASSERT_EQ(pair.a.sender->send("for the second"), SendResult::kTaken);
+    EXPECT_EQ(receive(pair), "for the second");
+    EXPECT_TRUE(pair.b.receiver->status().ok()) << pair.b.receiver->status().message();
+  }
+}
+
+/// A node can be reached before its service looks at the rings, and a sender does not ask for a session twice.
+TEST(Mailbox, ASessionThatWasTakenBeforeThereWasAReceiverIsServed) {
+  MailboxPair pair(1);
+  ASSERT_EQ(pair.a.sender->send("early"), SendResult::kTaken);
+  for (int i = 0; i < 2'000; ++i) pair.step();  // the session is taken, and nobody has served it
+  pair.b.receiver = std::make_unique<Receiver>(pair.b.region->base(), kRingBytes, kMostBytes);
+  EXPECT_TRUE(pair.b.receiver->has_something());
+  EXPECT_EQ(receive(pair), "early");
 }
 
 TEST(Mailbox, WhatNoSenderWouldWriteIsAnErrorNotAMessage) {

@@ -133,6 +133,27 @@ TEST(SleepingMailbox, ASleeperIsRungOnceAndTheOneWhoIsAwakeNever) {
   EXPECT_EQ(rings(), 1u);
 }
 
+/// The sender knows a sleep by its number, so a later receiver of the ring goes on counting.
+TEST(SleepingMailbox, ALaterReceiverOfARingIsRungInItsFirstSleep) {
+  sim::SimOptions options{.seed = 1, .keep_trace = true};
+  MailboxPair pair(options);
+  for (int i = 0; i < 2'000; ++i) {
+    pair.step();
+    (void)pair.b.receiver->poll();  // serves the session
+  }
+  const auto is_rung = [&] {
+    const std::size_t before = pair.network.trace_text().size();
+    pair.b.receiver->lie_down(pair.b.endpoint->bell());
+    EXPECT_EQ(pair.a.sender->send("x"), SendResult::kTaken);
+    for (int i = 0; i < 2'000; ++i) pair.step();
+    pair.b.receiver->get_up();
+    return pair.network.trace_text().find(" rings ", before) != std::string::npos;
+  };
+  EXPECT_TRUE(is_rung());
+  pair.b.receiver = std::make_unique<Receiver>(pair.b.region->base(), kRingBytes, kMostBytes);
+  EXPECT_TRUE(is_rung());
+}
+
 TEST(SleepingMailbox, NoSleepIsLongerThanItsLimit) {
   constexpr std::uint64_t kLimit_us = 100;
   MailboxPair pair(1);
