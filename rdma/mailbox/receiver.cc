@@ -21,7 +21,11 @@ Receiver::Receiver(char* ring, std::uint64_t ring_bytes, std::uint64_t most_byte
       capacity_(ring_capacity(ring_bytes)),
       most_bytes_(most_bytes),
       consumed_(Consumed::unpack(base::load_word(consumed_word_))),
-      sleep_(Sleep::unpack(base::load_word(sleep_word_))) {}
+      sleep_(Sleep::unpack(base::load_word(sleep_word_))) {
+  auto* const receivers_word = reinterpret_cast<std::uint64_t*>(ring + kReceiversOffset);
+  earlier_ = base::load_word(receivers_word);
+  base::store_word(receivers_word, earlier_ + 1);
+}
 
 std::optional<std::string_view> Receiver::poll() {
   if (std::exchange(handed_out_, false)) message_.clear();

@@ -28,6 +28,8 @@ class Receiver {
   void get_up();
   /// The session that a sender wants, or has; 0: none ever did. poll() begins with serving it.
   std::uint16_t wanted_session() const;
+  /// How many receivers the ring had before this one.
+  std::uint64_t earlier() const { return earlier_; }
   /// OK, or what the sender did wrong; then nothing more is taken until it takes a new session.
   const Status& status() const { return status_; }
 
@@ -45,6 +47,7 @@ class Receiver {
   const std::uint64_t most_bytes_;
   Consumed consumed_;
   Sleep sleep_;
+  std::uint64_t earlier_ = 0;
   bool inherited_ = true;  ///< an earlier receiver served the session: its messages are dropped
   std::string message_;    ///< its pieces so far, in memory that the next message uses again
   bool whole_ = false;

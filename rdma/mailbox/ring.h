@@ -4,7 +4,7 @@
 //
 //   line 0          session: the sender takes the next number by fetch-add
 //   line 1          consumed: the session that the receiver serves, and how far it has read; then whether it sleeps, and
-//                   at which bell; the receiver's words
+//                   at which bell; then how many receivers there have been; the receiver's words
 //   from line 2 on  fragments, one after the other round the ring; all zero but for what is not consumed
 //
 // A fragment is a seal word and then a piece of a message. The sender WRITEs the piece, then the seal, on one connection:
@@ -26,7 +26,8 @@
 // stopped, as line 1 tells, but drops all messages of the session that it goes on with: the earlier receiver was meant,
 // and may have taken a part of one. A sender that has taken a session sees no difference, and is not held up. Sessions
 // that were not served yet are served by the later receiver, whichever receiver their messages are meant for: a sender
-// takes a session at any time, also before the first receiver is there.
+// takes a session at any time, also before the first receiver is there. Users who have to tell such messages from their
+// own give them numbers that depend on Receiver::earlier().
 
 #include <bit>
 #include <cstdint>
@@ -38,6 +39,7 @@ namespace granary::rdma::mailbox {
 inline constexpr std::uint64_t kSessionOffset = 0;
 inline constexpr std::uint64_t kConsumedOffset = 64;
 inline constexpr std::uint64_t kSleepOffset = kConsumedOffset + 8;
+inline constexpr std::uint64_t kReceiversOffset = kSleepOffset + 8;
 inline constexpr std::uint64_t kDataOffset = 128;
 
 /// Room of a ring for fragments, from what it takes in memory. A multiple of 64; at least 64.

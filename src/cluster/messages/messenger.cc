@@ -51,6 +51,10 @@ class Messenger::Link {
   bool busy = false;  ///< the messenger's: it is among busy_
 
  private:
+  /// A worker's calls of a node have ids of their own, none of those that an earlier worker with its number has used. An answer to that one
+  /// may come in any session, but to no call of this one. No worker makes so many calls as the lower bits count.
+  static constexpr unsigned kCallBits = 48;
+
   struct Waiting {
     Question* question;
     std::uint64_t deadline_us;
@@ -147,7 +151,7 @@ bool Messenger::Link::open() {
                                  .most_bytes = place_.layout.most_bytes,
                                  .staging = place_.mailboxes + place_.layout.request_staging(place_.worker, node_),
                                  .tag = tag_});
-  const Rpc::CallId last_call = rpc_ ? rpc_->last_call() : 0;
+  const Rpc::CallId last_call = rpc_ ? rpc_->last_call() : receiver_.earlier() << kCallBits;
   rpc_.emplace(
       *sender_, receiver_, [](Rpc::CallId, std::string_view, std::string&) { return true; }, last_call);
   return true;

@@ -35,6 +35,31 @@ TEST(NumberUsedAgain, AnAnswerInTheSessionOfAnEarlierWorkerIsTakenForNoOther) {
   }
 }
 
+/// The service has lost its connection, so it begins a session for the first call's answer when the first worker has ended. The second worker
+/// serves that session, asks for another call, and gets the answer at any time.
+TEST(NumberUsedAgain, AnAnswerToAnEarlierWorkerInANewSessionIsTakenForNoOther) {
+  for (const std::uint64_t seed : tests::seeds(200)) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    CallQueue calls(2);
+    SimNodes nodes(seed, &calls);
+    std::optional<CallQueue::Job> first;
+    nodes.between = [&] {
+      if (first) return;
+      first = calls.wait(0);
+      if (first) nodes.network.lose_connections(0, 1);
+    };
+    EXPECT_EQ(nodes.node(0).ask(1, Call{.procedure = "first"}).outcome(), AskOutcome::kBroken);
+    ASSERT_TRUE(first);
+    nodes.change_worker(0);
+    nodes.between = [&] { nodes.node(0).messenger().step_all(); };
+    calls.finish(*first, "first's");
+    nodes.pass(base::Random(seed).below(200));
+    nodes.scheduler.spawn([&] { EXPECT_EQ(nodes.node(0).answer(1, Call{.procedure = "second"}).result, "second's"); });
+    nodes.scheduler.spawn([&] { finish_next(nodes, calls, "second's"); });
+    nodes.scheduler.run();
+  }
+}
+
 /// The node that the worker before it has asked has nothing more to say, or is dead.
 TEST(NumberUsedAgain, AWorkerWhoseNumberWasUsedBeforeSleeps) {
   for (const bool dead : {false, true}) {
