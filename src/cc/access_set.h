@@ -123,7 +123,10 @@ struct LockEntry {
 
 /// The locks that a transaction takes before its commit, under the protocols that do so (two_pl/).
 struct HeldLocks {
-  std::uint64_t owner = 0;       ///< a two_pl::OwnerSet with one owner; 0 until the context's first lock
+  std::uint64_t owner = 0;  ///< a two_pl::OwnerSet with one owner; 0 until the context's first lock
+  /// The owners of the transactions that the same body had open when it began this one, if bodies take turns
+  /// (txn::Together). They go on when this transaction has ended.
+  std::uint64_t outer = 0;
   std::vector<Record*> records;  ///< each once
   bool barred = false;           ///< the latest lock was refused because of a transaction that cannot end meanwhile
   bool must_let_go = false;      ///< cc::let_go() has something to do at the end: for these locks, or for Running

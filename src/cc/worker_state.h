@@ -182,7 +182,8 @@ struct WorkerState {
   // go on while this one waits, which are other fibers' (txn::Together).
   two_pl::OwnerSet own_owners = 0;
   two_pl::OwnerSet moving_owners = 0;
-  /// Returns the owners that give back no lock while one of the worker's transactions waits.
+  /// Returns the owners that give back no lock while one of the worker's transactions waits. Where bodies take turns,
+  /// HeldLocks::outer stand still for one transaction besides.
   two_pl::OwnerSet standing_owners() const { return own_owners & ~moving_owners; }
 
   // Written by this worker with relaxed stores, and read for statistics with relaxed loads.

@@ -6,6 +6,7 @@
 #include "src/cc/protocols.h"
 #include "src/txn/multi_get.h"
 #include "src/txn/scan_range.h"
+#include "src/txn/together.h"
 
 namespace granary::txn {
 
@@ -15,6 +16,11 @@ std::uint64_t Context::begin(const TransactionOptions& options) {
   state_ = State::kOpen;
   execution_.local().sets().isolation = options.isolation;
   execution_.local().sets().epoch = epoch_;
+  execution_.local().sets().held.outer = 0;
+  if (const Together* const turns = worker_.in_turns(); turns != nullptr) [[unlikely]] {
+    seat_ = turns->current();
+    execution_.local().sets().held.outer = worker_.lock_owners_in_seat(seat_);
+  }
   doom_ = AbortReason::kNone;
   if (const membership::Fence* const fence = worker_.shared().fence; fence != nullptr) [[unlikely]]
     configuration_ = fence->number();

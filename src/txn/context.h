@@ -44,6 +44,8 @@ class Context final : private Life {
   }
   /// Returns the owner of the open transaction's locks under two-phase locking; 0 if none is open, or it has none.
   cc::two_pl::OwnerSet lock_owner() { return idle() ? 0 : execution_.local().sets().held.owner; }
+  /// Returns the seat in which the context has begun a transaction last, of all that it began while bodies ran in turns.
+  std::uint32_t seat() const { return seat_; }
   /// Calls RemoteAccess::tidy(). Precondition: the context reaches other nodes.
   void tidy_remote() { execution_.remote()->tidy(); }
   /// The context's snapshots. At most one is open, and then no transaction is.
@@ -130,6 +132,7 @@ class Context final : private Life {
   std::uint64_t configuration_ = 0;  // the number of the membership when the transaction began; in a cluster only
   epoch::Epoch epoch_ = 0;           // e_w of the open transaction
   std::uint64_t began_ticks_ = 0;    // when the transaction began, if it is sampled (CommitLatencies::samples)
+  std::uint32_t seat_ = 0;           // where it began, if bodies ran in turns then (Together::current)
   Execution execution_;
   SnapshotContext snapshot_;
 };

@@ -233,6 +233,26 @@ TEST_P(TwoPhaseLocking, BodiesThatTakeTurnsWaitForEachOther) {
   for (const RunResult& done : results) EXPECT_TRUE(done) << name(done.reason);
 }
 
+/// A body that takes turns and begins another transaction does what it must not. The inner one is refused what the outer one has locked, since
+/// the outer one goes on only afterwards; what another body has locked is waited for.
+TEST_P(TwoPhaseLocking, ABodyThatTakesTurnsDoesNotWaitForItself) {
+  Worker& worker = db_.worker();
+  const auto put = [&](Transaction& t, std::string_view key) { (void)t.put(table_, key, "inner"); };
+  worker.run_together(2, [&](std::size_t i) {
+    const std::string_view own = i == 0 ? "x" : "y", other = i == 0 ? "y" : "x";
+    const RunResult outer = worker.run([&](Transaction& t) {
+      if (t.update(table_, own, "outer") != Outcome::kOk) return;
+      worker.let_others_run();
+      const RunResult inner = worker.run([&](Transaction& in) { put(in, own); }, {.max_attempts = 20});
+      EXPECT_EQ(inner.reason, AbortReason::kLockedByOwnWorker) << name(inner.reason);
+      EXPECT_EQ(inner.attempts, 1u);
+      const RunResult others = worker.run([&](Transaction& in) { put(in, other); }, {.max_attempts = 2});
+      EXPECT_NE(others.reason, AbortReason::kLockedByOwnWorker);
+    });
+    EXPECT_TRUE(outer) << name(outer.reason);
+  });
+}
+
 TEST_P(TwoPhaseLocking, NoMoreWorkersThanOwners) {
   std::vector<Worker> workers;
   for (;;) {

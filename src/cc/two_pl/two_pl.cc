@@ -40,9 +40,9 @@ bool ensure_owner(WorkerState& worker, HeldLocks& held) {
 
 /// Whether another transaction of the same worker has the lock in a kind that excludes the one that is wanted, and
 /// keeps it while this one waits. `word` may say kWanted besides; that passes, and so is no reason.
-bool is_barred(std::uint64_t word, OwnerSet owner, Kind wanted, const WorkerState& worker) {
+bool is_barred(std::uint64_t word, Kind wanted, const HeldLocks& held, const WorkerState& worker) {
   const bool excludes = wanted == Kind::kExclusive || (word & kAlone) != 0;
-  return excludes && (in_the_way(word, owner) & worker.standing_owners()) != 0;
+  return excludes && (in_the_way(word, held.owner) & (worker.standing_owners() | held.outer)) != 0;
 }
 
 AbortReason refused(Kind wanted) {
@@ -66,7 +66,7 @@ AbortReason lock_until(Record& record, Kind wanted, WorkerState& worker, HeldLoc
     if (attempt == Attempt::kTaken || attempt == Attempt::kHeld) return AbortReason::kNone;
     if (attempt == Attempt::kChanged) continue;
     if (!record::is_latest(record.tid())) return AbortReason::kNone;
-    if (is_barred(word, held.owner, wanted, worker)) [[unlikely]] {
+    if (is_barred(word, wanted, held, worker)) [[unlikely]] {
       held.barred = true;
       return AbortReason::kLockedByOwnWorker;
     }
