@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <map>
 #include <mutex>
@@ -32,6 +33,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t kIdle_us = 1'000'000;
 constexpr auto kRetry = std::chrono::milliseconds(1);
+constexpr auto kRestWithoutDescriptors = std::chrono::milliseconds(10);
 /// No further attempt is begun with less time left: its error would hide why the last one failed.
 constexpr auto kLeastAttempt = std::chrono::milliseconds(5);
 constexpr std::uint64_t kKill_us = 5'000'000;
@@ -180,8 +182,11 @@ Result<std::unique_ptr<Endpoint>> ShmFabric::open_endpoint() {
       [this](NodeId node, std::uint64_t timeout_us) { return find_peer(node, timeout_us); }));
 }
 
+/// If the process has no descriptor left for a caller, the caller stays in the listener's queue, and the watcher calls this again at once: so it
+/// rests a little.
 void ShmFabric::let_in() {
   Descriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!socket.open() && errno != EAGAIN) std::this_thread::sleep_for(kRestWithoutDescriptors);
   if (!socket.open() || peer_of(socket.get()).user != ::geteuid()) return;
   const int fd = socket.get();
   strangers_[fd].socket = std::move(socket);

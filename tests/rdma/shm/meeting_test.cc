@@ -2,11 +2,14 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <ctime>
 #include <thread>
 
 #include "rdma/shm/bell.h"
@@ -144,6 +147,31 @@ TEST_F(Meeting, StrangersThatSendNonsenseAreHungUpAndChangeNothing) {
   EXPECT_EQ(answer(files_unasked).status().code(), StatusCode::kUnavailable);
   const Descriptor silent = call(2);
   expect_alive(node);
+}
+
+/// A caller waits until the process may open files again; meanwhile the node, which cannot let it in, does not look again and again.
+TEST_F(Meeting, ANodeWithoutFreeDescriptorsRests) {
+  ShmNode node(2, directory_.path());
+  const Descriptor first = call(2);
+  ASSERT_TRUE(send_hello(first.get(), Hello{.node = 1}, {}).ok());
+  ASSERT_TRUE(answer(first).ok());
+  rlimit files{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &files), 0);
+  Descriptor caller(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  const Descriptor free(::dup(caller.get()));  // every smaller number is taken
+  const rlimit none{.rlim_cur = static_cast<rlim_t>(free.get() + 1), .rlim_max = files.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  (directory_ / "node-2.sock").copy(address.sun_path, sizeof address.sun_path - 1);
+  const int called = ::connect(caller.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  const std::clock_t began = std::clock();
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  const std::clock_t took = std::clock() - began;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &files), 0);
+  ASSERT_EQ(called, 0);
+  EXPECT_LT(took, CLOCKS_PER_SEC / 20) << "processor time, of half a second";
+  ASSERT_TRUE(send_hello(caller.get(), Hello{.node = 1}, {}).ok());
+  EXPECT_TRUE(answer(caller).ok());
 }
 
 /// A caller with a key of its own, packet by packet.
