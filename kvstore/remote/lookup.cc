@@ -1,5 +1,6 @@
 #include "kvstore/remote/lookup.h"
 
+#include <bit>
 #include <cstddef>
 
 #include "src/base/test_hooks.h"
@@ -20,7 +21,8 @@ Lookup::Lookup(const RemoteTable& table, std::string_view key, void* buffer)
       key_(key),
       home_(key_.word, table.buckets),
       buffer_(buffer),
-      at_(bucket()) {}
+      at_(bucket()),
+      remembered_(at_.offset) {}
 
 std::uint64_t* Lookup::version_word() const {
   return reinterpret_cast<std::uint64_t*>(static_cast<hash::Bucket*>(buffer_) + 1);
@@ -75,9 +77,14 @@ Next Lookup::search() {
   return torn_ ? begin_anew() : follow(Entry(copy().link()));
 }
 
-/// All lines so far have one version, so the link is of that version, too.
+/// Goes on with the next bucket of the chain. All lines so far have one version, so the link is of that version, too.
+///
+/// Chains have no circles, but the owner's memory may be damaged. So the lookup remembers a bucket of the chain, another one each time that
+/// it has followed twice as many links, and begins anew when a link leads back to that bucket (Brent's algorithm).
 Next Lookup::follow(Entry link) {
   if (link.type() != EntryType::kHeader) return end(LookupOutcome::kMiss);
+  if (link.offset() == remembered_) return begin_anew();
+  if (std::has_single_bit(++links_)) remembered_ = link.offset();
   at_ = table_->at(link.offset());
   return Next::kAtOnce;
 }
@@ -100,6 +107,8 @@ Next Lookup::hit(std::uint64_t offset) {
 Next Lookup::begin_anew() {
   if (++tries_ >= kTries) return end(LookupOutcome::kBusy);
   at_ = bucket();
+  remembered_ = at_.offset;
+  links_ = 0;
   version_.reset();
   return Next::kAfterPause;
 }

@@ -21,7 +21,7 @@ enum class LookupOutcome : std::uint8_t {
   kOpen,  ///< has not ended
   kHit,
   kMiss,
-  kBusy,  ///< the chain was being changed each time
+  kBusy,  ///< the chain was being changed each time, or leads back to itself
   kBroken,
   kStale,
   kRefused,
@@ -79,6 +79,8 @@ class Lookup final : public rdma::fiber::Step {
   hash::Home home_;
   void* buffer_;
   rdma::RemoteAddress at_;                 ///< the bucket that is READ, or was
+  std::uint64_t remembered_;               ///< offset of a bucket that was READ before
+  unsigned links_ = 0;                     ///< followed since the chain was begun with
   Position position_;                      ///< in its copy
   bool torn_ = false;                      ///< a line of the copy, so that the key may be there although it is not seen
   std::optional<std::uint64_t> version_;   ///< of the chain, by the lines that have been looked at

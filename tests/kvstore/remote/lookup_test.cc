@@ -139,6 +139,29 @@ TEST_F(RemoteLookup, GivesUpOnAChainThatAlwaysChanges) {
   EXPECT_EQ(look_up(number_key(1)).outcome(), LookupOutcome::kBusy);
 }
 
+/// The owner's memory is damaged. A chain without a circle is followed to its end, however long it is.
+TEST_F(RemoteLookup, GivesUpOnAChainThatLeadsBackToItself) {
+  open(1);
+  constexpr std::uint64_t kKeys = 100;
+  for (std::uint64_t i = 0; i < kKeys; ++i) ASSERT_TRUE(owned_->insert(number_key(i), i));
+  const std::string absent = number_key(kKeys);
+  const Lookup missed = look_up(absent);
+  ASSERT_EQ(missed.outcome(), LookupOutcome::kMiss);
+  ASSERT_GT(missed.reads(), 5u);
+  std::vector<hash::Bucket*> chain;
+  for (hash::Entry link(reinterpret_cast<std::uint64_t>(owned_->pool.region->base()) - table_.owner_base);;) {
+    chain.push_back(reinterpret_cast<hash::Bucket*>(owned_->pool.region->base() + link.offset()));
+    link = hash::Entry(chain.back()->link());
+    if (link.type() != hash::EntryType::kHeader) break;
+  }
+  for (const std::size_t to : {std::size_t{2}, chain.size() - 1}) {
+    chain.back()->link() = chain[to - 1]->link();
+    EXPECT_EQ(look_up(absent).outcome(), LookupOutcome::kBusy)
+        << "from the last bucket back to that with number " << to;
+    EXPECT_EQ(look_up(number_key(0)).outcome(), LookupOutcome::kHit);
+  }
+}
+
 TEST_F(RemoteLookup, TellsBrokenConnectionsAndEarlierLives) {
   open(1);
   table_.main.generation = 9;
