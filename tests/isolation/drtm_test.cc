@@ -235,6 +235,25 @@ TEST_F(DrTmWithLocks, WhatWasNotDeclaredIsValidated) {
   EXPECT_FALSE(t.commit().committed());
 }
 
+/// The record was read before its lock was taken, and the commit finds it locked, by the transaction itself.
+TEST_F(DrTmWithLocks, WhatTheRegionReadIsHeldWhenTheRegionHasEnded) {
+  for (const bool changes_it : {false, true}) {
+    open({}, /*snapshots=*/false);
+    Worker& worker = db_->worker();
+    Transaction t = worker.begin();
+    EXPECT_EQ(declare(t, {"x"}), Outcome::kOk);
+    EXPECT_EQ(read(t, "x"), Outcome::kOk);
+    cc::drtm::leave_region(worker.core()->state());
+    EXPECT_EQ(read(t, "y"), Outcome::kOk);
+    EXPECT_EQ(fallbacks(), 1u);
+    EXPECT_FALSE(writes_meanwhile("x", 'b'));
+    EXPECT_EQ(read(t, "x"), Outcome::kOk);
+    EXPECT_EQ(write(t, changes_it ? "x" : "z", 'c'), Outcome::kOk);
+    const CommitResult done = t.commit();
+    EXPECT_TRUE(done.committed()) << name(done.reason);
+  }
+}
+
 TEST_F(DrTmWithLocks, ARegionMeetsLocks) {
   open({});
   Transaction holder = db_->begin();

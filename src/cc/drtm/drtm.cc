@@ -131,6 +131,14 @@ AbortReason why_again(const htm::Attempt& lost, const AccessSet& access, const W
   }
 }
 
+/// Notes what was read in the region, of records that are claimed by now, as read_claimed() would have returned it. Such a read holds if the
+/// record has not changed between it and the claim (DrTm::check_local).
+void note_reads_as_claimed(AccessSet& access) {
+  for (ReadEntry& read : access.reads) {
+    if (has_claimed(access, *read.record)) read.tid = record::locked(read.tid);
+  }
+}
+
 /// Decides how a transaction goes on whose region has aborted: again from its beginning, or from here with locks.
 /// Called in simulations only. With locks, everything that was read in the region is in the read set, and is validated.
 void resolve_loss(AccessSet& access, WorkerState& worker) {
@@ -146,6 +154,7 @@ void resolve_loss(AccessSet& access, WorkerState& worker) {
   }
   region.give_up();
   access.running.way = begin_with_locks(access, worker);
+  note_reads_as_claimed(access);
 }
 
 /// Reads the record in the region, under the transaction's own lock bit, or optimistically as Silo does.
