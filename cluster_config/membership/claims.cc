@@ -52,13 +52,19 @@ Status Membership::claim(NodeId node, Generation generation) {
   });
 }
 
+/// While this member lives, nobody but it ends its claim, unless the debt itself is settled by a start of all nodes together. So if the claim
+/// is gone after an earlier turn, that turn has made the edit: its answer was lost, and another member has made the next change.
 Status Membership::change_claimed(NodeId node, Generation generation, FunctionRef<Status(Configuration&, Owed&)> edit) {
+  bool edited = false;
   return document_.amend([&](Configuration& configuration) -> Status {
     if (Status lost = check_own(configuration); !lost.ok()) return lost;
     Owed* const debt = configuration.debt(node, generation);
     const bool has = debt != nullptr && debt->claimed_by == options_.node && debt->claimed_generation == generation_;
+    if (!has && edited) return {};
     if (!has) return refuse(fmt::format("node {} has no claim on {}", options_.node, life_text(node, generation)));
-    return edit(configuration, *debt);
+    Status refused = edit(configuration, *debt);
+    edited = refused.ok();
+    return refused;
   });
 }
 

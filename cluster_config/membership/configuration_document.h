@@ -32,7 +32,8 @@ class ConfigurationDocument {
   /// ask it for the marks.
   Board& board() const { return *board_; }
 
-  /// Changes the configuration. An error is that of the edit, or of the board.
+  /// Changes the configuration. An error is that of the edit, or of the board. The edit is called again if the compare-and-set fails, and
+  /// may find its own change in the configuration then (Board::replace).
   Status amend(Edit edit);
   /// Shows the newest configuration, an empty one if there is none, and returns what `look` says of it.
   Status inspect(Edit look);

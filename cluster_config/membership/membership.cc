@@ -98,6 +98,8 @@ void Membership::stop() {
 Status Membership::leave() { return end_as(MemberState::kLeft); }
 Status Membership::die() { return end_as(MemberState::kDead); }
 
+/// An attempt whose answer was lost may have changed the configuration, which the next attempt finds. Nobody but this life says of it that it
+/// has left; to a life that ends as dead it makes no difference whether it or another member has said so.
 Status Membership::end_as(MemberState state) {
   stop();
   {
@@ -106,11 +108,14 @@ Status Membership::end_as(MemberState state) {
   }
   constexpr std::uint64_t kPatience_us = 3'000'000;  // a board that is slow to answer is no reason to seem dead
   const std::uint64_t end = lifetime_us() + kPatience_us;
+  std::optional<MemberState> tried;
   const auto try_once = [&] {
     return document_.amend([&](Configuration& configuration) -> Status {
+      if (tried && has_ended_as(configuration, *tried)) return {};
       if (Status lost = check_own(configuration); !lost.ok()) return lost;
       const bool took_over = visits_ || !configuration.owes(options_.node);
-      configuration.find(options_.node)->state = took_over ? state : MemberState::kDead;
+      tried = took_over ? state : MemberState::kDead;
+      configuration.find(options_.node)->state = *tried;
       return {};
     });
   };
@@ -172,6 +177,12 @@ Status Membership::check_own(const Configuration& configuration) const {
   if (own->generation != generation_) return lost(fmt::format("it runs elsewhere, at generation {}", own->generation));
   if (!own->live()) return lost(fmt::format("other members count it as {}", name(own->state)));
   return {};
+}
+
+bool Membership::has_ended_as(const Configuration& configuration, MemberState state) const {
+  const Member* const own = configuration.find(options_.node);
+  return configuration.cluster_id == cluster_id_ && own != nullptr && own->generation == generation_ &&
+         own->state == state;
 }
 
 /// The fence moves first, then whoever asks for the configuration gets it, then step() tells the listener.

@@ -174,6 +174,8 @@ class Membership {
   Status end_as(MemberState state);
   Status follow(Configuration& configuration);
   Status check_own(const Configuration& configuration) const;
+  /// Whether this life is over by the configuration, in that state.
+  bool has_ended_as(const Configuration& configuration, MemberState state) const;
   void publish(Configuration configuration);
   void lose(const std::string& why);
   void tell();
