@@ -43,6 +43,7 @@ bool Recoverer::step(const Configuration& configuration) {
     const Status recovered = recover(debt, *options);
     if (!recovered.ok()) note_failure(debt, recovered);
   }
+  forget_recovered();
   return again;
 }
 
@@ -75,7 +76,6 @@ Status Recoverer::recover(const Owed& debt, const Options& options) {
   now.end_step(&RecoveryWork::adopted_us);
   parts_.recoveries.end(debt, parts_.membership.node(), now.work);
   base::sync_point("recovery.done");
-  attempts_.erase({debt.node, debt.generation});
   tell_recovered(debt, now.work);
   return {};
 }
@@ -158,14 +158,25 @@ void Recoverer::note_failure(const Owed& debt, const Status& why) {
                   life_of(debt), why.message());
   {
     const std::lock_guard lock(mutex_);
-    failure_ = Status(why.code(), text);
+    failures_[{debt.node, debt.generation}] = Status(why.code(), text);
   }
   parts_.tell(NoticeSeverity::kError, text);
 }
 
 Status Recoverer::failure() const {
   const std::lock_guard lock(mutex_);
-  return failure_;
+  return failures_.empty() ? Status() : failures_.begin()->second;
+}
+
+/// Forgets the attempts at lives that this node or another one has recovered.
+void Recoverer::forget_recovered() {
+  const auto newest = parts_.membership.configuration();
+  const auto recovered = [&newest](const auto& one) {
+    return newest->debt(one.first.first, one.first.second) == nullptr;
+  };
+  std::erase_if(attempts_, recovered);
+  const std::lock_guard lock(mutex_);
+  std::erase_if(failures_, recovered);
 }
 
 }  // namespace granary::db

@@ -53,7 +53,7 @@ class Recoverer {
   /// The node is about to leave: what is under way ends soon, also while a home that is to be reached does not answer. Any thread.
   void stop() { stopping_.store(true, std::memory_order_relaxed); }
 
-  /// Why a life was not recovered that was tried last, if that does not pass by itself. Any thread.
+  /// Why a life could not be recovered that still owes something, if the cause does not pass by itself; OK if there is none. Any thread.
   Status failure() const;
 
  private:
@@ -73,12 +73,13 @@ class Recoverer {
   Status check_directory(const membership::Owed& debt, const std::string& directory) const;
   void tell_recovered(const membership::Owed& debt, const RecoveryWork& work) const;
   void note_failure(const membership::Owed& debt, const Status& why);
+  void forget_recovered();
 
   const RecovererParts parts_;
   std::atomic<bool> stopping_{false};  // relaxed: nothing is published by it
   std::map<Life, Attempt> attempts_;
   mutable std::mutex mutex_;  // guards what follows
-  Status failure_;
+  std::map<Life, Status> failures_;
 };
 
 }  // namespace granary::db

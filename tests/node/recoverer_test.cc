@@ -1,10 +1,12 @@
 // What a node does for a dead one whose directory it sees: when it begins, when it must not go on, and what it says if it cannot.
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -212,6 +214,23 @@ TEST_F(RecovererTest, RecoversALifeOnlyFromADirectoryThatKnowsIt) {
   (void)waits.step(now());
   EXPECT_FALSE(acted_);
   EXPECT_THAT(waits.failure().message(), HasSubstr(directory_.path()));
+}
+
+/// What was in the way may be gone by the next attempt, as when a volume has been mounted meanwhile.
+TEST_F(RecovererTest, ForgetsWhyItCouldNotOnceItHasRecoveredTheLife) {
+  be_quiet();
+  Recoverer waits = recoverer();
+  remembered_ = 0;
+  (void)waits.step(now());
+  ASSERT_FALSE(waits.failure().ok());
+  remembered_ = 1;
+  const std::uint64_t end = membership::lifetime_us() + kLong_us;
+  while (now().owes(kDead) && membership::lifetime_us() < end) {
+    (void)waits.step(now());
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_FALSE(now().owes(kDead));
+  EXPECT_TRUE(waits.failure().ok()) << waits.failure().message();
 }
 
 /// A life that has served had a manifest, so that one without has lost its data, and what it had decided may be in its rings only.
