@@ -80,6 +80,7 @@ Status Session::error(int code, const std::string& what) const {
     case ZBADARGUMENTS: return status(StatusCode::kInvalidArgument, "ZooKeeper takes no such path");
     case ZSESSIONEXPIRED: return status(StatusCode::kMembershipLost, "the session has expired");
     case ZINVALIDSTATE:
+    case ZOPERATIONTIMEOUT:
       if (::zoo_state(handle_) == ZOO_EXPIRED_SESSION_STATE) return error(ZSESSIONEXPIRED, what);
       break;
     default: break;
@@ -93,95 +94,131 @@ std::int64_t Session::id() const { return ::zoo_client_id(handle_)->client_id; }
 
 std::uint64_t Session::timeout_us() const { return static_cast<std::uint64_t>(::zoo_recv_timeout(handle_)) * 1000; }
 
-Result<Session::Node> Session::get(const std::string& path) {
-  std::string text(std::size_t{64} << 10, '\0');
-  while (true) {
-    int size = static_cast<int>(text.size());
-    Stat stat{};
-    const int code = ::zoo_wget(handle_, path.c_str(), &Session::watch, this, text.data(), &size, &stat);
-    if (code != ZOK) return error(code, fmt::format("read '{}'", path));
-    if (stat.dataLength <= static_cast<int>(text.size())) {
-      text.resize(static_cast<std::size_t>(std::max(size, 0)));  // -1 stands for a node without data
-      return Node{.text = std::move(text), .version = stat.version, .owner = stat.ephemeralOwner};
-    }
-    text.resize(static_cast<std::size_t>(stat.dataLength));
+/// An answer that does not come in time counts as the client's own time-out. It may still come, as late as when the session ends, so its
+/// memory stays until then.
+Session::Answer Session::ask(std::uint64_t patience_us, FunctionRef<int(const Answer*)> send) {
+  std::unique_lock lock(mutex_);
+  const auto asked = answers_.emplace(answers_.end(), *this);
+  lock.unlock();
+  const int sent = send(&*asked);
+  lock.lock();
+  if (sent != ZOK) {
+    asked->came = true;  // the client has not taken the call, and will not answer
+    asked->code = sent;
   }
+  if (!changed_.wait_for(lock, std::chrono::microseconds(patience_us), [asked] { return asked->came; })) {
+    asked->awaited = false;
+    return {.session = *this, .code = ZOPERATIONTIMEOUT};
+  }
+  Answer answer = std::move(*asked);
+  answers_.erase(asked);
+  return answer;
+}
+
+void Session::complete(const void* asked, int code, FunctionRef<void(Answer&)> note) {
+  Answer& answer = *static_cast<Answer*>(const_cast<void*>(asked));
+  Session& session = answer.session;
+  const std::lock_guard lock(session.mutex_);
+  if (!answer.awaited) {
+    session.answers_.remove_if([&answer](const Answer& one) { return &one == &answer; });
+    return;
+  }
+  answer.came = true;
+  answer.code = code;
+  if (code == ZOK) note(answer);
+  session.changed_.notify_all();
+}
+
+Result<Session::Node> Session::get(const std::string& path) {
+  const data_completion_t completion = [](int code, const char* text, int size, const Stat* stat, const void* asked) {
+    complete(asked, code, [&](Answer& answer) {
+      answer.node = {.text = std::string(text, static_cast<std::size_t>(std::max(size, 0))),  // -1: there is no data
+                     .version = stat->version,
+                     .owner = stat->ephemeralOwner};
+    });
+  };
+  Answer answer = ask(timeout_us(), [&](const Answer* asked) {
+    return ::zoo_awget(handle_, path.c_str(), &Session::watch, this, completion, asked);
+  });
+  if (answer.code != ZOK) return error(answer.code, fmt::format("read '{}'", path));
+  return std::move(answer.node);
 }
 
 Result<std::vector<std::string>> Session::children(const std::string& path) {
-  String_vector found{};
-  const int code = ::zoo_wget_children(handle_, path.c_str(), &Session::watch, this, &found);
-  if (code != ZOK) return error(code, fmt::format("list '{}'", path));
-  std::vector<std::string> names(found.data, found.data + found.count);
-  ::deallocate_String_vector(&found);
-  return names;
+  const strings_completion_t completion = [](int code, const String_vector* names, const void* asked) {
+    complete(asked, code, [names](Answer& answer) { answer.names.assign(names->data, names->data + names->count); });
+  };
+  Answer answer = ask(timeout_us(), [&](const Answer* asked) {
+    return ::zoo_awget_children(handle_, path.c_str(), &Session::watch, this, completion, asked);
+  });
+  if (answer.code != ZOK) return error(answer.code, fmt::format("list '{}'", path));
+  return std::move(answer.names);
 }
 
 Status Session::create(const std::string& path, const std::string& text, Kind kind, Access access) {
   const bool restricted = access == Access::kOwn && !options_.digest.empty();
   const ACL_vector* const acl = restricted ? &ZOO_CREATOR_ALL_ACL : &ZOO_OPEN_ACL_UNSAFE;
   const int mode = kind == Kind::kEphemeral ? ZOO_EPHEMERAL : ZOO_PERSISTENT;
-  const int code =
-      ::zoo_create(handle_, path.c_str(), text.data(), static_cast<int>(text.size()), acl, mode, nullptr, 0);
-  if (code != ZOK) return error(code, fmt::format("create '{}'", path));
+  const string_completion_t completion = [](int code, const char* /*path*/, const void* asked) {
+    complete(asked, code, [](Answer&) {});
+  };
+  const Answer answer = ask(timeout_us(), [&](const Answer* asked) {
+    return ::zoo_acreate(handle_, path.c_str(), text.data(), static_cast<int>(text.size()), acl, mode, completion,
+                         asked);
+  });
+  if (answer.code != ZOK) return error(answer.code, fmt::format("create '{}'", path));
   return {};
 }
 
+Session::Answer Session::write(const std::string& path, const std::string& text, std::int32_t version,
+                               std::uint64_t patience_us) {
+  const stat_completion_t completion = [](int code, const Stat* stat, const void* asked) {
+    complete(asked, code, [stat](Answer& answer) { answer.node.owner = stat->ephemeralOwner; });
+  };
+  return ask(patience_us, [&](const Answer* asked) {
+    return ::zoo_aset(handle_, path.c_str(), text.data(), static_cast<int>(text.size()), version, completion, asked);
+  });
+}
+
 Result<bool> Session::set(const std::string& path, const std::string& text, std::int32_t version) {
-  const int code = ::zoo_set(handle_, path.c_str(), text.data(), static_cast<int>(text.size()), version);
-  if (code == ZBADVERSION) return false;
-  if (code != ZOK) return error(code, fmt::format("write '{}'", path));
+  const Answer answer = write(path, text, version, timeout_us());
+  if (answer.code == ZBADVERSION) return false;
+  if (answer.code != ZOK) return error(answer.code, fmt::format("write '{}'", path));
   return true;
 }
 
 Status Session::confirm(const std::string& path, const std::string& text, std::uint64_t patience_us) {
   const std::string what = fmt::format("write '{}'", path);
-  Confirmation* asked = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    std::erase_if(confirmations_, [](const Confirmation& past) { return past.answered; });
-    asked = &confirmations_.emplace_back(*this);
-  }
-  const stat_completion_t answer = [](int code, const Stat* stat, const void* data) {
-    Confirmation& confirmation = *static_cast<Confirmation*>(const_cast<void*>(data));
-    Session& session = confirmation.session;
-    const std::lock_guard lock(session.mutex_);
-    confirmation.answered = true;
-    confirmation.code = code;
-    if (code == ZOK) confirmation.owner = stat->ephemeralOwner;
-    session.changed_.notify_all();
-  };
-  const int sent = ::zoo_aset(handle_, path.c_str(), text.data(), static_cast<int>(text.size()), -1, answer, asked);
-  std::unique_lock lock(mutex_);
-  if (sent != ZOK) {
-    asked->answered = true;  // nobody will
-    return error(sent, what);
-  }
-  if (!changed_.wait_for(lock, std::chrono::microseconds(patience_us), [asked] { return asked->answered; })) {
-    return Status(StatusCode::kUnavailable,
-                  fmt::format("ZooKeeper at '{}': no quorum of the servers has confirmed a write within {} ms",
-                              options_.servers, patience_us / 1000));
-  }
-  if (asked->code != ZOK) return error(asked->code, what);
-  return asked->owner == id() ? Status() : error(ZNONODE, what);
+  const Answer answer = write(path, text, /*version=*/-1, patience_us);
+  if (answer.code == ZOK) return answer.node.owner == id() ? Status() : error(ZNONODE, what);
+  Status failed = error(answer.code, what);
+  if (answer.came || failed.code() != StatusCode::kUnavailable) return failed;
+  return Status(StatusCode::kUnavailable,
+                fmt::format("ZooKeeper at '{}': no quorum of the servers has confirmed a write within {} ms",
+                            options_.servers, patience_us / 1000));
 }
 
 Status Session::remove(const std::string& path) {
-  const int code = ::zoo_delete(handle_, path.c_str(), -1);
-  if (code != ZOK) return error(code, fmt::format("remove '{}'", path));
+  const void_completion_t completion = [](int code, const void* asked) { complete(asked, code, [](Answer&) {}); };
+  const Answer answer = ask(timeout_us(), [&](const Answer* asked) {
+    return ::zoo_adelete(handle_, path.c_str(), /*version=*/-1, completion, asked);
+  });
+  if (answer.code != ZOK) return error(answer.code, fmt::format("remove '{}'", path));
   return {};
 }
 
 Result<bool> Session::open_to_all(const std::string& path) {
-  ACL_vector acl{};
-  Stat stat{};
-  const int code = ::zoo_get_acl(handle_, path.c_str(), &acl, &stat);
-  if (code != ZOK) return error(code, fmt::format("ask who may use '{}'", path));
-  const bool open = std::any_of(acl.data, acl.data + acl.count, [](const ACL& entry) {
-    return std::string_view(entry.id.scheme) == "world" && (entry.perms & ~ZOO_PERM_READ) != 0;
-  });
-  ::deallocate_ACL_vector(&acl);
-  return open;
+  const acl_completion_t completion = [](int code, ACL_vector* acl, Stat* /*stat*/, const void* asked) {
+    complete(asked, code, [acl](Answer& answer) {
+      answer.open_to_all = std::any_of(acl->data, acl->data + acl->count, [](const ACL& entry) {
+        return std::string_view(entry.id.scheme) == "world" && (entry.perms & ~ZOO_PERM_READ) != 0;
+      });
+    });
+  };
+  const Answer answer =
+      ask(timeout_us(), [&](const Answer* asked) { return ::zoo_aget_acl(handle_, path.c_str(), completion, asked); });
+  if (answer.code != ZOK) return error(answer.code, fmt::format("ask who may use '{}'", path));
+  return answer.open_to_all;
 }
 
 void Session::wait(std::uint64_t timeout_us) {

@@ -2,8 +2,12 @@
 // A session at a ZooKeeper ensemble: the C client's calls with errors as Status. Reads leave watches, which end a wait();
 // watches do nothing else, since calls from the client's own threads would block them.
 //
-// Errors: kUnavailable if the connection is lost, in which case a change may have been made or not (the client connects
-// again by itself); kMembershipLost once the session has expired, for good; kFailedPrecondition if access is refused.
+// Errors: kUnavailable if the connection is lost, or if no answer has come after a session's time-out; a change may have been made then or
+// not (the client connects again by itself). kMembershipLost once the session has expired, for good; kFailedPrecondition if access is
+// refused.
+//
+// All calls are asynchronous ones of the client, whose answers are waited for here. The client's own synchronous calls may wait for ever:
+// it answers none that it takes just after it has learned that the session has expired (ZOOKEEPER-2802).
 
 #include <condition_variable>
 #include <cstdint>
@@ -13,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include <granary/function_ref.h>
 #include <granary/status.h>
 
 #include "cluster_config/membership/zookeeper/options.h"
@@ -65,13 +70,21 @@ class Session {
  private:
   explicit Session(const ZookeeperOptions& options) : options_(options) {}
   static void watch(_zhandle* handle, int type, int state, const char* path, void* session);
-  /// The answer to a confirm(), which may have stopped waiting for it. Written under the session's mutex.
-  struct Confirmation {
+  /// The answer to a call. Written under the session's mutex, by a thread of the client.
+  struct Answer {
     Session& session;
-    bool answered = false;
+    bool awaited = true;  ///< the caller has not stopped waiting
+    bool came = false;
     int code = 0;
-    std::int64_t owner = 0;
+    Node node = {};                       ///< that was read or written
+    std::vector<std::string> names = {};  ///< of its children
+    bool open_to_all = false;
   };
+  /// Sends a call and waits for its answer. `send` gives the address of the answer to the client, for the call's completion.
+  Answer ask(std::uint64_t patience_us, FunctionRef<int(const Answer*)> send);
+  /// Ends the wait for an answer, which has come. `note` takes over what the answer says, if the call has succeeded.
+  static void complete(const void* asked, int code, FunctionRef<void(Answer&)> note);
+  Answer write(const std::string& path, const std::string& text, std::int32_t version, std::uint64_t patience_us);
   Status connect();
   Status error(int code, const std::string& what) const;
 
@@ -79,9 +92,8 @@ class Session {
   _zhandle* handle_ = nullptr;
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool woken_ = false;  ///< guarded by mutex_
-  std::list<Confirmation>
-      confirmations_;  ///< guarded by mutex_; the client's threads have the addresses of those that are not answered
+  bool woken_ = false;         ///< guarded by mutex_
+  std::list<Answer> answers_;  ///< guarded by mutex_; the client has the addresses of those that have not come
 };
 
 }  // namespace granary::membership

@@ -4,7 +4,11 @@
 #include <zookeeper/zookeeper.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
+#include <future>
+#include <memory>
+#include <string>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -230,6 +234,32 @@ TEST_F(Zookeeper, WhatBecameOfAnOperationIsFoundOut) {
       EXPECT_EQ(proxy.losses(), ++losses);
     }
   }
+}
+
+/// The C client never answers a call that it takes while it learns that the session has expired (ZOOKEEPER-2802). A text as great as this one
+/// takes so long to copy that the client learns it meanwhile. Without a bound the call hangs, in a thread that keeps all it needs.
+TEST_F(Zookeeper, ACallDuringWhichTheSessionExpiresReturns) {
+  const auto proxy = std::make_shared<LossyProxy>(zookeeper_server());
+  options_.servers = proxy->address();
+  Result<std::unique_ptr<Session>> opened = Session::open(options_);
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  const std::shared_ptr<Session> session = std::move(*opened);
+  proxy->set_cut(true);
+  std::this_thread::sleep_for(std::chrono::milliseconds(3 * kSessionMs));
+  const auto called = std::make_shared<std::promise<StatusCode>>();
+  std::future<StatusCode> code = called->get_future();
+  std::thread thread([proxy, session, called] {
+    const std::string text(std::size_t{128} << 20, 'x');
+    const auto call = [&] { return session->set("/", text, /*version=*/-2).status().code(); };
+    proxy->set_cut(false);
+    StatusCode answer = call();
+    while (answer == StatusCode::kUnavailable) answer = call();
+    called->set_value(answer);
+  });
+  const bool hangs = code.wait_for(std::chrono::microseconds(kPatienceUs)) == std::future_status::timeout;
+  hangs ? thread.detach() : thread.join();
+  ASSERT_FALSE(hangs);
+  EXPECT_EQ(code.get(), StatusCode::kMembershipLost);
 }
 
 TEST_F(Zookeeper, GreatTextsAreReadWhole) {
