@@ -165,7 +165,10 @@ void Recoverer::note_failure(const Owed& debt, const Status& why) {
 
 Status Recoverer::failure() const {
   const std::lock_guard lock(mutex_);
-  return failures_.empty() ? Status() : failures_.begin()->second;
+  if (failures_.empty()) return {};
+  const auto lasting =
+      std::ranges::find_if(failures_, [](const auto& one) { return one.second.code() != StatusCode::kUnavailable; });
+  return lasting != failures_.end() ? lasting->second : failures_.begin()->second;
 }
 
 /// Forgets the attempts at lives that this node or another one has recovered.

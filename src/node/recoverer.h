@@ -53,7 +53,8 @@ class Recoverer {
   /// The node is about to leave: what is under way ends soon, also while a home that is to be reached does not answer. Any thread.
   void stop() { stopping_.store(true, std::memory_order_relaxed); }
 
-  /// Why a life could not be recovered that still owes something, if the cause does not pass by itself; OK if there is none. Any thread.
+  /// Why a life could not be recovered that still owes something; OK if there is none, or if the cause has yet to last for a while.
+  /// kUnavailable: every such cause may still pass by itself. Any thread.
   Status failure() const;
 
  private:

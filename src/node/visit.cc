@@ -38,7 +38,8 @@ bool ClusterNode::has_to_visit(const Configuration& configuration) const {
          });
 }
 
-/// Ends as soon as there is nothing more to recover for it, also because nobody serves any more: then all nodes start together.
+/// Ends as soon as there is nothing more to recover for it, also because nobody serves any more: then all nodes start together. A cause that
+/// may pass by itself is waited for, however long it takes within the start: a former process that needs many seconds to end, for one.
 Status ClusterNode::visit() {
   tell(NoticeSeverity::kInfo, NoticeTopic::kRecovery,
        "no other node sees what the former life of this one has left, so it recovers that before it comes back");
@@ -51,8 +52,9 @@ Status ClusterNode::visit() {
        waited_us += kLook_us) {
     if (membership_->wait_until(over, kLook_us)) return leave();
     if (Status member = membership_->status(); !member.ok()) return member;
-    if (Status failed = recoverer_->failure(); !failed.ok()) return failed;
+    if (Status failed = recoverer_->failure(); !failed.ok() && failed.code() != StatusCode::kUnavailable) return failed;
   }
+  if (Status failed = recoverer_->failure(); !failed.ok()) return failed;
   return Status(StatusCode::kUnavailable,
                 fmt::format("node {} has not recovered its former life after {} ms, so it cannot come back", own_.id,
                             options_.start_timeout_ms));

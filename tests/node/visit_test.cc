@@ -1,6 +1,8 @@
 // A barrier while a node recovers its former life in a visit: the others go on to wait for it when the visit is over.
 
 #include <chrono>
+#include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -71,23 +73,46 @@ class Visit : public testing::Test {
     };
   }
 
+  /// Has the dead node's directory as its process would that takes so long to end, and longer than a recovery is tried without a word.
+  CrashChild::Body ends_late() {
+    return [this](const CrashChild::Report& report) {
+      const auto lock =
+          base::system_files().lock(fmt::format("{}/{}", tests::data_directory(file_, kDead), recovery::kLockName));
+      report("has it" + lock.status().message());
+      std::this_thread::sleep_for(std::chrono::seconds(4));
+    };
+  }
+  /// Node 2 is killed, and comes back after `meanwhile`.
+  void kill_and_return(const std::function<void()>& meanwhile) {
+    CrashChild first(waits(1)), third(waits(3)), dying(is_killed());
+    for (CrashChild* const child : {&dying, &first, &third}) ASSERT_TRUE(child->run_until("runs"));
+    dying.signal(SIGKILL);
+    ASSERT_TRUE(dying.wait().killed);
+    meanwhile();
+    CrashChild back(returns());
+    EXPECT_EQ(back.wait().exit_code, 0);
+    EXPECT_THAT(back.lines(), testing::ElementsAre("2.1 recovered by 2", "left: "));
+    for (CrashChild* const child : {&first, &third}) {
+      EXPECT_EQ(child->wait().exit_code, 0);
+      EXPECT_THAT(child->lines(), testing::ElementsAre("runs", "met, node 2 has returned", "left: "));
+    }
+  }
+
   ClusterFile file_{tests::kBankNodes, 2, "directories = \"apart\"\n",
                     "data_directory = \"data\"\nreliable_directory = \"rings\"\n"};
   Flags& flags_ = tests::map_shared<Flags>();
 };
 
 TEST_F(Visit, ANodeThatHasOnlyVisitedIsWaitedForAtABarrier) {
-  CrashChild first(waits(1)), third(waits(3)), dying(is_killed());
-  for (CrashChild* const child : {&dying, &first, &third}) ASSERT_TRUE(child->run_until("runs"));
-  dying.signal(SIGKILL);
-  ASSERT_TRUE(dying.wait().killed);
-  CrashChild back(returns());
-  EXPECT_EQ(back.wait().exit_code, 0);
-  EXPECT_THAT(back.lines(), testing::ElementsAre("2.1 recovered by 2", "left: "));
-  for (CrashChild* const child : {&first, &third}) {
-    EXPECT_EQ(child->wait().exit_code, 0);
-    EXPECT_THAT(child->lines(), testing::ElementsAre("runs", "met, node 2 has returned", "left: "));
-  }
+  kill_and_return([] {});
+}
+
+TEST_F(Visit, WaitsForAFormerProcessThatTakesLongToEnd) {
+  std::optional<CrashChild> former;
+  kill_and_return([&] {
+    former.emplace(ends_late());
+    ASSERT_TRUE(former->run_until("has it"));
+  });
 }
 
 }  // namespace
