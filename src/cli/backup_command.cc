@@ -2,9 +2,9 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <thread>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -12,7 +12,6 @@
 #include "bench/harness/trial.h"
 #include "cluster_config/membership/life.h"
 #include "recovery/backup.h"
-#include "recovery/checkpoint/reader.h"
 #include "src/cli/log_damage.h"
 #include "src/cli/progress_bar.h"
 #include "src/cli/tool.h"
@@ -23,6 +22,11 @@ namespace {
 using bench::ExitCode;
 
 ExitCode refuse(const Status& status) { return bench::refuse(bench::exit_code_of(status), status.message()); }
+
+ExitCode refuse_damaged(const std::vector<std::string>& damages) {
+  for (const std::string& damage : damages) fmt::print(stderr, "DAMAGED: {}\n", damage);
+  return bench::refuse(ExitCode::kDamagedData, "a damaged database is not backed up: see 'granary log verify'");
+}
 
 /// What is copied is everything that counts only if nothing waits in memory, and in a cluster, for the other nodes.
 Status check_at_rest(const InspectedDatabase& database, const LogReport& report) {
@@ -42,16 +46,6 @@ Status check_at_rest(const InspectedDatabase& database, const LogReport& report)
   return {};
 }
 
-Status verify_checkpoint_in(const std::string& directory, const recovery::Manifest& manifest) {
-  if (!manifest.checkpoint) return {};
-  return recovery::checkpoint::verify_checkpoint({.files = &base::system_files(),
-                                                  .directory = directory + "/" + manifest.checkpoint->directory,
-                                                  .database = manifest.database,
-                                                  .epoch = manifest.checkpoint->epoch},
-                                                 std::max(1u, std::thread::hardware_concurrency()))
-      .status();
-}
-
 ExitCode run(const std::string& directory, const bench::FlagValues& flags) {
   if (flags.text("to").empty()) return bench::refuse(ExitCode::kUsage, "backup: --to=DIR: where to?");
   auto database = open_with_logs(directory, flags);
@@ -61,12 +55,11 @@ ExitCode run(const std::string& directory, const bench::FlagValues& flags) {
     return bench::refuse(ExitCode::kUsage, fmt::format("backup: --to={}: it is inside the database's directory", to));
   const auto report = examine_logs(*database);
   if (!report.ok()) return refuse(report.status());
-  for (const std::string& damage : report->damages) fmt::print(stderr, "DAMAGED: {}\n", damage);
-  if (!report->damages.empty())
-    return bench::refuse(ExitCode::kDamagedData, "a damaged database is not backed up: see 'granary log verify'");
+  if (!report->damages.empty()) return refuse_damaged(report->damages);
   if (const Status rest = check_at_rest(*database, *report); !rest.ok()) return refuse(rest);
-  if (const Status whole = verify_checkpoint_in(database->directory, database->manifest); !whole.ok())
-    return refuse(whole);
+  const auto checkpoint = examine_checkpoint(*database);
+  if (!checkpoint.ok()) return refuse(checkpoint.status());
+  if (!checkpoint->empty()) return refuse_damaged({*checkpoint});
   const auto written = [&] {
     ProgressBar bar(::isatty(STDERR_FILENO) == 1);
     return recovery::write_backup(base::system_files(), database->directory, database->manifest, report->scan,

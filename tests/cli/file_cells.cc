@@ -1,5 +1,7 @@
 #include "tests/cli/file_cells.h"
 
+#include <filesystem>
+
 #include <gmock/gmock.h>
 
 #include "tests/cli/command_line.h"
@@ -27,6 +29,31 @@ int code_of(const Status& status) {
 Answer FileCells::tool(const std::string& words) const {
   const Ran ran = granary(words + " " + home().directory());
   return {ran.exit_code, ran.out + ran.err, 0};
+}
+
+Answer FileCells::open_alone(const Options& options) {
+  auto database = Database::open(options);
+  if (!database.ok()) return {code_of(database.status()), database.status().message(), 0};
+  std::string notes;
+  for (const std::string& note : (*database)->recovery_report().notes) notes += note + "\n";
+  return {0, notes, count_rows(**database)};
+}
+
+Answer FileCells::check_backup() const {
+  const std::string to = states().path("backup");
+  std::filesystem::remove_all(to);
+  const Answer made = tool("backup --to=" + to);
+  if (made.code != 0) {
+    EXPECT_FALSE(std::filesystem::exists(to)) << made.words;
+    return made;
+  }
+  Options options = home().options();
+  options.directory = to;
+  options.log_directories.clear();
+  const Answer opened = open_alone(options);
+  EXPECT_EQ(opened.code, 0) << "backup said: " << made.words << "\nopening the backup says: " << opened.words;
+  EXPECT_EQ(opened.rows, Rows::kAll);
+  return made;
 }
 
 void FileCells::change(const Row& row, Column column, std::size_t place, Image& image) const {
@@ -66,6 +93,9 @@ void FileCells::check_changed(const Subject& subject, std::string_view expected,
   if (with_tools) {
     looked = {tool("log verify"), tool("recover --dry-run")};
     if (subject.file.ends_with(".gckpt")) looked.push_back(tool("checkpoint verify"));
+  }
+  if (const Answer backup = check_backup(); tools_refuse) {
+    EXPECT_NE(backup.code, 0) << backup.words;
   }
   EXPECT_TRUE(home().image() == changed) << "looking changes nothing";
   const Answer opened = open(/*salvage=*/false);

@@ -60,6 +60,8 @@ class FileCells : public testing::Test {
 
   const Home& home() const { return states().home; }
   Answer tool(const std::string& words) const;
+  /// Opens a database that is no node's by the library, and returns what that says.
+  static Answer open_alone(const Options& options);
   /// Each cell of the table, whose rows are about these subjects.
   void check_table(CellTable table, std::vector<Subject> subjects) const;
   /// How everybody answers to `changed`. `with_tools`: also the tools, which cost a process each.
@@ -72,6 +74,8 @@ class FileCells : public testing::Test {
   /// The files as the column says; none if they are gone. `place` is the offset of a bit or of a cut.
   void change(const Row& row, Column column, std::size_t place, Image& image) const;
   void check_salvage(const Subject& subject, std::string_view expected, const Answer& opened) const;
+  /// `granary backup` refuses, or the backup holds all that the database does. Returns what it said.
+  Answer check_backup() const;
 };
 
 }  // namespace granary::cli

@@ -68,8 +68,8 @@ void live_second(const Home& home, const std::function<void(int)>& save) {
   life.log().close();
 }
 
-/// Does not end in order.
-void live_third(const Home& home, const std::function<void(int)>& save) {
+/// Ends the process, too.
+void live_third(const Home& home, const std::function<void(int)>& save, LastLife last) {
   Life life(home, 21);
   for (int segment = 0; segment < Histories::kMoments; ++segment) {
     life.put(2).log();
@@ -77,6 +77,7 @@ void live_third(const Home& home, const std::function<void(int)>& save) {
     life.put(segment + 1 < Histories::kMoments ? kSegmentful : 4).log();
   }
   life.put(Rows::kAll - Rows::kLogged);
+  if (last == LastLife::kEndsInOrder) life.log().close();
   ::_exit(testing::Test::HasFailure() ? 1 : 0);
 }
 
@@ -165,7 +166,7 @@ int count_rows(Database& database) {
   return found;
 }
 
-Histories::Histories() {
+Histories::Histories(LastLife last) {
   const auto ignore = [](int) {};
   for (Home* const each : {&home, &other_home}) live_first(*each);
   first_life = home.image();
@@ -179,11 +180,12 @@ Histories::Histories() {
   second_life = home.image();
   for (const Home* const each : {&home, &other_home, &copy_home}) {
     in_child([&] {
-      live_third(*each, [&](int moment) {
+      const auto save = [&](int moment) {
         if (each != &home) return;
         const std::string saved = path(std::to_string(moment));
         fs::copy(path("database"), saved, fs::copy_options::recursive);
-      });
+      };
+      live_third(*each, save, last);
     });
   }
   for (Home* const each : {&home, &other_home, &copy_home}) each->note_rings();

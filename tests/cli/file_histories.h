@@ -60,10 +60,13 @@ struct FileStates {
   Image whole, other, copy;
 };
 
+/// How the third life of the histories ends.
+enum class LastLife { kDies, kEndsInOrder };
+
 /// First a life that ends in order, then the same with a checkpoint, after which the log goes on in a second, empty segment. In the third
-/// the log has three segments, and the process dies with rows in its rings.
+/// the log has three segments, and the process dies with rows in its rings, or ends in order, so that the log has them, too.
 struct Histories : FileStates {
-  Histories();
+  explicit Histories(LastLife last = LastLife::kDies);
   static constexpr int kMoments = 3;
 
   Home other_home{path("other")}, copy_home{path("copy")};

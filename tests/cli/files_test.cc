@@ -56,11 +56,7 @@ class Files : public FileCells {
   Answer open(bool salvage) const override {
     Options options = home().options();
     options.salvage = salvage;
-    auto database = Database::open(options);
-    if (!database.ok()) return {code_of(database.status()), database.status().message(), 0};
-    std::string notes;
-    for (const std::string& note : (*database)->recovery_report().notes) notes += note + "\n";
-    return {0, notes, count_rows(**database)};
+    return open_alone(options);
   }
   /// The only segment names with these numbers.
   static std::string segment(int generation, int sequence) {
@@ -75,6 +71,8 @@ class Files : public FileCells {
     return "no checkpoint";
   }
 
+  /// The rows of the table above that are not about memory.
+  static std::vector<Subject> subjects_on_disk(const Histories& all);
   std::vector<Subject> subjects() const;
   std::vector<Subject> needless() const;
 
@@ -83,21 +81,13 @@ class Files : public FileCells {
 
 std::unique_ptr<Histories> Files::histories_;
 
-/// In the order of the table.
-std::vector<Subject> Files::subjects() const {
-  const Histories& all = *histories_;
+std::vector<Subject> Files::subjects_on_disk(const Histories& all) {
   const std::string part = checkpoint_in(all.whole);
   const auto of_log = [&](int generation, int sequence, const Image& older) {
     const std::string file = segment(generation, sequence);
     const std::size_t end = all.whole.at(file).find_last_not_of('\0');
     return Subject{file, file, &older, {}, {20, 34, 64 + 9, end / 2, end}};
   };
-  const std::string owner_of_rings = fs::path(home().path("rings/OWNER")).parent_path();
-  // The entry of the last row, which is in no log.
-  const std::string last = "row " + std::to_string(1000 + Rows::kAll - 1);
-  const bool in_first = all.whole.at("rings/ring-0000").find(last) != std::string::npos;
-  const std::string ring = in_first ? "rings/ring-0000" : "rings/ring-0001";
-  const std::size_t key = all.whole.at(ring).rfind(last);
   return {
       {"db/MANIFEST", "MANIFEST|the manifest", &all.second_life, {}, {5, 200}},
       of_log(3, 0, all.moments[0]),
@@ -106,10 +96,23 @@ std::vector<Subject> Files::subjects() const {
       of_log(2, 0, all.ends[0]),
       of_log(2, 1, all.ends[1]),
       {part, "part-0000.gckpt", &all.first_life, checkpoint_in(all.first_life), {20, 42, 100, 4095}},
+      {"logs/OWNER", "'" + all.home.logs(), &all.second_life, {}, {3, 60}},
+  };
+}
+
+/// In the order of the table.
+std::vector<Subject> Files::subjects() const {
+  const Histories& all = *histories_;
+  const std::string owner_of_rings = fs::path(home().path("rings/OWNER")).parent_path();
+  // The entry of the last row, which is in no log.
+  const std::string last = "row " + std::to_string(1000 + Rows::kAll - 1);
+  const bool in_first = all.whole.at("rings/ring-0000").find(last) != std::string::npos;
+  const std::string ring = in_first ? "rings/ring-0000" : "rings/ring-0001";
+  const std::size_t key = all.whole.at(ring).rfind(last);
+  const std::vector<Subject> in_memory = {
       {"rings/ring-0000", "ring-0000|log rings are", &all.moments[2], {}, {8, 20, 40, 60}},
       {ring, ring.substr(6), nullptr, {}, {key - 8}},
       {ring, ring.substr(6), nullptr, {}, {key + 100}},
-      {"logs/OWNER", "'" + home().logs(), &all.second_life, {}, {3, 60}},
       {"rings/OWNER", owner_of_rings, &all.moments[0], {}, {3, 60}},
       {"db/LOCK",
        "LOCK",
@@ -119,6 +122,10 @@ std::vector<Subject> Files::subjects() const {
        {},
        {{"db/LOCK", "db/LOCK"}, {"logs/LOCK", "logs/LOCK"}, {"rings/LOCK", "rings/LOCK"}}},
   };
+  std::vector<Subject> subjects = subjects_on_disk(all);
+  subjects.insert(subjects.end() - 1, in_memory.begin(), in_memory.begin() + 3);
+  subjects.insert(subjects.end(), in_memory.begin() + 3, in_memory.end());
+  return subjects;
 }
 
 std::vector<Subject> Files::needless() const {
@@ -142,6 +149,34 @@ TEST_F(Files, WholeOnesHoldAllThatWasAcknowledged) {
   const Answer opened = open(/*salvage=*/false);
   EXPECT_EQ(opened.code, 0) << opened.words;
   EXPECT_EQ(opened.rows, Rows::kAll);
+}
+
+/// The database has ended in order here. Only then does `granary backup` have anything to copy: it refuses one that died.
+class FilesAtRest : public Files {
+ protected:
+  static void SetUpTestSuite() { histories_ = std::make_unique<Histories>(LastLife::kEndsInOrder); }
+};
+
+TEST_F(FilesAtRest, WholeOnesAreBackedUp) {
+  home().restore(histories_->whole);
+  const Answer made = tool("backup --to=" + histories_->path("copied"));
+  EXPECT_EQ(made.code, 0) << made.words;
+}
+
+TEST_F(FilesAtRest, EachCellOfTheTableThatIsOnDisk) {
+  std::vector<std::pair<const char*, Cells>> rows(std::begin(kFiles), std::begin(kFiles) + 7);
+  rows.push_back(kFiles[10]);
+  check_table(rows, subjects_on_disk(*histories_));
+}
+
+/// The parts fit together then, and only the manifest tells that they are not its own.
+TEST_F(FilesAtRest, AWholeCheckpointOfACopyIsRefused) {
+  Image changed = histories_->whole;
+  for (auto& [name, bytes] : changed) {
+    if (name.ends_with(".gckpt")) bytes = histories_->copy.at(name);
+  }
+  ASSERT_FALSE(changed == histories_->whole);
+  check_changed({"part.gckpt", "part-0000.gckpt"}, kFatal, changed, /*with_tools=*/true);
 }
 
 TEST_F(Files, EachCellOfTheTable) { check_table(kFiles, subjects()); }
