@@ -73,6 +73,32 @@ TEST(Cluster, WhatKeepsANodeFromStartingIsExitCodeOne) {
   EXPECT_EQ(granary("cluster check " + path + " --id=2").exit_code, 2);
 }
 
+/// In a network of its own, whose only interface leads to nobody.
+TEST(Cluster, SilentHostsAreAskedAtTheSameTime) {
+  const std::string network =
+      "unshare --net sh -c 'ip link add silent0 type bridge && ip link set silent0 up && ip "
+      "address add 10.99.9.1/24 dev silent0 && exec \"$@\"' sh";
+  if (std::system((network + " true 2>/dev/null").c_str()) != 0) GTEST_SKIP() << "needs root, and iproute2";
+  const tests::TemporaryDirectory directory;
+  const std::string path = directory / "c.toml";
+  std::ofstream file(path);
+  file << "[cluster]\nname = \"a\"\nprovider = \"verbs\"\nrun_directory = \"run\"\nkey_file = \"key\"\n[membership]\n"
+          "kind = \"zookeeper\"\nservers = [\"127.0.0.1:1\"]\n[clock]\nkind = \"none\"\n";
+  for (int id = 1; id <= 12; ++id)
+    file << "[[node]]\nid = " << id << "\nhost = \"h" << id << "\"\naddress = \"10.99.9." << 10 + id << "\"\n";
+  file.close();
+  const auto began = std::chrono::steady_clock::now();
+  const Ran ran = granary("cluster check --id=1 --json " + path, network);
+  const auto took = std::chrono::steady_clock::now() - began;
+  EXPECT_EQ(ran.exit_code, 1) << ran.out << ran.err;
+  int silent = 0;
+  const auto json = nlohmann::json::parse(ran.out);
+  for (const auto& each : json["findings"])
+    silent += each["found"].get<std::string>().ends_with("does not answer within a second");
+  EXPECT_EQ(silent, 12) << ran.out;
+  EXPECT_LT(took, std::chrono::seconds(8)) << "one after the other, they would take 12 s";
+}
+
 class Nodes : public testing::Test {
  protected:
   Nodes() { write(40); }

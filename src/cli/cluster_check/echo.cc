@@ -6,9 +6,11 @@
 #include <netinet/ip_icmp.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -41,10 +43,10 @@ class EchoSocket {
                     0,
                     0,
                     0,
-                    kIdentifier[0],
-                    kIdentifier[1],
-                    0,
-                    1};
+                    identifier_[0],
+                    identifier_[1],
+                    sequence_[0],
+                    sequence_[1]};
     if (raw_ && !six_) put_checksum(request);
     return ::connect(socket_->get(), to.ai_addr, to.ai_addrlen) == 0 &&
            ::send(socket_->get(), request.data(), request.size(), 0) >= 0;
@@ -64,7 +66,15 @@ class EchoSocket {
 
  private:
   using Message = std::array<unsigned char, 8>;
-  static constexpr unsigned char kIdentifier[] = {'G', 'r'};
+  using Number = std::array<unsigned char, 2>;
+
+  static Number number_of(unsigned value) {
+    return {static_cast<unsigned char>(value >> 8), static_cast<unsigned char>(value)};
+  }
+  static unsigned next_sequence() {
+    static std::atomic<unsigned> next{1};  // written and read by all threads that ask; only its values matter, no order
+    return next.fetch_add(1, std::memory_order_relaxed);
+  }
 
   /// Internet checksum (RFC 1071), of a message where it is 0.
   static void put_checksum(Message& message) {
@@ -74,16 +84,19 @@ class EchoSocket {
     message[2] = static_cast<unsigned char>(sum >> 8);
     message[3] = static_cast<unsigned char>(sum);
   }
-  /// Raw sockets hear all of ICMP, on the way to the host itself the request, too, and have IPv4's header in front.
+  /// Raw sockets hear all of ICMP, on the way to the host itself the request, too, and have IPv4's header in front. Until they are
+  /// connected they also hear answers to other sockets, which the identifier (of the process) and the sequence (of the socket) tell apart.
   bool answers(std::span<const unsigned char> packet) const {
     const std::size_t header = raw_ && !six_ ? std::size_t{4} * (packet[0] & 0xf) : 0;
     if (packet.size() < header + sizeof(Message)) return false;
     packet = packet.subspan(header);
     if (packet[0] != (six_ ? ICMP6_ECHO_REPLY : ICMP_ECHOREPLY)) return false;
-    return !raw_ || (packet[4] == kIdentifier[0] && packet[5] == kIdentifier[1]);
+    if (packet[6] != sequence_[0] || packet[7] != sequence_[1]) return false;
+    return !raw_ || (packet[4] == identifier_[0] && packet[5] == identifier_[1]);
   }
 
   const bool six_;
+  const Number identifier_ = number_of(static_cast<unsigned>(::getpid())), sequence_ = number_of(next_sequence());
   bool raw_ = false;
   std::optional<Socket> socket_;
 };

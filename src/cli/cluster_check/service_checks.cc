@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <future>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "cluster_config/clock/open_source.h"
 #include "src/cli/cluster_check/echo.h"
@@ -15,6 +19,7 @@ using cluster_config::ClusterConfig;
 using cluster_config::NodeConfig;
 
 constexpr int kPatience_ms = 1000;
+constexpr const char* kZookeeper = "ZooKeeper";
 
 Finding check_host(const NodeConfig& node) {
   Finding finding{.subject = fmt::format("host of {}", node.id), .found = fmt::format("{} answers", node.address)};
@@ -76,39 +81,42 @@ std::string zookeeper_trouble(const std::string& server) {
   return answer->starts_with("This ZooKeeper") ? "it does not serve requests yet" : "it is no ZooKeeper";
 }
 
-Findings check_zookeeper(const ClusterConfig& config) {
-  Findings findings;
-  std::size_t answering = 0;
-  for (const std::string& server : config.membership.servers) {
-    const std::string trouble = zookeeper_trouble(server);
-    if (trouble.empty()) {
-      ++answering;
-      findings.push_back({.subject = "ZooKeeper", .found = fmt::format("{} serves", server)});
-    } else {
-      findings.push_back({.subject = "ZooKeeper",
-                          .verdict = Verdict::kWarning,
-                          .found = fmt::format("{} does not serve: {}", server, trouble),
-                          .mend = "start this server, or correct 'servers'"});
-    }
-  }
-  if (answering * 2 <= config.membership.servers.size()) {
-    findings.push_back({.subject = "ZooKeeper",
-                        .verdict = Verdict::kBad,
-                        .found = fmt::format("{} of {} servers serve, which is no majority", answering,
-                                             config.membership.servers.size()),
-                        .mend = "start more of them"});
-  }
-  return findings;
+Finding check_zookeeper(const std::string& server) {
+  const std::string trouble = zookeeper_trouble(server);
+  if (trouble.empty()) return {.subject = kZookeeper, .found = fmt::format("{} serves", server)};
+  return {.subject = kZookeeper,
+          .verdict = Verdict::kWarning,
+          .found = fmt::format("{} does not serve: {}", server, trouble),
+          .mend = "start this server, or correct 'servers'"};
+}
+
+/// Judges what was found about single servers. Returns nothing if a majority of them serves, or there are none.
+Findings check_majority(std::span<const Finding> findings) {
+  const auto is_server = [](const Finding& one) { return one.subject == kZookeeper; };
+  const auto serves = [&](const Finding& one) { return is_server(one) && one.verdict == Verdict::kGood; };
+  const auto all = std::ranges::count_if(findings, is_server), serving = std::ranges::count_if(findings, serves);
+  if (all == 0 || serving * 2 > all) return {};
+  return {{.subject = kZookeeper,
+           .verdict = Verdict::kBad,
+           .found = fmt::format("{} of {} servers serve, which is no majority", serving, all),
+           .mend = "start more of them"}};
 }
 
 }  // namespace
 
 Findings check_services(const ClusterConfig& config) {
-  Findings findings{check_clock(config)};
+  std::vector<std::future<Finding>> asked;
+  const auto ask = [&](auto check) { asked.push_back(std::async(std::launch::async, std::move(check))); };
+  ask([&] { return check_clock(config); });
   if (traits(config.provider).addresses) {
-    for (const NodeConfig& node : config.nodes) findings.push_back(check_host(node));
+    for (const NodeConfig& node : config.nodes) ask([&node] { return check_host(node); });
   }
-  if (config.membership.kind == cluster_config::MembershipKind::kZookeeper) append(findings, check_zookeeper(config));
+  if (config.membership.kind == cluster_config::MembershipKind::kZookeeper) {
+    for (const std::string& server : config.membership.servers) ask([&server] { return check_zookeeper(server); });
+  }
+  Findings findings;
+  for (std::future<Finding>& answer : asked) findings.push_back(answer.get());
+  append(findings, check_majority(findings));
   return findings;
 }
 

@@ -6,7 +6,7 @@
 
 namespace granary::cluster_check {
 
-/// Takes at most a second for each host or server that does not answer.
+/// Asks all of them at the same time, and waits for a second at most for what does not answer.
 Findings check_services(const cluster_config::ClusterConfig& config);
 
 }  // namespace granary::cluster_check
