@@ -11,6 +11,8 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include "cluster_config/membership/local/local_board.h"
+#include "cluster_config/membership/membership.h"
 #include "src/base/file.h"
 #include "tests/cli/command_line.h"
 #include "tests/support/crash_child.h"
@@ -71,6 +73,39 @@ TEST(Cluster, WhatKeepsANodeFromStartingIsExitCodeOne) {
   EXPECT_EQ(granary("cluster check " + path).exit_code, 0);
   EXPECT_EQ(granary("cluster key " + directory / "key").exit_code, 3) << "a key is not overwritten";
   EXPECT_EQ(granary("cluster check " + path + " --id=2").exit_code, 2);
+}
+
+/// Only a board that cannot be asked hides the membership, and nothing else that is wrong with the cluster.
+TEST(Cluster, ABadClockDoesNotHideADeadNode) {
+  const tests::TemporaryDirectory directory;
+  const std::string path = directory / "c.toml", run = directory / "run";
+  std::ofstream(path)
+      << "[cluster]\nname = \"a\"\nrun_directory = \"run\"\n[clock]\nkind = \"ptp\"\npmc_socket = "
+         "\"/nowhere/ptp4l\"\ngrandmaster = \"001122.fffe.334455\"\n[[node]]\nid = 1\n[[node]]\nid = 2\n";
+  std::filesystem::create_directory(run);
+  std::filesystem::permissions(run, std::filesystem::perms::owner_all);
+  const auto join = [&](membership::NodeId node) {
+    return membership::Membership::join(membership::open_local_board(run, 60'000'000).value(),
+                                        {.node = node, .cluster = "a", .address = "here"}, {})
+        .value();
+  };
+  const auto one = join(1);
+  ASSERT_TRUE(join(2)->die().ok());
+  const Ran ran = granary("cluster check --id=1 " + path);
+  EXPECT_EQ(ran.exit_code, 1) << ran.out << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("cannot be reached at /nowhere/ptp4l"));
+  EXPECT_THAT(ran.out, HasSubstr("member 1"));
+  EXPECT_THAT(ran.out, HasSubstr("dead node 2"));
+}
+
+TEST(Cluster, MembersThatWereNotLookedAtAreNamedWithTheReason) {
+  const tests::TemporaryDirectory directory;
+  const std::string path = directory / "c.toml";
+  std::ofstream(path) << "[cluster]\nname = \"a\"\nrun_directory = \"run\"\n[membership]\nkind = \"zookeeper\"\n"
+                         "servers = [\"127.0.0.1:1\"]\n[clock]\nkind = \"none\"\n[[node]]\nid = 1\n";
+  const Ran ran = granary("cluster check --id=1 " + path);
+  EXPECT_EQ(ran.exit_code, 1) << ran.out << ran.err;
+  EXPECT_THAT(ran.out, testing::ContainsRegex("members +not looked at: 0 of 1 servers serve, which is no majority"));
 }
 
 /// In a network of its own, whose only interface leads to nobody.

@@ -12,6 +12,7 @@ from .trouble import Trouble
 
 LOG_BYTES, LOG_FILES = 16 << 20, 4
 STOP_S, TRIES = 30, 20
+BOARD_S = 3.0  # `granary cluster check` waits a second for hosts that do not answer, and all of them at the same time
 FINAL_CODES = [2, 4, 5]  # wrong usage, damaged data, a disk fault: another try would not help
 
 
@@ -129,7 +130,7 @@ def status(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
         else:
             each["serves"] = zookeeper.serves(place, name)
             each["says"] = zookeeper.mode(place, name) if each["pid"] else ""
-    return {"services": found, "deployed": deployed, "board": board(place, arguments.get("patience_s", 0.8))}
+    return {"services": found, "deployed": deployed, "board": board(place, arguments.get("patience_s", BOARD_S))}
 
 
 def node_says(http: "Optional[dict[str, str]]", found: "dict[str, Any]") -> str:
@@ -143,7 +144,9 @@ def node_says(http: "Optional[dict[str, str]]", found: "dict[str, Any]") -> str:
 
 
 def board(place: Place, patience_s: float) -> "dict[str, Any]":
-    """What the membership says, as `granary cluster check` tells it: ids of members, texts of what is owed."""
+    """What the membership says, as `granary cluster check` tells it: ids of members, texts of what is owed, and why that
+    may not be all. Members that nobody tells of are unknown, too, so that nobody takes the cluster for whole.
+    """
     nodes = place.deployed().get("nodes", [])
     if not nodes:
         return {"members": [], "owed": [], "unknown": "no node here"}
@@ -156,5 +159,8 @@ def board(place: Place, patience_s: float) -> "dict[str, Any]":
         return {"members": [], "owed": [], "unknown": f"no answer: {type(error).__name__}"}
     members = [int(each["check"].split()[1]) for each in findings if each["check"].startswith("member ")]
     owed = [f"{each['check']}: {each['found']}" for each in findings if each["check"].startswith("dead node")]
-    silent = [each for each in findings if each["check"] in ("members", "ZooKeeper") and each["verdict"] != "ok"]
-    return {"members": members, "owed": owed, "unknown": silent[0]["found"] if silent else ""}
+    silent = [each["found"] for wanted in ("members", "ZooKeeper") for each in findings
+              if each["check"] == wanted and each["verdict"] != "ok"]
+    if not silent and not members and not owed:
+        silent = ["it names no member"]
+    return {"members": members, "owed": owed, "unknown": silent[0] if silent else ""}

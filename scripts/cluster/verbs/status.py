@@ -46,13 +46,15 @@ def _show(found: "dict[Host, dict[str, Any]]") -> None:
 
 def _board_lines(found: "dict[Host, dict[str, Any]]") -> "list[str]":
     boards = [result["board"] for result in found.values()]
-    owed = sorted({line for board in boards for line in board["owed"]})
-    if not owed and boards and all(board["unknown"] for board in boards):
-        return [f"membership: {boards[0]['unknown']}"]
-    members = sorted({each for board in boards for each in board["members"]})
-    if not members and not owed:
+    if not boards:
         return []
-    return [f"membership: members {', '.join(map(str, members)) or 'none'}; " + ("; ".join(owed) or "nothing is owed")]
+    owed = sorted({line for board in boards for line in board["owed"]})
+    members = sorted({each for board in boards for each in board["members"]})
+    unknown = [boards[0]["unknown"]] if all(board["unknown"] for board in boards) else []
+    if not members and not owed:
+        return [f"membership: {each}" for each in unknown]
+    said = [f"members {', '.join(map(str, members)) or 'none'}", *(owed or ["nothing is owed"]), *unknown]
+    return ["membership: " + "; ".join(said)]
 
 
 def _age(since: "float | None") -> str:

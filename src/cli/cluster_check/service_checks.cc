@@ -120,4 +120,10 @@ Findings check_services(const ClusterConfig& config) {
   return findings;
 }
 
+std::string why_no_membership(std::span<const Finding> services) {
+  const auto found = std::ranges::find_if(
+      services, [](const Finding& one) { return one.subject == kZookeeper && one.verdict == Verdict::kBad; });
+  return found == services.end() ? std::string() : found->found;
+}
+
 }  // namespace granary::cluster_check

@@ -1,0 +1,88 @@
+"""Commands of cluster.sh with a script in place of `granary`: what the real one says and does seldom.
+
+Not covered: what the real `granary cluster check` finds (tests/cli), and real hosts (hosts_test.py).
+"""
+
+import hashlib
+import io
+import json
+import pathlib
+import shutil
+import tarfile
+import tempfile
+import unittest
+
+from rig import Rig
+
+NAME = "granary-9.9.9-linux-x86_64"
+GRANARY = """\
+#!/usr/bin/env bash
+case "$*" in
+  --version) echo "granary 9.9.9 (stand-in)" ;;
+  node*)
+    echo "node ${3#--id=} of 3 serves"
+    trap 'exit 0' TERM
+    while :; do sleep 0.05; done ;;
+  "cluster check"*) cat "$STAND_IN/findings" ;;
+esac
+"""
+
+
+def finding(subject, verdict="ok", found="so it is"):
+    return {"check": subject, "verdict": verdict, "found": found, "mend": ""}
+
+
+class StandIn(Rig):
+    @classmethod
+    def setUpClass(cls):
+        cls.packages = pathlib.Path(tempfile.mkdtemp(prefix="granary-package-"))
+        cls.addClassCleanup(shutil.rmtree, cls.packages)
+        cls.package = cls.packages / f"{NAME}.tar.gz"
+        with tarfile.open(cls.package, "w:gz") as tar:
+            program = tarfile.TarInfo(f"{NAME}/bin/granary")
+            program.size, program.mode = len(GRANARY), 0o755
+            tar.addfile(program, io.BytesIO(GRANARY.encode()))
+        digest = hashlib.sha256(cls.package.read_bytes()).hexdigest()
+        cls.package.with_name(cls.package.name + ".sha256").write_text(f"{digest}  {cls.package.name}\n")
+
+    def setUp(self):
+        super().setUp()
+        self.environment = {"STAND_IN": str(self.folder)}
+
+    def findings(self, *each):
+        (self.folder / "findings").write_text(json.dumps({"findings": each}))
+
+    def pids(self):
+        return [each["pid"] for each in self.status().values()]
+
+    def begin(self):
+        self.write_file()
+        self.must(0, "deploy", f"--package={self.package}", "--supervisor=own")
+        self.must(0, "start")
+
+    def test_rolling_needs_to_know_of_all_members(self):
+        self.begin()
+        before = self.pids()
+        for found, why in [([], "names no member"),
+                           ([finding("clock", "bad")], "names no member"),
+                           ([finding("members", "warning", "not looked at: no majority")], "not looked at"),
+                           ([finding("member 1"), finding("dead node 2", "warning", "owed")], "dead node 2: owed")]:
+            with self.subTest(why):
+                self.findings(*found)
+                self.assertIn(why, self.must(3, "restart", "--rolling", "--timeout=1"))
+                self.assertEqual(self.pids(), before)
+        self.findings(finding("clock", "bad"), *(finding(f"member {node}") for node in (1, 2, 3)))
+        self.must(0, "restart", "--rolling", "--nodes=1")
+        self.assertNotEqual(self.pids()[0], before[0])
+
+    def test_status_tells_of_members_beside_what_is_bad(self):
+        self.begin()
+        self.findings(finding("host of 2", "bad"), finding("ZooKeeper", "warning", "one server is away"),
+                      finding("member 1"))
+        self.assertIn("membership: members 1; nothing is owed; one server is away", self.must(0, "status"))
+        self.findings()
+        self.assertIn("membership: it names no member", self.must(0, "status"))
+
+
+if __name__ == "__main__":
+    unittest.main()
