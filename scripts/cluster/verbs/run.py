@@ -108,12 +108,36 @@ def restart(session: Session) -> None:
     """All nodes together, or one after the other while the others serve."""
     if session.dry_run:
         return _would(session, "restart one after the other" if session.flags.rolling else "restart")
+    _refuse_other_file(session)
+    if session.report.exit_code():
+        return None
     if session.flags.rolling:
         return _restart_rolling(session)
     stop(session)
     if session.report.exit_code() == 0:
         start(session)
     return None
+
+
+def _refuse_other_file(session: Session) -> None:
+    """Refuses a restart where the copy that was deployed, by which nodes run, is not this file. `start` would notice
+    that only once all nodes are down, and a rolling restart never would.
+    """
+    file = _file_hash(session)
+    inspect = {"package": {"directory": "-"}}
+    hosts = session.hosts_with_chosen()
+    found = session.on_all("restart", lambda host: host.call("inspect", inspect), hosts)
+    if len(found) < len(hosts):
+        raise HostError("a host does not answer, so nobody knows by which cluster file its nodes run; nothing was "
+                        "stopped")
+    for host, result in found.items():
+        if not result["deployed"]:
+            why = "nothing is installed; run 'deploy' first"
+        elif result["deployed"]["file_sha256"] != file:
+            why = "the cluster file has changed since it was deployed; run 'deploy --while-running' first"
+        else:
+            continue
+        session.report.add(host.label, "restart", f"{why}; nothing was stopped", ok=False)
 
 
 def _restart_rolling(session: Session) -> None:

@@ -82,6 +82,11 @@ class Life(Rig):
         self.assertEqual({each["version"] for each in self.status().values()}, {package_directory(other)})
         self.file.write_text(self.file.read_text().replace('"64MiB"', '"65MiB"'))
         self.assertIn("has changed since it was deployed", self.must(3, "start"))
+        before = self.status()
+        for words in (["restart"], ["restart", "--rolling"], ["restart", "--nodes=2"]):
+            self.assertIn("nothing was stopped", self.must(3, *words))
+            self.must(0, "status")
+        self.assertEqual([each["pid"] for each in self.status().values()], [each["pid"] for each in before.values()])
         self.assertIn("by the cluster file of the last deploy", self.must(3, "deploy", f"--package={other}"))
         self.must(0, "stop")
         self.assertIn("cluster file", self.must(0, "deploy", f"--package={other}"))
