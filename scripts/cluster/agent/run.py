@@ -39,6 +39,8 @@ def run(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
         for reader in readers:
             reader.join()
         code = process.wait()
+        if code < 0:  # A signal has ended it: the code becomes the one that a shell tells, as callers take the greatest.
+            code = 128 - code
         ending.set()
         outputs = {name: _content(pathlib.Path(folder) / name) for name in arguments.get("outputs", [])}
     return {"code": code, "outputs": outputs}

@@ -107,6 +107,8 @@ def _on_several(session: Session, name: str, flags: "list[str]", json_file: "Pat
         codes[service] = result["code"]
         if result["outputs"][REPORT]:
             reports[f"{service}.json"] = result["outputs"][REPORT]
+        elif not result["code"]:
+            session.report.add(host.label, service, "reported nothing, though it ended with exit code 0", ok=False)
         if result["code"]:
             session.report.add(host.label, service, "\n".join([f"exit code {result['code']}", *said[-2:]]), ok=False,
                                code=result["code"])
@@ -118,7 +120,8 @@ def _on_several(session: Session, name: str, flags: "list[str]", json_file: "Pat
         thread.join()
     if len(reports) < len(wanted):
         return None
-    session.report.outcomes.clear()  # a check that failed on a node is judged over all nodes
+    # A check that failed on a node is judged over all nodes. Everything else that went wrong there stays.
+    session.report.outcomes[:] = [each for each in session.report.outcomes if each.code != 1]
     return max(_merge(session, name, reports, json_file), *codes.values())
 
 

@@ -1,4 +1,5 @@
-"""Commands of cluster.sh with a script in place of `granary`: what the real one says and does seldom.
+"""Commands of cluster.sh with a script in place of `granary`, which says and does what the real one does seldom, and
+one in place of ssh.
 
 Not covered: what the real `granary cluster check` finds (tests/cli), and real hosts (hosts_test.py).
 """
@@ -6,6 +7,7 @@ Not covered: what the real `granary cluster check` finds (tests/cli), and real h
 import hashlib
 import io
 import json
+import os
 import pathlib
 import shutil
 import tarfile
@@ -24,7 +26,32 @@ case "$*" in
     trap 'exit 0' TERM
     while :; do sleep 0.05; done ;;
   "cluster check"*) cat "$STAND_IN/findings" ;;
+  "cluster merge"*) echo "all conditions hold" ;;
+  bench*)
+    last=${!#}
+    if [[ $* != *--node=2\\ * || ! -e $STAND_IN/node-2-reports-nothing ]]; then echo '{}' > "${last#--json=}"; fi
+    if [[ $* == *--node=2\\ * && -e $STAND_IN/node-2-dies ]]; then kill -SEGV $$; fi ;;
 esac
+"""
+SSH = """\
+#!/usr/bin/env bash
+case " $* " in
+  *" -O exit "* | *" -M "*) ;;
+  *) exec bash -c "${@: -1}" ;;
+esac
+"""
+TWO_HOSTS = """\
+[cluster]
+name = "trial"
+run_directory = "run"
+[[node]]
+id = 1
+host = "192.0.2.1"
+install_directory = "{0}/first"
+[[node]]
+id = 2
+host = "192.0.2.2"
+install_directory = "{0}/second"
 """
 
 
@@ -47,7 +74,9 @@ class StandIn(Rig):
 
     def setUp(self):
         super().setUp()
-        self.environment = {"STAND_IN": str(self.folder)}
+        (self.folder / "ssh").write_text(SSH)
+        (self.folder / "ssh").chmod(0o755)
+        self.environment = {"STAND_IN": str(self.folder), "PATH": f"{self.folder}:{os.environ['PATH']}"}
 
     def findings(self, *each):
         (self.folder / "findings").write_text(json.dumps({"findings": each}))
@@ -82,6 +111,18 @@ class StandIn(Rig):
         self.assertIn("membership: members 1; nothing is owed; one server is away", self.must(0, "status"))
         self.findings()
         self.assertIn("membership: it names no member", self.must(0, "status"))
+
+    def test_a_node_of_a_benchmark_that_does_not_end_well(self):
+        self.file.write_text(TWO_HOSTS.format(self.folder))
+        self.must(0, "deploy", f"--package={self.package}", "--supervisor=own")
+        self.assertIn("all conditions hold", self.must(0, "bench", "smallbank"))
+        dies, is_silent = (self.folder / f"node-2-{word}" for word in ("dies", "reports-nothing"))
+        dies.touch()
+        self.assertRegex(self.must(139, "bench", "smallbank"), "192.0.2.2 +node-2 +FAILED: exit code 139")
+        is_silent.touch()
+        self.assertIn("exit code 139", self.must(139, "bench", "smallbank"))
+        dies.unlink()
+        self.assertIn("reported nothing", self.must(3, "bench", "smallbank"))
 
 
 if __name__ == "__main__":
