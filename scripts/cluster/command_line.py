@@ -122,7 +122,12 @@ def _add_others(add: object) -> None:
     command.add_argument("name", metavar="NAME", help="the benchmark, as smallbank")
     command = add("collect", logs.collect, "gather logs, states, versions and verdicts in DIR", nodes=False)
     command.add_argument("directory", metavar="DIR", help="a new directory")
-    command.add_argument("--no-verify", action="store_true", help="without `granary log verify`, which reads all logs")
+    verify = command.add_mutually_exclusive_group()
+    verify.add_argument("--no-verify", action="store_const", dest="verify", const="none", default="left",
+                        help="without `granary log verify`, which reads all logs")
+    verify.add_argument("--verify", action="store_const", const="all",
+                        help="`granary log verify` also for nodes that have not ended in order; they cannot begin again, "
+                             "or be recovered, meanwhile")
     for name, verb, summary in (("wipe", remove.wipe, "remove the data of all nodes"),
                                 ("down", remove.down, "stop all nodes, and remove what deploy installed")):
         command = add(name, verb, summary, nodes=False)

@@ -8,12 +8,16 @@ import platform
 import subprocess
 import tarfile
 import tempfile
-from typing import Any
+from typing import Any, Optional
 
 from . import channel, services, systemd
 from .place import Place
 
 VERIFY_S = 300
+NOT_VERIFIED = """\
+Not verified, since the node has not ended in order. `granary log verify` locks its directory, so that meanwhile the node
+could not begin again, and no other node could recover it. 'collect --verify' does it all the same.
+"""
 
 
 def collect(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
@@ -25,15 +29,26 @@ def collect(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
             for name in ("cluster.toml", "deployed.json"):
                 tar.add(place.directory / name, arcname=name)
             _add_text(tar, "host.json", json.dumps(_host(place), indent=1))
-            for name, found in services.all_of(place).items():
+            states = services.all_of(place)
+            for name, found in states.items():
                 _add_text(tar, f"{name}/status.json", json.dumps(found, indent=1))
                 _add_logs(tar, place, name)
             for node in arguments["nodes"]:
-                if node["data_directory"] and os.path.isdir(node["data_directory"]) and arguments["verify"]:
+                if not node["data_directory"] or not os.path.isdir(node["data_directory"]):
+                    continue
+                name = f"node-{node['id']}"
+                if arguments["verify"] == "all" or (arguments["verify"] == "left" and _has_left(states.get(name))):
                     _add_verdict(tar, place, node, failed)
+                elif arguments["verify"] == "left":
+                    _add_text(tar, f"{name}/log-verify", NOT_VERIFIED)
         archive.seek(0)
         channel.send_file(archive)
     return {"failed": failed}
+
+
+def _has_left(found: "Optional[dict[str, Any]]") -> bool:
+    """Whether the node has ended in order, so that nobody is about to start or to recover it."""
+    return bool(found and not found["pid"] and found["state"] == "ended" and found["why"].endswith("exit code 0"))
 
 
 def _host(place: Place) -> "dict[str, Any]":

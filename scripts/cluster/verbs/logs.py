@@ -70,7 +70,7 @@ def collect(session: Session) -> None:
         archive = folder / f".{_file_name(host)}.tar.gz"
         with open(archive, "wb") as file:
             result = host.call("collect", {"nodes": [node.places() for node in host.nodes],
-                                           "verify": not session.flags.no_verify},
+                                           "verify": session.flags.verify},
                                on_event=lambda event: file.write(event["chunk"]) if "chunk" in event else None)
         try:
             archives.extract(archive, folder / _file_name(host), "what the host sent", "collect again")

@@ -26,6 +26,7 @@ case "$*" in
     trap 'exit 0' TERM
     while :; do sleep 0.05; done ;;
   "cluster check"*) cat "$STAND_IN/findings" ;;
+  "log verify"*) echo "all was read" ;;
   "cluster merge"*) echo "all conditions hold" ;;
   bench*)
     last=${!#}
@@ -111,6 +112,20 @@ class StandIn(Rig):
         self.assertIn("membership: members 1; nothing is owed; one server is away", self.must(0, "status"))
         self.findings()
         self.assertIn("membership: it names no member", self.must(0, "status"))
+
+    def test_collect_locks_no_directory_that_somebody_may_need(self):
+        """`granary log verify` keeps a node that begins again, and others that recover it, from its directory."""
+        self.begin()
+        self.findings()
+        self.must(0, "stop", "--nodes=1")
+        self.must(0, "kill", "2")
+        for where, flags, read in [("some", [], [1]), ("all", ["--verify"], [1, 2, 3]), ("none", ["--no-verify"], [])]:
+            self.must(0, "collect", self.folder / where, *flags)
+            said = {node: (self.folder / f"{where}/localhost/node-{node}/log-verify") for node in (1, 2, 3)}
+            found = {node: path.read_text() for node, path in said.items() if path.exists()}
+            self.assertEqual([node for node, text in found.items() if "all was read" in text], read)
+            if where == "some":
+                self.assertIn("collect --verify", found[2])
 
     def test_a_node_of_a_benchmark_that_does_not_end_well(self):
         self.file.write_text(TWO_HOSTS.format(self.folder))
