@@ -3,6 +3,9 @@
 The file that says so goes last, so that what was begun can be ended by another try.
 """
 
+import contextlib
+import errno
+import fcntl
 import os
 import pathlib
 import re
@@ -26,14 +29,40 @@ def wipe(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     for name, found in services.all_of(place).items():
         if name.startswith("node-") and found["pid"]:
             raise Trouble(f"{name} runs, process {found['pid']}: stop the cluster first")
-    return {f"node-{node['id']}": _wipe_node(place.cluster, node) for node in arguments["nodes"]}
+    with contextlib.ExitStack() as locks:  # of all nodes before anything of one is removed
+        for node in arguments["nodes"]:
+            _lock(place.cluster, node, locks)
+        return {f"node-{node['id']}": _wipe_node(place.cluster, node) for node in arguments["nodes"]}
+
+
+def _lock(cluster: str, node: "dict[str, Any]", locks: contextlib.ExitStack) -> None:
+    """Takes the lock that whoever opens the node's data takes, until `locks` are closed. A node that was started by hand is
+    known to no supervisor.
+    """
+    path = pathlib.Path(node["data_directory"])
+    if not node["data_directory"] or _why_not(path, "MEMBER", f"node {node['id']} of {cluster}") != "":
+        return
+    try:
+        lock = os.open(path / "LOCK", os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ELOOP, errno.EISDIR, errno.ENXIO):  # no file, so nobody holds it
+            return
+        raise
+    locks.callback(os.close, lock)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise Trouble(f"'{path}' is open: a process that this cluster's supervisor does not know has it; stop it first; "
+                      "nothing was removed") from None
 
 
 def wipe_zookeeper(place: Place) -> "dict[str, Any]":
     """Ends the ZooKeeper servers that deploy set up, and removes what they know: the cluster is a new one then."""
     removed = []
     for server in place.deployed().get("zookeepers", []):
-        services.stop(place, {"services": [server["name"]]})
+        stopped = services.stop(place, {"services": [server["name"]]})[server["name"]]
+        if not stopped["ok"]:
+            raise Trouble(f"{server['name']}: {stopped['what']}; what it has stored stays")
         path = zookeeper.directory(place, server["name"]) / "data" / "version-2"
         if path.is_dir():
             files.remove_tree(path)
@@ -91,7 +120,7 @@ def _empty(path: pathlib.Path, word: str, line: str, done: "dict[str, Any]") -> 
     """Removes our files from a directory whose file `word` has this line, and it, if nothing else is in it."""
     why = _why_not(path, word, line)
     if why == "":
-        for each in sorted(path.iterdir(), key=lambda entry: entry.name == word):
+        for each in sorted(path.iterdir(), key=lambda entry: (entry.name == word, entry.name == "LOCK")):
             if OURS.fullmatch(each.name):
                 files.remove_tree(each)
     elif why is not None:
