@@ -122,7 +122,7 @@ STATES = {"active": "running", "activating": "pausing", "deactivating": "ending"
 
 def status(place: Place, name: str) -> "dict[str, Any]":
     shown = call("show", instance(name),
-                 "--property=ActiveState,SubState,MainPID,NRestarts,ExecMainStatus,InvocationID")
+                 "--property=ActiveState,SubState,MainPID,NRestarts,ExecMainStatus,InvocationID,Job")
     said = dict(line.split("=", 1) for line in shown.splitlines() if "=" in line)
     pid = int(said.get("MainPID") or 0)
     who = processes.identity(pid) if pid else None
@@ -130,6 +130,8 @@ def status(place: Place, name: str) -> "dict[str, Any]":
     state = STATES.get(said.get("ActiveState", ""), said.get("ActiveState", "unknown"))
     served = _served_since(said.get("InvocationID", "")) if runs else None
     why = "" if state == "running" else f"{said.get('SubState')}, exit code {said.get('ExecMainStatus')}"
+    if state in ("ended", "failed") and int(said.get("Job") or 0):  # `start` does not wait until systemd has done its job
+        state, why = "pausing", "systemd has yet to start it"
     return {"supervisor": "runs", "state": state, "pid": pid or None,
             "since": processes.up_since(who) if runs else None,
             "version": place.version_of(processes.program_of(pid)) if runs else None,

@@ -38,6 +38,10 @@ class Systemd(Rig):
         self.assertIn("failed", self.must(1, "status"))
         self.must(0, "start")
         self.must(0, "restart", "--rolling", "--nodes=1")
+        (self.folder / "slow").touch()  # a job that waits is no node that has ended
+        self.must(0, "restart", "--rolling", "--nodes=1")
+        self.must(0, "stop")
+        self.assertEqual(self.must(0, "start").count("started; serves"), 3)
         self.must(0, "stop")
         self.must(0, "down", "--yes")
         self.assertEqual(list(self.units.iterdir()), [])
