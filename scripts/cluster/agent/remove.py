@@ -1,13 +1,13 @@
-"""Takes away what deploy has installed. Data stay; data.py removes those."""
+"""Takes away what deploy has installed. Data stay, those of ZooKeeper's servers, too; data.py removes those."""
 
 import pathlib
 from typing import Any
 
-from . import files, own, services, systemd
+from . import files, own, services, systemd, zookeeper
 from .place import MARKER, Place
 from .trouble import Trouble
 
-INSTALLED = ("services", "zookeeper", "current", "versions", "agent", "cluster.toml", "deployed.json")
+INSTALLED = ("services", "current", "versions", "agent", "cluster.toml", "deployed.json")
 
 
 def down(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
@@ -27,12 +27,16 @@ def down(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
             systemd.remove(place, place.deployed().get("nodes", []))
     _refuse_orphans(place)
     removed = [path for path, digest in place.deployed().get("handed_out", {}).items() if _remove_secret(path, digest)]
+    left = [f"'{path}' stays, since nodes with data are refused by a membership that has forgotten them; 'wipe' before "
+            "'down' removes both" for path in zookeeper.remove(place)]
     for name in INSTALLED:
         files.remove_tree(place.directory / name)
-    left = sorted(each.name for each in place.directory.iterdir() if each.name != MARKER)
+    ours = (MARKER, zookeeper.FOLDER) if left else (MARKER,)
+    others = sorted(each.name for each in place.directory.iterdir() if each.name not in ours)
+    if others:
+        left.append(f"'{place.directory}' stays: deploy did not put there {', '.join(others[:5])}")
     if left:  # the directory stays this cluster's, so that it can be deployed there again
-        others = f"'{place.directory}' stays: deploy did not put there {', '.join(left[:5])}"
-        return {"removed": [f"what was installed in {place.directory}", *removed], "left": [others]}
+        return {"removed": [f"what was installed in {place.directory}", *removed], "left": left}
     (place.directory / MARKER).unlink()
     files.remove_empty(place.directory)
     return {"removed": [str(place.directory), *removed], "left": []}

@@ -10,6 +10,7 @@ from .place import Place
 from .trouble import Trouble
 
 JARS = [pathlib.Path("/usr/share/java") / name for name in ("zookeeper.jar", "slf4j-log4j12.jar", "log4j-1.2.jar")]
+FOLDER = "zookeeper"
 TICK_MS, MOST_MEMORY = 200, "256m"
 LOG4J = """\
 log4j.rootLogger=WARN, OUT
@@ -20,7 +21,7 @@ log4j.appender.OUT.layout.ConversionPattern=%p %c{1} %m%n
 
 
 def directory(place: Place, name: str) -> pathlib.Path:
-    return place.directory / "zookeeper" / name.removeprefix("zookeeper-")
+    return place.directory / FOLDER / name.removeprefix("zookeeper-")
 
 
 def configure(place: Place, server: "dict[str, Any]", ensemble: "list[dict[str, Any]]") -> "dict[str, Any]":
@@ -44,6 +45,28 @@ def configure(place: Place, server: "dict[str, Any]", ensemble: "list[dict[str, 
     return server | {"command": ["/usr/bin/java", f"-Xmx{MOST_MEMORY}", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
                                  "-Dzookeeper.admin.enableServer=false", "-cp", path,
                                  "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(own / "zoo.cfg")]}
+
+
+def remove(place: Place) -> "list[str]":
+    """Removes all servers but for what they have stored, as the data of nodes cannot be used without it. Returns the
+    directories that stay.
+    """
+    kept = []
+    top = place.directory / FOLDER
+    if top.is_symlink() or not top.is_dir():
+        files.remove_tree(top)
+        return kept
+    for server in sorted(top.iterdir()):
+        data = server / "data"
+        if server.is_symlink() or not (data / "version-2").is_dir():
+            files.remove_tree(server)
+            continue
+        kept.append(str(data))
+        for each in sorted(server.iterdir()):
+            if each != data:
+                files.remove_tree(each)
+    files.remove_empty(top)
+    return kept
 
 
 def mode(place: Place, name: str) -> str:

@@ -1,0 +1,64 @@
+"""A server of ZooKeeper that deploy set up on this host: its data last as long as those of the nodes.
+
+Not covered: an ensemble of several servers, which hosts_test.py has.
+"""
+
+import os
+import pathlib
+import socket
+import unittest
+
+from rig import Rig
+
+JAR = pathlib.Path("/usr/share/java/zookeeper.jar")
+
+FILE = """\
+[cluster]
+name = "trial"
+run_directory = "run"
+[membership]
+kind = "zookeeper"
+servers = ["127.0.0.1:{port}"]
+session_timeout_ms = 20000
+[defaults]
+memory = "64MiB"
+data_directory = "data"
+[[node]]
+id = 1
+[[node]]
+id = 2
+"""
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+@unittest.skipUnless(JAR.exists() and os.access("/usr/bin/java", os.X_OK), "needs ZooKeeper: scripts/setup.sh --deploy")
+class ZooKeeper(Rig):
+    def setUp(self):
+        super().setUp()
+        self.file.write_text(FILE.format(port=free_port()))
+        self.installed = self.folder / "trial.installed"
+        self.deploy = ("deploy", f"--package={self.package}")
+
+    def test_down_leaves_what_the_data_of_nodes_need(self):
+        self.must(0, *self.deploy, "--with-zookeeper")
+        self.must(0, "start")
+        self.must(0, "stop")
+        self.assertIn(f"'{self.installed}/zookeeper/1/data' stays", self.must(0, "down", "--yes"))
+        left = sorted(path.name for path in self.installed.iterdir())
+        self.assertEqual(left, [".granary-cluster", "zookeeper"])
+        self.assertIn("zookeeper/1/data' stays", self.must(0, "down", "--yes"))
+        self.must(0, *self.deploy, "--with-zookeeper")
+        self.assertEqual(self.must(0, "start").count("; serves"), 3)
+        self.must(0, "stop")
+        self.must(0, "wipe", "--yes")
+        self.must(0, "down", "--yes")
+        self.assertFalse(self.installed.exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
