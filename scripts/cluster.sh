@@ -10,4 +10,6 @@
 
 set -euo pipefail
 here=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)
-PYTHONPATH=$here${PYTHONPATH:+:$PYTHONPATH} exec "${PYTHON:-python3}" -B -m cluster "$@"
+# No module is taken from the working directory, which may belong to another user.
+export PYTHONSAFEPATH=1 PYTHONPATH=$here${PYTHONPATH:+:$PYTHONPATH}
+exec "${PYTHON:-python3}" -B -m cluster "$@"

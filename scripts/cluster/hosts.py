@@ -15,7 +15,8 @@ from typing import IO, Any, BinaryIO, Callable, Iterable, Optional, TypeVar
 from .errors import HostError
 from .inventory import Access, HostEntry, Inventory, Node
 
-# Loads the agent's modules from the call, so that a host needs nothing but Python.
+# Loads the agent's modules from the call, so that a host needs nothing but Python. It runs isolated (-I), since Python
+# otherwise looks for its own modules in the working directory first, which may belong to another user.
 BOOTSTRAP = """
 import sys,json,importlib.abc as a,importlib.util as u
 call=json.loads(sys.stdin.buffer.readline());sources=call.pop("modules")
@@ -57,7 +58,7 @@ class Host:
 
     def command(self) -> "list[str]":
         """What runs the agent there."""
-        return [sys.executable, "-B", "-c", BOOTSTRAP]
+        return [sys.executable, "-I", "-B", "-c", BOOTSTRAP]
 
     def call(self, verb: str, arguments: "Optional[dict[str, Any]]" = None, payload: Optional[BinaryIO] = None,
              on_event: Optional[Event] = None) -> "dict[str, Any]":
@@ -125,7 +126,7 @@ class SshHost(Host):
 
     def command(self) -> "list[str]":
         self.ssh.connect(self.entry.access)
-        return self.ssh.command(self.entry.access, f"exec python3 -B -c {shlex.quote(BOOTSTRAP)}")
+        return self.ssh.command(self.entry.access, f"exec python3 -I -B -c {shlex.quote(BOOTSTRAP)}")
 
 
 class Ssh:

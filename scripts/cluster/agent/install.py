@@ -87,7 +87,7 @@ def _unpack(place: Place, package: "dict[str, Any]") -> bool:
         folder.mkdir()
         archives.extract(archive, folder, f"{package['name']}.tar.gz", archives.BUILD_AGAIN)
         top = folder / package["name"]
-        _check_version(top, package)
+        _check_version(place, top, package)
         top.rename(version)
         files.give_to_owner(version)
     finally:
@@ -112,14 +112,14 @@ def _receive(archive: pathlib.Path, package: "dict[str, Any]") -> None:
                       "try again")
 
 
-def _check_version(top: pathlib.Path, package: "dict[str, Any]") -> None:
+def _check_version(place: Place, top: pathlib.Path, package: "dict[str, Any]") -> None:
     """The program has to run here, and to be of the version that the package's name says."""
     program = top / "bin" / "granary"
     if not program.exists():
         raise Trouble(f"'{package['name']}.tar.gz' has no '{package['name']}/bin/granary': {archives.BUILD_AGAIN}", 2)
     try:
         done = subprocess.run([program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=60, check=False)
+                              timeout=60, check=False, **place.run_as())
     except OSError as error:
         raise Trouble(f"the package's program does not run here: {error}") from error
     said = (done.stdout + done.stderr).strip()

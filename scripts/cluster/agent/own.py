@@ -1,13 +1,15 @@
 """Services under supervisors of our own, for hosts without systemd. systemd.py has the same functions."""
 
+import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from typing import Any
 
-from . import files, processes
+from . import files, processes, supervisor
 from .place import Place
 from .trouble import Trouble
 
@@ -29,10 +31,7 @@ def start(place: Place, name: str, job: "dict[str, Any]") -> str:
         return "runs already, without a supervisor: 'restart' gives it one"
     files.make_directory(directory, 0o755, place.directory)  # the folder above may still be root's: another thread makes it
     files.write_json(directory / "job.json", job)
-    with open(directory / "supervisor.out", "wb") as output:
-        command = [sys.executable, "-B", "-m", "agent.supervisor", str(directory)]
-        process = subprocess.Popen(command, cwd=place.directory, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-                                   start_new_session=True, umask=0o022)
+    process = _begin_supervisor(place, directory)
     until = time.monotonic() + 10
     while not _has_begun(directory, process.pid):
         if process.poll() is not None or time.monotonic() > until:
@@ -43,20 +42,43 @@ def start(place: Place, name: str, job: "dict[str, Any]") -> str:
     return "started"
 
 
-def _has_begun(directory: pathlib.Path, supervisor: int) -> bool:
+def _begin_supervisor(place: Place, directory: pathlib.Path) -> subprocess.Popen:
+    """Starts the supervisor with the rights of the directory's owner from its first instruction on, since it loads
+    Python modules from there, and the owner decides which. Limits are raised here, while we may still do that; the
+    supervisor inherits them.
+    """
+    supervisor.raise_limits()
+    handle = os.open(directory / "supervisor.out", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
+    with os.fdopen(handle, "wb") as output:
+        command = [_python(place), "-B", "-m", "agent.supervisor", str(directory)]
+        return subprocess.Popen(command, cwd=place.directory, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                                start_new_session=True, umask=0o022, env=os.environ | {"PYTHONPATH": str(place.directory)},
+                                **place.run_as())
+
+
+def _python(place: Place) -> str:
+    """The interpreter that runs us, or the system's where the directory's owner may not run ours, as below /root."""
+    try:
+        subprocess.run([sys.executable, "-I", "-c", ""], check=True, cwd="/", capture_output=True, **place.run_as())
+        return sys.executable
+    except (OSError, subprocess.CalledProcessError):
+        return shutil.which("python3", path=os.defpath) or sys.executable
+
+
+def _has_begun(directory: pathlib.Path, pid: int) -> bool:
     state = files.read_json(directory / "state.json") or {}
-    return state.get("supervisor", {}).get("pid") == supervisor
+    return state.get("supervisor", {}).get("pid") == pid
 
 
 def stop(place: Place, name: str) -> str:
     """Ends a service in order, and its supervisor. Returns what happened."""
     state = files.read_json(place.service(name) / "state.json") or {}
     job = files.read_json(place.service(name) / "job.json") or {"stop_s": 30}
-    supervisor, process = state.get("supervisor"), state.get("process")
-    if processes.lives(supervisor):
-        processes.send(supervisor, signal.SIGTERM)
-        if not processes.await_end(supervisor, job["stop_s"] + SUPERVISOR_GRACE_S):
-            raise Trouble(f"{name}: its supervisor, process {supervisor['pid']}, does not end")
+    keeper, process = state.get("supervisor"), state.get("process")
+    if processes.lives(keeper):
+        processes.send(keeper, signal.SIGTERM)
+        if not processes.await_end(keeper, job["stop_s"] + SUPERVISOR_GRACE_S):
+            raise Trouble(f"{name}: its supervisor, process {keeper['pid']}, does not end")
         state = files.read_json(place.service(name) / "state.json") or {}
         if state.get("state") not in ("ended", "failed"):
             raise Trouble(f"{name} has ended, but {UNKNOWN_END}")

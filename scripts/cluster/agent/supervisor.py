@@ -36,7 +36,9 @@ def raise_limits() -> None:
 
 
 def become_owner_of(directory: pathlib.Path) -> None:
-    """Root gives up its rights for those of the user whom the cluster's files belong to."""
+    """Gives up root's rights for those of the user to whom the cluster's files belong: a cluster.sh of an earlier
+    release starts supervisors as root. This one starts them as that user.
+    """
     owner = directory.stat()
     if os.geteuid() == 0 and owner.st_uid != 0:
         os.setgroups([])

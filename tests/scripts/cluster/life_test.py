@@ -129,6 +129,7 @@ class Life(Rig):
         for path in (installed, key, self.folder / "data"):
             os.chown(path, nobody, nobody)
         self.must(0, "deploy", f"--package={self.package}")
+        euids = self.shadow_a_module(installed)
         (installed / "services").mkdir()  # root's, as for a moment when nodes are started at the same time
         self.must(0, "start")
         self.must(0, "status")
@@ -138,6 +139,19 @@ class Life(Rig):
             self.assertEqual(path.stat().st_uid, nobody, path)
         self.must(0, "check")
         self.must(0, "stop")
+        self.assertEqual(set(euids.read_text().split()) - {str(nobody)}, set())
+
+    def shadow_a_module(self, installed):
+        """Puts a module of Python's library into the install directory, as its owner may. Returns the file that tells
+        by whom it was loaded.
+        """
+        euids = self.folder / "euids"
+        euids.touch()
+        euids.chmod(0o666)
+        lines = ["import os, sys", f"open({str(euids)!r}, 'a').write(f'{{os.geteuid()}}\\n')",
+                 f"sys.path.remove({str(installed)!r})", "del sys.modules['socket']", "import socket"]
+        (installed / "socket.py").write_text("\n".join(lines))
+        return euids
 
     def test_bench_on_one_host(self):
         self.write_file(defaults="")
