@@ -83,14 +83,22 @@ def _add_deploy(add: object) -> None:
     command.add_argument("--supervisor", choices=["auto", "own", "systemd"], default="auto",
                          help="what starts nodes again; auto: systemd where it runs and we are root, else supervisors "
                               "of our own")
-    command.add_argument("--program", metavar="NAME", type=_program,
+    program = command.add_mutually_exclusive_group()
+    program.add_argument("--program", metavar="NAME", type=_program,
                          help="an application's own node: bin/NAME of the package runs, with --cluster and --id, in "
-                              "place of `granary node`")
+                              "place of `granary node`; later deploys keep it")
+    program.add_argument("--no-program", action="store_const", dest="program", const="",
+                         help="nodes are `granary node` again, after an earlier --program")
     command.add_argument("--while-running", action="store_true",
                          help="also where another version runs: nodes take the new one when they are restarted "
                               "('restart --rolling')")
-    command.add_argument("--with-zookeeper", action="store_true",
-                         help="also set up the ZooKeeper servers of [membership] on the cluster's hosts, to try")
+    servers = command.add_mutually_exclusive_group()
+    servers.add_argument("--with-zookeeper", action="store_true", default=None,
+                         help="also set up the ZooKeeper servers of [membership] on the cluster's hosts, to try; later "
+                              "deploys keep them")
+    servers.add_argument("--no-zookeeper", action="store_false", dest="with_zookeeper", default=None,
+                         help="the cluster has no such servers any more, after an earlier --with-zookeeper; what they "
+                              "have stored stays")
 
 
 def _add_runs(add: object) -> None:

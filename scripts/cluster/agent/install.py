@@ -25,6 +25,7 @@ def install(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     package = arguments["package"]
     if not arguments["while_running"]:
         _refuse_what_runs(place, arguments)
+    _refuse_servers_that_go(place, arguments["zookeepers"])
     done = ["install directory"] if place.claim() else []
     if _unpack(place, package):
         done.append(f"package {package['name']}")
@@ -40,9 +41,7 @@ def install(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
         done.append("cluster file")
     _agent(place, arguments["modules"])
     supervisor = _supervisor(place, arguments["supervisor"])
-    program = arguments["program"]
-    if program and not os.access(place.versions / package["directory"] / "bin" / program, os.X_OK):
-        raise Trouble(f"--program={program}: the package has no bin/{program}", 2)
+    program = _program(place, arguments)
     if supervisor == systemd.NAME and systemd.install(place, arguments["nodes"], program):
         done.append(f"unit {systemd.UNIT}")
     if _point(place, package["directory"]):
@@ -60,6 +59,26 @@ def install(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     if {key: value for key, value in before.items() if key != "at"} != deployed:
         files.write_json(place.deployed_file, deployed | {"at": time.time()})
     return {"done": done, "supervisor": supervisor}
+
+
+def _program(place: Place, arguments: "dict[str, Any]") -> str:
+    """The application's own node, which stays that of the last deploy where this one does not say (None)."""
+    program, kept = arguments["program"], ""
+    if program is None:
+        program = place.deployed().get("program", "")
+        kept = ", which an earlier deploy was told to run; name another one, or say --no-program"
+    if program and not os.access(place.versions / arguments["package"]["directory"] / "bin" / program, os.X_OK):
+        raise Trouble(f"--program={program}: the package has no bin/{program}{kept}", 2)
+    return program
+
+
+def _refuse_servers_that_go(place: Place, wanted: "list[dict[str, Any]]") -> None:
+    """A server of ZooKeeper that is not deployed any more could be stopped by no command."""
+    names = {each["name"] for each in wanted}
+    for name, found in services.all_of(place).items():
+        if name.startswith("zookeeper-") and name not in names and found["pid"]:
+            raise Trouble(f"{name} runs, process {found['pid']}, and would not be this cluster's any more: "
+                          "'stop --with-zookeeper' first")
 
 
 def _refuse_what_runs(place: Place, arguments: "dict[str, Any]") -> None:

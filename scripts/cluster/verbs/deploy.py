@@ -19,6 +19,9 @@ def deploy(session: Session) -> None:
     package = packages.find(session.flags.package, ROOT)
     secrets = _secrets(session)
     ensemble = zookeeper.ensemble(session) if session.flags.with_zookeeper else []
+    there = session.on_all("deploy", lambda host: host.call("inspect", {"package": package.facts()}))
+    if session.flags.with_zookeeper is None and any(_has_server(found) for found in there.values()):
+        ensemble = _ensemble_of_before(session)
     print(f"package {package.name}, sha256 {package.sha256[:12]}", file=sys.stderr)
 
     def arguments(host: Host) -> "dict[str, Any]":
@@ -26,12 +29,11 @@ def deploy(session: Session) -> None:
         return {"package": package.facts(), "file_text": session.inventory.text, "directories": directories,
                 "secrets": secrets, "modules": host.modules, "nodes": [node.id for node in host.nodes],
                 "supervisor": session.flags.supervisor, "while_running": session.flags.while_running,
-                "program": session.flags.program or "",
+                "program": session.flags.program,
                 "zookeepers": [each for each in ensemble if each["host"] == host.label], "ensemble": ensemble}
 
     def one(host: Host) -> "dict[str, Any]":
-        wanted = arguments(host)
-        found = host.call("inspect", {"package": package.facts()})
+        wanted, found = arguments(host), there[host]
         if session.dry_run:
             return {"found": found}
         if found["has_package"]:
@@ -39,7 +41,7 @@ def deploy(session: Session) -> None:
         with open(package.path, "rb") as payload:
             return host.call("install", wanted, payload=payload)
 
-    for host, result in session.on_all("deploy", one).items():
+    for host, result in session.on_all("deploy", one, list(there)).items():
         where = f"in {host.entry.install_directory}"
         if session.dry_run:
             sends = "" if result["found"]["has_package"] else f"send {package.path.stat().st_size >> 10} KiB, "
@@ -50,6 +52,19 @@ def deploy(session: Session) -> None:
                                "\n".join([f"installed {where}, supervisor {result['supervisor']}:", *result["done"]]))
         else:
             session.report.add(host.label, "deploy", f"all is there already {where}; nothing was done")
+
+
+def _has_server(found: "dict[str, Any]") -> bool:
+    return bool(found["deployed"].get("zookeepers"))
+
+
+def _ensemble_of_before(session: Session) -> "list[dict[str, Any]]":
+    """The servers of the cluster file, which an earlier deploy was told to set up."""
+    try:
+        return zookeeper.ensemble(session)
+    except UsageError as error:
+        raise UsageError(f"{error}. An earlier deploy set up servers of ZooKeeper; say --no-zookeeper if the cluster "
+                         "is to have none any more") from error
 
 
 def _secrets(session: Session) -> "list[dict[str, str]]":

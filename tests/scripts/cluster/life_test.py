@@ -153,6 +153,25 @@ class Life(Rig):
         (installed / "socket.py").write_text("\n".join(lines))
         return euids
 
+    def test_a_later_deploy_keeps_the_program_unless_told_otherwise(self):
+        self.write_file()
+        application = self.folder / "application"
+        application.write_text('#!/bin/sh\nexec "$(dirname "$0")/granary" node "$@"\n')
+        application.chmod(0o755)
+        first, second = (make_package(self.packages, build, program=application) for build in ("app-1", "app-2"))
+        self.must(0, "deploy", f"--package={first}", "--program=application")
+        self.assertIn("nothing was done", self.must(0, "deploy", f"--package={first}"))
+        self.must(0, "start")
+        self.must(0, "deploy", f"--package={second}", "--while-running")
+        self.must(0, "restart", "--rolling")
+        job = self.folder / "trial.installed/services/node-1/job.json"
+        self.assertIn("bin/application", job.read_text())
+        self.must(0, "stop")
+        self.assertIn("has no bin/application, which", self.must(2, "deploy", f"--package={self.package}"))
+        self.must(0, "deploy", f"--package={self.package}", "--no-program")
+        self.must(0, "start")
+        self.assertIn("bin/granary", job.read_text())
+
     def test_bench_on_one_host(self):
         self.write_file(defaults="")
         self.must(0, "deploy", f"--package={self.package}")

@@ -59,6 +59,24 @@ class ZooKeeper(Rig):
         self.must(0, "down", "--yes")
         self.assertFalse(self.installed.exists())
 
+    def test_a_later_deploy_keeps_the_server_unless_told_otherwise(self):
+        self.must(0, *self.deploy, "--with-zookeeper")
+        self.assertIn("nothing was done", self.must(0, *self.deploy))
+        self.must(0, "start")
+        self.assertIn("standalone", self.must(0, "status"))
+        self.must(0, "stop")
+        self.assertIn("zookeeper-1 runs, process", self.must(3, *self.deploy, "--no-zookeeper"))
+        self.assertIn("zookeeper-1", self.must(0, "stop", "--with-zookeeper"))
+        self.must(0, *self.deploy, "--no-zookeeper")
+        self.assertEqual(set(self.status()), {"node-1", "node-2"})
+        self.assertIn("nothing was done", self.must(0, *self.deploy))
+
+    def test_a_server_for_which_the_cluster_file_has_no_place_any_more(self):
+        self.must(0, *self.deploy, "--with-zookeeper")
+        self.file.write_text(FILE.format(port=1).replace('kind = "zookeeper"\nservers = ["127.0.0.1:1"]\n', ""))
+        self.assertIn("--no-zookeeper", self.must(2, *self.deploy))
+        self.must(0, *self.deploy, "--no-zookeeper")
+
 
 if __name__ == "__main__":
     unittest.main()
