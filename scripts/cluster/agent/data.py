@@ -32,7 +32,7 @@ def wipe(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     with contextlib.ExitStack() as locks:  # of all nodes before anything of one is removed
         for node in arguments["nodes"]:
             _lock(place.cluster, node, locks)
-        return {f"node-{node['id']}": _wipe_node(place.cluster, node) for node in arguments["nodes"]}
+        return {f"node-{node['id']}": _wipe_node(place, node) for node in arguments["nodes"]}
 
 
 def _lock(cluster: str, node: "dict[str, Any]", locks: contextlib.ExitStack) -> None:
@@ -90,23 +90,32 @@ def _is_membership_of(path: pathlib.Path, cluster: str) -> bool:
     return not path.is_symlink() and all(ours)
 
 
-def _wipe_node(cluster: str, node: "dict[str, Any]") -> "dict[str, Any]":
+def _wipe_node(place: Place, node: "dict[str, Any]") -> "dict[str, Any]":
     done: "dict[str, Any]" = {"removed": [], "left": []}
     data = node["data_directory"]
     if not data:
         return done
     real = os.path.realpath(data)
+    user = (os.stat(real) if os.path.isdir(real) else place.directory.stat()).st_uid
     for directory in node["log_directories"]:
         _empty(pathlib.Path(directory), "OWNER", f"directory {real}", done)
-    _wipe_rings(pathlib.Path(node["reliable_directory"] or DEFAULT_RINGS), real, done)
-    _empty(pathlib.Path(data), "MEMBER", f"node {node['id']} of {cluster}", done)
+    _wipe_rings(pathlib.Path(node["reliable_directory"] or DEFAULT_RINGS), real, user, done)
+    _empty(pathlib.Path(data), "MEMBER", f"node {node['id']} of {place.cluster}", done)
     return done
 
 
-def _wipe_rings(directory: pathlib.Path, data: str, done: "dict[str, Any]") -> None:
+def _wipe_rings(directory: pathlib.Path, data: str, user: int, done: "dict[str, Any]") -> None:
+    """Removes the rings of these data. Anybody may make directories in /dev/shm, so only those of the data's owner and
+    our own are believed; others stay, and are named.
+    """
     for each in sorted(directory.glob("granary-*")):
-        if not each.is_symlink() and each.stat().st_uid == os.geteuid() and _says(each / "OWNER", f"directory {data}"):
+        if each.is_symlink() or not _says(each / "OWNER", f"directory {data}"):
+            continue
+        owner = each.stat().st_uid
+        if owner in (user, os.geteuid()):
             _empty(each, "OWNER", f"directory {data}", done)
+        else:
+            done["left"].append(f"'{each}' is left: it belongs to user {owner}, and the data to user {user}")
 
 
 def _says(path: pathlib.Path, line: str) -> bool:

@@ -2,6 +2,8 @@
 
 import json
 import os
+import pathlib
+import shutil
 import signal
 import time
 import unittest
@@ -140,6 +142,21 @@ class Life(Rig):
         self.must(0, "check")
         self.must(0, "stop")
         self.assertEqual(set(euids.read_text().split()) - {str(nobody)}, set())
+
+        self.wipe_rings_of(nobody)
+
+    def wipe_rings_of(self, user):
+        """Root wipes rings of the user whose data these are, and names others, which may be somebody else's."""
+        for name, owner in (("granary-left", user), ("granary-other", 1)):
+            ring = pathlib.Path("/dev/shm") / f"{name}-{self.folder.name}"
+            ring.mkdir(mode=0o700)
+            self.addCleanup(shutil.rmtree, ring, ignore_errors=True)
+            (ring / "OWNER").write_text(f"directory {os.path.realpath(self.folder)}/data/node-1\n")
+            (ring / "ring-0").touch()
+            os.chown(ring, owner, owner)
+        said = self.must(3, "wipe", "--yes")
+        self.assertIn(f"removed /dev/shm/granary-left-{self.folder.name}", said)
+        self.assertIn(f"'/dev/shm/granary-other-{self.folder.name}' is left: it belongs to user 1", said)
 
     def shadow_a_module(self, installed):
         """Puts a module of Python's library into the install directory, as its owner may. Returns the file that tells
