@@ -7,7 +7,7 @@ import subprocess
 import time
 from typing import Any
 
-from . import archives, channel, files, services, systemd, zookeeper
+from . import archives, channel, files, handed_out, services, systemd, zookeeper
 from .place import Place
 from .trouble import Trouble
 
@@ -26,17 +26,13 @@ def install(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     if not arguments["while_running"]:
         _refuse_what_runs(place, arguments)
     _refuse_servers_that_go(place, arguments["zookeepers"])
+    handed_out.refuse_others(place, arguments["secrets"])
     done = ["install directory"] if place.claim() else []
     if _unpack(place, package):
         done.append(f"package {package['name']}")
     done += _directories(place, arguments["directories"])
-    handed_out = dict(place.deployed().get("handed_out", {}))
-    for secret in arguments["secrets"]:
-        path = pathlib.Path(secret["path"])
-        if not path.exists() or str(path) in handed_out:
-            handed_out[str(path)] = hashlib.sha256(secret["text"].encode()).hexdigest()
-        if files.write(path, secret["text"], 0o600, place.directory):
-            done.append(f"{secret['what']} '{path}'")
+    secrets_done, known_secrets = handed_out.put(place, arguments["secrets"])
+    done += secrets_done
     if files.write(place.file, arguments["file_text"]):
         done.append("cluster file")
     _agent(place, arguments["modules"])
@@ -52,7 +48,7 @@ def install(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
                 "zookeepers": servers,
                 "program": program,
                 "file_sha256": hashlib.sha256(arguments["file_text"].encode()).hexdigest(),
-                "handed_out": handed_out}
+                "handed_out": known_secrets}
     before = place.deployed()
     if before.get("zookeepers", []) != servers:
         done.append("ZooKeeper's configuration")

@@ -1,9 +1,8 @@
 """Takes away what deploy has installed. Data stay, those of ZooKeeper's servers, too; data.py removes those."""
 
-import pathlib
 from typing import Any
 
-from . import files, own, services, systemd, zookeeper
+from . import files, handed_out, own, services, systemd, zookeeper
 from .place import MARKER, Place
 from .trouble import Trouble
 
@@ -26,7 +25,7 @@ def down(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
         if place.deployed().get("supervisor") == systemd.NAME:
             systemd.remove(place, place.deployed().get("nodes", []))
     _refuse_orphans(place)
-    removed = [path for path, digest in place.deployed().get("handed_out", {}).items() if _remove_secret(path, digest)]
+    removed = handed_out.remove(place)
     left = [f"'{path}' stays, since nodes with data are refused by a membership that has forgotten them; 'wipe' before "
             "'down' removes both" for path in zookeeper.remove(place)]
     for name in INSTALLED:
@@ -50,12 +49,3 @@ def _refuse_orphans(place: Place) -> None:
         found = own.status(place, each.name)
         if found["pid"] or found["supervisor"] == "runs":
             own.stop(place, each.name)
-
-
-def _remove_secret(path: str, digest: str) -> bool:
-    """Only what deploy made there, and nobody has changed since."""
-    secret = pathlib.Path(path)
-    if secret.is_symlink() or not secret.is_file() or files.sha256(secret) != digest:
-        return False
-    secret.unlink()
-    return True

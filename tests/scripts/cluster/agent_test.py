@@ -1,0 +1,68 @@
+"""The agent's side of deploy, called as cluster.sh calls it for another host: a secret that is there may be another's
+than that which is to be deployed. On one host, cluster.sh reads and writes the same file.
+"""
+
+import unittest
+
+from rig import Rig
+
+from cluster import hosts, inventory, package
+from cluster.errors import HostError
+
+
+class Secrets(Rig):
+    def setUp(self):
+        super().setUp()
+        self.key = self.folder / "key"
+        self.write_file('key_file = "key"')
+        self.deployed = self.folder / "trial.installed/deployed.json"
+        self.write_key("first")
+        self.must(0, "deploy", f"--package={self.package}")  # the package is there from now on
+        self.key.unlink()
+
+    def write_key(self, text):
+        self.key.touch(mode=0o600)
+        self.key.write_text(text)
+
+    def install(self, text):
+        """Deploys with this key, which need not be that of the file."""
+        found = inventory.load(str(self.file))
+        modules = hosts.agent_modules()
+        return hosts.Host(found.name, found.hosts[0], modules).call("install", {
+            "package": package.load(self.package).facts(), "file_text": found.text, "directories": [],
+            "secrets": [{"what": "cluster key", "path": str(self.key), "text": text}], "modules": modules,
+            "nodes": [1, 2, 3], "supervisor": "own", "while_running": False, "program": None, "zookeepers": [],
+            "ensemble": []})
+
+    def refused(self, text):
+        before = self.key.read_text()
+        with self.assertRaisesRegex(HostError, "cluster key '.*/key' is there already, with another content"):
+            self.install(text)
+        self.assertEqual(self.key.read_text(), before)
+
+    def test_one_of_somebody_else_is_not_overwritten(self):
+        self.write_key("theirs")
+        self.refused("ours")
+        self.assertEqual(self.install("theirs")["done"], [])
+        self.refused("ours")
+        self.must(0, "down", "--yes")
+        self.assertEqual(self.key.read_text(), "theirs")
+
+    def test_one_that_was_handed_out_is_replaced_until_somebody_changes_it(self):
+        for text in ("one", "two"):
+            self.assertEqual(self.install(text)["done"], [f"cluster key '{self.key}'"])
+            self.assertEqual((self.key.read_text(), self.key.stat().st_mode & 0o777), (text, 0o600))
+        self.assertEqual(self.install("two")["done"], [])
+        self.write_key("changed")
+        self.refused("three")
+        self.must(0, "down", "--yes")
+        self.assertEqual(self.key.read_text(), "changed")
+
+    def test_down_takes_what_was_handed_out(self):
+        self.install("one")
+        self.must(0, "down", "--yes")
+        self.assertFalse(self.key.exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
