@@ -10,7 +10,7 @@ import tarfile
 import tempfile
 from typing import Any, Optional
 
-from . import channel, services, systemd
+from . import channel, handed_out, services, systemd
 from .place import Place
 
 VERIFY_S = 300
@@ -22,12 +22,12 @@ could not begin again, and no other node could recover it. 'collect --verify' do
 
 def collect(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     """Sends a tar archive; the cluster key and passwords are not in it. Returns what of it failed."""
-    place.require()
+    deployed = place.require()
     failed: "list[str]" = []
     with tempfile.TemporaryFile() as archive:
         with tarfile.open(fileobj=archive, mode="w:gz") as tar:
-            for name in ("cluster.toml", "deployed.json"):
-                tar.add(place.directory / name, arcname=name)
+            tar.add(place.file, arcname="cluster.toml")
+            _add_text(tar, "deployed.json", json.dumps(handed_out.without(deployed), indent=1))
             _add_text(tar, "host.json", json.dumps(_host(place), indent=1))
             states = services.all_of(place)
             for name, found in states.items():

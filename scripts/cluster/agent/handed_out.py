@@ -3,13 +3,14 @@
 deployed.json has the paths of those that are ours, each with what tells whether it is still the file that we made.
 """
 
-import hashlib
 import pathlib
 from typing import Any
 
 from . import files
 from .place import Place
 from .trouble import Trouble
+
+KEY = "handed_out"  # of deployed.json
 
 
 def refuse_others(place: Place, secrets: "list[dict[str, str]]") -> None:
@@ -26,7 +27,8 @@ def refuse_others(place: Place, secrets: "list[dict[str, str]]") -> None:
 
 def put(place: Place, secrets: "list[dict[str, str]]") -> "tuple[list[str], dict[str, Any]]":
     """Returns what was done, and the secrets that are ours from now on."""
-    done, known = [], dict(place.deployed().get("handed_out", {}))
+    before = map(pathlib.Path, place.deployed().get(KEY, {}))
+    done, known = [], {str(path): _mark(path) for path in before if _is_ours(place, path)}
     for secret in secrets:
         path = pathlib.Path(secret["path"])
         ours = not path.exists() or str(path) in known
@@ -40,17 +42,26 @@ def put(place: Place, secrets: "list[dict[str, str]]") -> "tuple[list[str], dict
 def remove(place: Place) -> "list[str]":
     """Removes those that are ours, and returns their paths."""
     removed = []
-    for path in place.deployed().get("handed_out", {}):
+    for path in place.deployed().get(KEY, {}):
         if _is_ours(place, pathlib.Path(path)):
             pathlib.Path(path).unlink()
             removed.append(path)
     return removed
 
 
+def without(deployed: "dict[str, Any]") -> "dict[str, Any]":
+    """What may be told of deployed.json. That of an earlier release has hashes, by which passwords could be guessed."""
+    return {key: value for key, value in deployed.items() if key != KEY}
+
+
 def _is_ours(place: Place, path: pathlib.Path) -> bool:
-    known = place.deployed().get("handed_out", {}).get(str(path))
-    return known is not None and path.is_file() and not path.is_symlink() and _mark(path) == known
+    known = place.deployed().get(KEY, {}).get(str(path))
+    if known is None or path.is_symlink() or not path.is_file():
+        return False
+    return files.sha256(path) == known if isinstance(known, str) else _mark(path) == known
 
 
-def _mark(path: pathlib.Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def _mark(path: pathlib.Path) -> "dict[str, int]":
+    """Tells whether it is still the same file, and nothing of its content: deployed.json can be read by everybody."""
+    found = path.stat()
+    return {"inode": found.st_ino, "modified_ns": found.st_mtime_ns}

@@ -31,24 +31,24 @@ def install(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     if _unpack(place, package):
         done.append(f"package {package['name']}")
     done += _directories(place, arguments["directories"])
+    _agent(place, arguments["modules"])
+    supervisor = _supervisor(place, arguments["supervisor"])
+    program = _program(place, arguments)
+    servers = [zookeeper.configure(place, each, arguments["ensemble"]) for each in arguments["zookeepers"]]
     secrets_done, known_secrets = handed_out.put(place, arguments["secrets"])
     done += secrets_done
     if files.write(place.file, arguments["file_text"]):
         done.append("cluster file")
-    _agent(place, arguments["modules"])
-    supervisor = _supervisor(place, arguments["supervisor"])
-    program = _program(place, arguments)
     if supervisor == systemd.NAME and systemd.install(place, arguments["nodes"], program):
         done.append(f"unit {systemd.UNIT}")
     if _point(place, package["directory"]):
         done.append(f"current version {package['directory']}")
     _prune(place, package["directory"])
-    servers = [zookeeper.configure(place, each, arguments["ensemble"]) for each in arguments["zookeepers"]]
     deployed = {"cluster": place.cluster, "package": package, "supervisor": supervisor, "nodes": arguments["nodes"],
                 "zookeepers": servers,
                 "program": program,
                 "file_sha256": hashlib.sha256(arguments["file_text"].encode()).hexdigest(),
-                "handed_out": known_secrets}
+                handed_out.KEY: known_secrets}
     before = place.deployed()
     if before.get("zookeepers", []) != servers:
         done.append("ZooKeeper's configuration")

@@ -6,7 +6,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Optional
 
-from . import own, page, systemd, zookeeper
+from . import handed_out, own, page, systemd, zookeeper
 from .place import Place
 from .trouble import Trouble
 
@@ -130,7 +130,8 @@ def status(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
         else:
             each["serves"] = zookeeper.serves(place, name)
             each["says"] = zookeeper.mode(place, name) if each["pid"] else ""
-    return {"services": found, "deployed": deployed, "board": board(place, arguments.get("patience_s", BOARD_S))}
+    return {"services": found, "deployed": handed_out.without(deployed),
+            "board": board(place, arguments.get("patience_s", BOARD_S))}
 
 
 def node_says(http: "Optional[dict[str, str]]", found: "dict[str, Any]") -> str:

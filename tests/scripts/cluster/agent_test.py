@@ -2,6 +2,8 @@
 than that which is to be deployed. On one host, cluster.sh reads and writes the same file.
 """
 
+import hashlib
+import json
 import unittest
 
 from rig import Rig
@@ -60,6 +62,23 @@ class Secrets(Rig):
 
     def test_down_takes_what_was_handed_out(self):
         self.install("one")
+        self.must(0, "down", "--yes")
+        self.assertFalse(self.key.exists())
+
+    def test_no_hash_of_it_is_told(self):
+        self.install("password")
+        digest = hashlib.sha256(b"password").hexdigest()
+        self.assertNotIn(digest, self.deployed.read_text())
+        known = json.loads(self.deployed.read_text())
+        self.deployed.write_text(json.dumps(known | {"handed_out": {str(self.key): digest}}))  # as earlier releases did
+        self.assertNotIn(digest, self.call("status", "--json")[1])
+        self.must(0, "collect", self.folder / "collected")
+        self.assertNotIn(digest, (self.folder / "collected/localhost/deployed.json").read_text())
+        self.install("another")
+        self.assertEqual(self.key.read_text(), "another")
+        self.assertNotIn(digest, self.deployed.read_text())
+        self.deployed.write_text(json.dumps(known | {"handed_out": {
+            str(self.key): hashlib.sha256(b"another").hexdigest()}}))
         self.must(0, "down", "--yes")
         self.assertFalse(self.key.exists())
 
