@@ -43,6 +43,8 @@ def install(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
         done.append(f"unit {systemd.UNIT}")
     if _point(place, package["directory"]):
         done.append(f"current version {package['directory']}")
+    done += [f"{name}, which the cluster file no longer has: ended"
+             for name in services.end_former(place, arguments["nodes"])]
     _prune(place, package["directory"])
     deployed = {"cluster": place.cluster, "package": package, "supervisor": supervisor, "nodes": arguments["nodes"],
                 "zookeepers": servers,

@@ -23,8 +23,9 @@ def down(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
         if bad:
             raise Trouble("; ".join(bad))
         if place.deployed().get("supervisor") == systemd.NAME:
+            systemd.end_former(place, place.deployed().get("nodes", []))
             systemd.remove(place, place.deployed().get("nodes", []))
-    _refuse_orphans(place)
+    _end_orphans(place)
     removed = handed_out.remove(place)
     left = [f"'{path}' stays, since nodes with data are refused by a membership that has forgotten them; 'wipe' before "
             "'down' removes both" for path in zookeeper.remove(place)]
@@ -41,7 +42,7 @@ def down(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     return {"removed": [str(place.directory), *removed], "left": []}
 
 
-def _refuse_orphans(place: Place) -> None:
+def _end_orphans(place: Place) -> None:
     """Services of an earlier cluster file may run still."""
     if not place.services.is_dir():
         return

@@ -114,6 +114,21 @@ def await_serving(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]"
         time.sleep(0.05)
 
 
+def end_former(place: Place, nodes: "list[int]") -> "list[str]":
+    """Ends services of nodes that the cluster file no longer has, since no command names them from now on. Returns the
+    names of those that it has ended.
+    """
+    ended = []
+    for each in sorted(place.services.glob("node-*")):
+        found = own.status(place, each.name)
+        if each.name not in [f"node-{node}" for node in nodes] and (found["pid"] or found["supervisor"] == "runs"):
+            own.stop(place, each.name)
+            ended.append(each.name)
+    if place.deployed().get("supervisor") == systemd.NAME:
+        ended += systemd.end_former(place, nodes)
+    return ended
+
+
 def kill(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     place.require()
     (name,) = chosen(place, arguments["services"])

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import pwd
+import re
 import subprocess
 import time
 from typing import Any, Optional
@@ -81,6 +82,25 @@ def remove(place: Place, nodes: "list[int]") -> bool:
     path.unlink()
     call("daemon-reload")
     return True
+
+
+def end_former(place: Place, nodes: "list[int]") -> "list[str]":
+    """Ends instances of our unit that are none of these nodes, as the cluster file no longer has them, and lets them
+    not begin at boot. Asks systemd which there are, since deployed.json of earlier releases has forgotten them. Returns
+    the names of the services.
+    """
+    path = unit_path()
+    if not path.exists() or f"installed in {place.directory}\n" not in path.read_text():
+        return []
+    listed = call("list-units", "--all", "--plain", "--no-legend", "--full", instance("*"))
+    enabled = [each.name for each in path.parent.glob(f"*.wants/{instance('*')}")]
+    found = set(re.findall(r"^\W*(granary@\d+\.service)", listed, re.MULTILINE)) | set(enabled)
+    former = sorted(found - {instance(f"node-{node}") for node in nodes})
+    if former:
+        call("stop", *former)
+        call("reset-failed", *former)  # those that had failed are not listed again
+        call("disable", "--quiet", *former)
+    return [f"node-{each.removeprefix('granary@').removesuffix('.service')}" for each in former]
 
 
 def call(*words: str) -> str:

@@ -93,6 +93,19 @@ class Life(Rig):
         self.must(0, "stop")
         self.assertIn("cluster file", self.must(0, "deploy", f"--package={other}"))
 
+    def test_a_node_that_the_cluster_file_has_no_more_is_ended(self):
+        self.write_file()
+        deploy = ("deploy", f"--package={self.package}")
+        self.must(0, *deploy)
+        self.must(0, "start")
+        pid = self.status()["node-3"]["pid"]
+        self.file.write_text(self.file.read_text().replace("[[node]]\nid = 3\n", ""))
+        self.must(3, *deploy)
+        self.assertIn("node-3, which the cluster file no longer has: ended", self.must(0, *deploy, "--while-running"))
+        self.assertFalse(pathlib.Path(f"/proc/{pid}/exe").exists())
+        self.assertEqual(set(self.status()), {"node-1", "node-2"})
+        self.assertIn("nothing was done", self.must(0, *deploy, "--while-running"))
+
     def test_a_node_outlives_its_supervisor(self):
         self.write_file(defaults="")
         self.must(0, "deploy", f"--package={self.package}")

@@ -3,6 +3,7 @@
 Not covered: other hosts' systemd, which is reached by the same calls; a restart of the machine, only that its target starts the nodes.
 """
 
+import json
 import os
 import pathlib
 import resource
@@ -61,9 +62,16 @@ class RealSystemd(Rig):
         self.assertEqual({each["state"] for each in self.status().values()}, {"ended"})
         subprocess.run(["systemctl", "start", "multi-user.target"], check=True)  # as at boot
         self.await_status(lambda found: all(each["serves"] for each in found.values()))
+        self.forget_node_3()
         self.must(0, "down", "--yes")
         self.assertFalse(self.unit.exists())
+        self.assertEqual(list(self.unit.parent.glob("*.wants/granary@*")), [])
         self.assertEqual(systemctl("list-units", "--all", "--plain", "--no-legend", "granary@*"), "")
+
+    def forget_node_3(self):
+        """As an earlier release did when the cluster file lost the node. `down` ends it all the same."""
+        path = next(self.folder.glob("*.installed")) / "deployed.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"nodes": [1, 2]}))
 
     def see_limits(self):
         """What the unit asks for is in force, as far as this machine lets systemd raise it."""

@@ -2,6 +2,7 @@
 real_systemd_test.py has the real one, where that can be had.
 """
 
+import json
 import os
 import pathlib
 import shutil
@@ -61,6 +62,37 @@ class Systemd(Rig):
                                   check=False)
             self.assertEqual((done.returncode, [line for line in done.stderr.splitlines() if "granary@" in line]),
                              (0, []), done.stderr)
+
+    def begin(self):
+        self.write_file()
+        self.deploy = ("deploy", f"--package={self.package}", "--supervisor=systemd")
+        self.must(0, *self.deploy)
+        self.must(0, "start")
+
+    def unit_state(self, node):
+        """The process of a node, if it runs, and whether it is begun at boot."""
+        pid = json.loads((self.folder / f"granary@{node}.service").read_text())["pid"]
+        enabled = (self.units / f"multi-user.target.wants/granary@{node}.service").is_symlink()
+        return pathlib.Path(f"/proc/{pid}/exe").exists(), enabled
+
+    def test_a_node_that_the_cluster_file_has_no_more_is_ended(self):
+        self.begin()
+        self.assertEqual(self.unit_state(3), (True, True))
+        self.file.write_text(self.file.read_text().replace("[[node]]\nid = 3\n", ""))
+        self.must(3, *self.deploy)
+        self.assertEqual(self.unit_state(3), (True, True))
+        self.assertIn("node-3, which the cluster file no longer has: ended", self.must(0, *self.deploy,
+                                                                                       "--while-running"))
+        self.assertEqual(self.unit_state(3), (False, False))
+        self.assertEqual(self.unit_state(2), (True, True))
+
+    def test_down_ends_a_node_that_an_earlier_release_has_forgotten(self):
+        self.begin()
+        path = self.folder / "trial.installed/deployed.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"nodes": [1, 2]}))
+        self.must(0, "down", "--yes")
+        self.assertEqual([self.unit_state(node) for node in (1, 2, 3)], [(False, False)] * 3)
+        self.assertEqual(list(self.units.iterdir()), [])
 
     def test_the_unit_of_another_cluster_stays(self):
         self.write_file()
