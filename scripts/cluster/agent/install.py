@@ -48,7 +48,7 @@ def install(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     _prune(place, package["directory"])
     deployed = {"cluster": place.cluster, "package": package, "supervisor": supervisor, "nodes": arguments["nodes"],
                 "zookeepers": servers,
-                "program": program,
+                "program": program, "http": arguments["http"],
                 "file_sha256": hashlib.sha256(arguments["file_text"].encode()).hexdigest(),
                 handed_out.KEY: known_secrets}
     before = place.deployed()

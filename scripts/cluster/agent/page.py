@@ -8,20 +8,42 @@ PATIENCE_S = 0.5
 
 
 def ask(http: str, token_file: str) -> "Optional[dict[str, Any]]":
-    """The node's own document; None if it does not answer. A node that listens everywhere is asked here."""
+    """The node's own document; None if it does not answer."""
     import urllib.request  # only where it is needed, since loading it takes longer than all else of a call
 
-    host, _, port = http.rpartition(":")
-    if host in ("", "0.0.0.0", "[::]"):
-        host = "127.0.0.1"
     try:
         headers = {"Authorization": f"Bearer {pathlib.Path(token_file).read_text().strip()}"} if token_file else {}
-        request = urllib.request.Request(f"http://{host}:{port}/node.json", headers=headers)
-        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=PATIENCE_S) as answer:
+        with _open(urllib.request.Request(_address(http, "/node.json"), headers=headers)) as answer:
             document = json.load(answer)
     except (OSError, ValueError):
         return None
     return document if isinstance(document, dict) else None
+
+
+def ready(http: str) -> Optional[bool]:
+    """Whether the node serves and may commit; None if it does not answer."""
+    import urllib.error
+    import urllib.request
+
+    try:
+        with _open(urllib.request.Request(_address(http, "/readyz"))):
+            return True
+    except urllib.error.HTTPError:
+        return False
+    except (OSError, ValueError):
+        return None
+
+
+def _address(http: str, path: str) -> str:
+    """A node that listens everywhere is asked here."""
+    host, _, port = http.rpartition(":")
+    return f"http://{'127.0.0.1' if host in ('', '0.0.0.0', '[::]') else host}:{port}{path}"
+
+
+def _open(request: Any) -> Any:
+    import urllib.request
+
+    return urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=PATIENCE_S)
 
 
 def in_short(document: "dict[str, Any]") -> str:

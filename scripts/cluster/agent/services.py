@@ -12,6 +12,7 @@ from .trouble import Trouble
 
 LOG_BYTES, LOG_FILES = 16 << 20, 4
 STOP_S, TRIES = 30, 20
+LONGEST_PAUSE_S = 0.25  # between looks whether services serve
 BOARD_S = 3.0  # `granary cluster check` waits a second for hosts that do not answer, and all of them at the same time
 FINAL_CODES = [2, 4, 5]  # wrong usage, damaged data, a disk fault: another try would not help
 
@@ -102,16 +103,33 @@ def await_serving(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]"
     """Waits until services serve, or have ended for good, or the time is over. Returns the status of each."""
     place.require()
     wanted = chosen(place, arguments.get("services"))
-    until = time.monotonic() + arguments["seconds"]
+    until, pause_s = time.monotonic() + arguments["seconds"], 0.05
     while True:
         found = {name: backend(place, name).status(place, name) for name in wanted}
         for name, each in found.items():
             if name.startswith("zookeeper-"):
                 each["serves"] = zookeeper.serves(place, name)
+        _find_out(place, found)
         settled = (each["serves"] or each["state"] in ("failed", "ended", "dead") for each in found.values())
         if all(settled) or time.monotonic() > until:
             return found
-        time.sleep(0.05)
+        time.sleep(pause_s)
+        pause_s = min(pause_s * 1.2, LONGEST_PAUSE_S)
+
+
+def _find_out(place: Place, found: "dict[str, dict[str, Any]]", told: "Optional[dict[str, Any]]" = None) -> None:
+    """Asks nodes of which their supervisor does not know whether they serve: by HTTP where they have an address, else
+    whether they are members (`told` by board(), if it was asked already), which a node is shortly before it serves.
+    """
+    http = place.deployed().get("http", {})
+    for name, each in found.items():
+        if each["serves"] is None and name in http:
+            each["serves"] = page.ready(http[name])
+        if each["serves"] is None:
+            told = told or board(place, BOARD_S)
+            each["serves"] = int(name.removeprefix("node-")) in told["members"]
+            each["says"] = "is a member" if each["serves"] else "is no member" if not told["unknown"] else "unknown"
+            each["says"] += "; the journal has forgotten whether it serves"
 
 
 def end_former(place: Place, nodes: "list[int]") -> "list[str]":
@@ -139,14 +157,15 @@ def status(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     """Of each service what its supervisor knows, and what it says itself; of the cluster what its board says."""
     deployed = place.require()
     found = all_of(place)
+    told = board(place, arguments.get("patience_s", BOARD_S))
+    _find_out(place, found, told)
     for name, each in found.items():
         if name.startswith("node-"):
-            each["says"] = node_says(arguments.get("http", {}).get(name), each)
+            each.setdefault("says", node_says(arguments.get("http", {}).get(name), each))
         else:
             each["serves"] = zookeeper.serves(place, name)
             each["says"] = zookeeper.mode(place, name) if each["pid"] else ""
-    return {"services": found, "deployed": handed_out.without(deployed),
-            "board": board(place, arguments.get("patience_s", BOARD_S))}
+    return {"services": found, "deployed": handed_out.without(deployed), "board": told}
 
 
 def node_says(http: "Optional[dict[str, str]]", found: "dict[str, Any]") -> str:

@@ -1,20 +1,20 @@
 """Nodes as instances of granary@.service, where systemd runs the host. own.py has the same functions."""
 
-import json
 import os
 import pathlib
 import pwd
 import re
 import subprocess
 import time
-from typing import Any, Optional
+from typing import Any
 
-from . import files, processes
+from . import files, journal, processes
 from .place import Place
 from .trouble import Trouble
 
 NAME = "systemd"
 UNIT = "granary@.service"
+LATE_S = 10  # lines of a life that is younger may be on their way to the journal; it has not forgotten them
 
 UNIT_TEXT = """\
 # Written by scripts/cluster.sh deploy: cluster {cluster}, installed in {directory}
@@ -141,6 +141,7 @@ STATES = {"active": "running", "activating": "pausing", "deactivating": "ending"
 
 
 def status(place: Place, name: str) -> "dict[str, Any]":
+    """`serves` is None if systemd and the journal cannot tell."""
     shown = call("show", instance(name),
                  "--property=ActiveState,SubState,MainPID,NRestarts,ExecMainStatus,InvocationID,Job")
     said = dict(line.split("=", 1) for line in shown.splitlines() if "=" in line)
@@ -148,28 +149,15 @@ def status(place: Place, name: str) -> "dict[str, Any]":
     who = processes.identity(pid) if pid else None
     runs = processes.lives(who)
     state = STATES.get(said.get("ActiveState", ""), said.get("ActiveState", "unknown"))
-    served = _served_since(said.get("InvocationID", "")) if runs else None
+    since = processes.up_since(who) if runs else None
+    serves, served_since = journal.look(said.get("InvocationID", "")) if runs else (False, None)
+    if serves is None and time.time() - since < LATE_S:
+        serves = False
     why = "" if state == "running" else f"{said.get('SubState')}, exit code {said.get('ExecMainStatus')}"
     if state in ("ended", "failed") and int(said.get("Job") or 0):  # `start` does not wait until systemd has done its job
         state, why = "pausing", "systemd has yet to start it"
     return {"supervisor": "runs", "state": state, "pid": pid or None,
-            "since": processes.up_since(who) if runs else None,
+            "since": since,
             "version": place.version_of(processes.program_of(pid)) if runs else None,
-            "restarts": int(said.get("NRestarts") or 0), "why": why, "serves": served is not None,
-            "served_since": served}
-
-
-def _served_since(invocation: str) -> Optional[float]:
-    """When the node said that it serves, in this life; None if it has not, or says that it starts again."""
-    done = subprocess.run(["journalctl", f"_SYSTEMD_INVOCATION_ID={invocation}", "--output=json", "--no-pager",
-                           "--quiet"],
-                          stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    served = None
-    for line in done.stdout.splitlines():
-        entry = json.loads(line)
-        text = entry.get("MESSAGE") or ""
-        if " serves" in text and text.startswith("node "):
-            served = int(entry.get("__REALTIME_TIMESTAMP", time.time() * 1e6)) / 1e6
-        elif "starts again with its data" in text:
-            served = None
-    return served
+            "restarts": int(said.get("NRestarts") or 0), "why": why, "serves": serves,
+            "served_since": served_since}

@@ -29,7 +29,7 @@ def deploy(session: Session) -> None:
         return {"package": package.facts(), "file_text": session.inventory.text, "directories": directories,
                 "secrets": secrets, "modules": host.modules, "nodes": [node.id for node in host.nodes],
                 "supervisor": session.flags.supervisor, "while_running": session.flags.while_running,
-                "program": session.flags.program,
+                "program": session.flags.program, "http": {node.service: node.http for node in host.nodes if node.http},
                 "zookeepers": [each for each in ensemble if each["host"] == host.label], "ensemble": ensemble}
 
     def one(host: Host) -> "dict[str, Any]":

@@ -34,7 +34,7 @@ class Secrets(Rig):
             "package": package.load(self.package).facts(), "file_text": found.text, "directories": [],
             "secrets": [{"what": "cluster key", "path": str(self.key), "text": text}], "modules": modules,
             "nodes": [1, 2, 3], "supervisor": "own", "while_running": False, "program": None, "zookeepers": [],
-            "ensemble": []})
+            "ensemble": [], "http": {}})
 
     def refused(self, text):
         before = self.key.read_text()

@@ -86,6 +86,22 @@ class RealSystemd(Rig):
                 print(f"this machine has no CAP_SYS_RESOURCE: memory {memory}, files {files}", flush=True)
                 self.assertEqual(files, (str(min(65536, most_files)),) * 2)
 
+    def test_nodes_whose_lines_the_journal_has_forgotten(self):
+        self.deploy_and_start()
+        life = systemctl("show", "--property=InvocationID", "--value", "granary@1.service")
+        self.assertIn("Started", self.journal(f"INVOCATION_ID={life}", "--output=cat"))  # how its beginning is known
+        self.await_status(lambda found: all(time.time() - each["since"] > 11 for each in found.values()))
+        self.journal("--rotate")
+        time.sleep(1.5)
+        self.journal("--vacuum-time=1s")
+        self.assertEqual(self.journal("--quiet", f"_SYSTEMD_INVOCATION_ID={life}"), "")
+        self.assertEqual(self.must(0, "status").count("is a member; the journal has forgotten whether it serves"), 3)
+        self.assertEqual(self.must(0, "restart", "--rolling").count("restarted; serves"), 3)
+
+    @staticmethod
+    def journal(*words):
+        return subprocess.run(["journalctl", *words], capture_output=True, text=True, check=True).stdout
+
     def test_damaged_data_are_final(self):
         self.deploy_and_start()
         self.must(0, "stop")

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import shutil
+import socket
 import subprocess
 import sys
 import tarfile
@@ -64,6 +65,12 @@ def make_package(folder, build="first", named=None, program=None):
 
 def package_directory(package):
     return f"{package.name.removesuffix('.tar.gz')}-{hashlib.sha256(package.read_bytes()).hexdigest()[:12]}"
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
 
 
 class Rig(unittest.TestCase):

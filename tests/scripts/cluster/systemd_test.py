@@ -7,9 +7,14 @@ import os
 import pathlib
 import shutil
 import subprocess
+import tempfile
+import time
 import unittest
+import unittest.mock
 
-from rig import Rig
+from rig import Rig, free_port
+
+from cluster.agent import journal
 
 FAKE = pathlib.Path(__file__).with_name("fake_systemd")
 
@@ -94,12 +99,58 @@ class Systemd(Rig):
         self.assertEqual([self.unit_state(node) for node in (1, 2, 3)], [(False, False)] * 3)
         self.assertEqual(list(self.units.iterdir()), [])
 
+    def test_nodes_whose_lines_the_journal_has_forgotten(self):
+        self.write_file()
+        self.file.write_text(self.file.read_text() + f'http = "127.0.0.1:{free_port()}"\n')  # of node 3
+        self.must(0, "deploy", f"--package={self.package}", "--supervisor=systemd")
+        self.must(0, "start")
+        while time.time() < max(each["since"] for each in self.status().values()) + 11:
+            time.sleep(0.5)
+        for path in [*self.folder.glob("journal-*"), *self.folder.glob("started-*")]:
+            path.unlink()
+        said = self.must(0, "status")
+        self.assertEqual(said.count("is a member; the journal has forgotten whether it serves"), 2, said)
+        self.assertRegex(said, r"node-3 .* serving, [0-9,]+ commits/s")
+        self.assertEqual(self.must(0, "start").count("runs already; serves"), 3)
+        self.assertEqual(self.must(0, "restart", "--rolling").count("restarted; serves"), 3)
+        self.assertEqual(self.must(0, "status").count("; the journal"), 0)
+
     def test_the_unit_of_another_cluster_stays(self):
         self.write_file()
         (self.units / "granary@.service").write_text("# Written by hand\n")
         self.assertIn("is not of cluster 'trial'", self.must(3, "deploy", f"--package={self.package}",
                                                              "--supervisor=systemd"))
         self.assertEqual((self.units / "granary@.service").read_text(), "# Written by hand\n")
+
+
+class Journal(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="granary-journal-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        patch = unittest.mock.patch.dict(os.environ, {"PATH": f"{FAKE}:/usr/bin:/bin", "FAKE_SYSTEMD": str(self.folder)})
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def say(self, invocation, *lines):
+        (self.folder / f"started-{invocation}").write_text("Started granary@1.service.")
+        with open(self.folder / f"journal-{invocation}", "a", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in lines)
+
+    def test_it_is_read_on_from_where_it_was_read(self):
+        served = (True, 1700000000.0)
+        self.say("on", "node 1 joins")
+        self.assertEqual(journal.look("on"), (False, None))
+        self.say("on", "node 1 of 3 serves")
+        self.assertEqual([journal.look("on"), journal.look("on")], [served, served])
+        self.say("on", "node 1 starts again with its data in 2 s")
+        self.assertEqual(journal.look("on"), (False, None))
+        self.assertEqual((self.folder / "journal-calls").read_text().split(), ["0", "2", "3", "3"])
+
+    def test_a_life_whose_beginning_is_gone_is_unknown(self):
+        self.assertEqual(journal.look("gone"), (None, None))
+        self.say("cut", "node 1 of 3 serves")
+        (self.folder / "started-cut").unlink()
+        self.assertEqual(journal.look("cut"), (True, 1700000000.0))
 
 
 if __name__ == "__main__":

@@ -5,10 +5,9 @@ Not covered: an ensemble of several servers, which hosts_test.py has.
 
 import os
 import pathlib
-import socket
 import unittest
 
-from rig import Rig
+from rig import Rig, free_port
 
 JAR = pathlib.Path("/usr/share/java/zookeeper.jar")
 
@@ -28,12 +27,6 @@ id = 1
 [[node]]
 id = 2
 """
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 @unittest.skipUnless(JAR.exists() and os.access("/usr/bin/java", os.X_OK), "needs ZooKeeper: scripts/setup.sh --deploy")
