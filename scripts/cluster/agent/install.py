@@ -41,10 +41,13 @@ def install(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
         done.append("cluster file")
     if supervisor == systemd.NAME and systemd.install(place, arguments["nodes"], program):
         done.append(f"unit {systemd.UNIT}")
+    if supervisor != systemd.NAME and place.deployed().get("supervisor") == systemd.NAME:
+        systemd.end_former(place, [])
+        done += [f"unit {systemd.UNIT} removed"] if systemd.remove(place, place.deployed()["nodes"]) else []
     if _point(place, package["directory"]):
         done.append(f"current version {package['directory']}")
-    done += [f"{name}, which the cluster file no longer has: ended"
-             for name in services.end_former(place, arguments["nodes"])]
+    former = services.end_former(place, arguments["nodes"])
+    done += [f"{name}, which the cluster file no longer has: ended" for name in former]
     _prune(place, package["directory"])
     deployed = {"cluster": place.cluster, "package": package, "supervisor": supervisor, "nodes": arguments["nodes"],
                 "zookeepers": servers,

@@ -7,6 +7,7 @@
   deployed.json       what the last deploy put here
   agent/              the program of supervisors
   services/NAME/      of a node or a ZooKeeper server: job.json, state.json, log, supervisor.lock
+  zookeeper/N/        a ZooKeeper server's configuration, and its data, which outlive `down`
 """
 
 import os

@@ -99,6 +99,12 @@ class Systemd(Rig):
         self.assertEqual([self.unit_state(node) for node in (1, 2, 3)], [(False, False)] * 3)
         self.assertEqual(list(self.units.iterdir()), [])
 
+    def test_the_unit_goes_when_our_own_supervisors_take_over(self):
+        self.begin()
+        self.must(0, "stop")
+        self.assertIn("unit granary@.service removed", self.must(0, *self.deploy[:2], "--supervisor=own"))
+        self.assertEqual(list(self.units.iterdir()), [], "nothing begins nodes at boot a second time")
+
     def test_nodes_whose_lines_the_journal_has_forgotten(self):
         self.write_file()
         self.file.write_text(self.file.read_text() + f'http = "127.0.0.1:{free_port()}"\n')  # of node 3
