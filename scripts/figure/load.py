@@ -127,7 +127,8 @@ class _Reader:
         if along and not measured:
             raise table.refuse("measured", "the path of x in each member of the list that 'along' names")
         axis = XAxis(table.text("label"), table.text("unit", ""), self.scale, table.pair("limits", None),
-                     table.number("at_most_per_core", None, 0.01), measured, along, table.number("step", 1, 1e-9))
+                     table.number("at_most_per_core", None, 0.01), measured, along, table.number("step", 1, 1e-9),
+                     table.choice("together", ("", "greatest", "smallest"), ""))
         table.finish()
         return axis
 

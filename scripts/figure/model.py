@@ -48,6 +48,7 @@ class XAxis:
     measured: str  # path in the report of what is shown on this axis; "" if the swept value is
     along: str  # path of a list in the report, whose members are the points of one run; "" if a run is a point
     step: float  # with `along`: places are rounded to multiples of it
+    together: str = ""  # with `along`: which of several members at one place counts, greatest or smallest; "": an error
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .measure import Measure, NotInReport, everything_at, number_at
-from .model import Figure
+from .model import Figure, XAxis
 from .noise import CannotTell
 from .plan import Plan, PlannedPoint
 from .store import Store
@@ -140,7 +140,7 @@ def read_points(plan: Plan, store: Store, build: str) -> Points:
 
 def _add_round(plan: Plan, planned: PlannedPoint, number: int, result: Any,
                made: "dict[tuple[str, str, Any], Point]") -> None:
-    x_axis, failed = plan.figure.x, result is None or result["exit_code"] != 0
+    failed = result is None or result["exit_code"] != 0
     trouble = "the run is missing" if result is None else f"a run ended with {result['exit_code']}: {result['trouble']}"
     for panel, measure in planned.series.measures.items():
         found: "list[tuple[Any, Any, Any]]" = []  # x, its measured place, y
@@ -150,7 +150,7 @@ def _add_round(plan: Plan, planned: PlannedPoint, number: int, result: Any,
                 found = _found(plan, planned, measure, result["report"])
         except NotInReport as error:
             problem = str(error)
-        if problem and not x_axis.along:
+        if problem:
             found = [(planned.x, None, None)]
         for x, shown, value in found:
             new = Point(panel, planned.series.name, x, [None] * plan.rounds, command=planned.run.text)
@@ -174,11 +174,19 @@ def _found(plan: Plan, planned: PlannedPoint, measure: Measure, report: Any) -> 
         return [(planned.x, shown, measure.of(report))]
     lists = everything_at(report, path(x_axis.along))
     members = [member for each in lists for member in (each if isinstance(each, list) else [each])]
-    result = {}
+    result: "dict[Any, float]" = {}
     for member in members:
-        x = number_at(report, path(x_axis.measured), member)
-        result[_rounded(x, x_axis.step)] = measure.of(report, member)
+        x = _rounded(number_at(report, path(x_axis.measured), member), x_axis.step)
+        value = measure.of(report, member)
+        result[x] = _worst(x_axis, x, result[x], value) if x in result else value
     return [(x, None, y) for x, y in result.items()]
+
+
+def _worst(x_axis: XAxis, x: Any, one: float, other: float) -> float:
+    """Returns which of two members at one place counts. Neither may hide the other from the claims unnoticed."""
+    if not x_axis.together:
+        raise NotInReport(f"'{x_axis.along}' has several members at {x}: 'step' is too great, or 'together' missing")
+    return max(one, other) if x_axis.together == "greatest" else min(one, other)
 
 
 def _rounded(x: float, step: float) -> float:

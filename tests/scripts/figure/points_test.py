@@ -7,10 +7,11 @@ from pathlib import Path
 
 from rig import FIGURE, Rig
 
+from figure.checks import Value
 from figure.load import load, load_papers
 from figure.machine import Machine
 from figure.measure import Measure, NotInReport, everything_at, number_at
-from figure.noise import CannotTell
+from figure.noise import FAIL, CannotTell
 from figure.places import Places
 from figure.plan import plan
 from figure.points import read_points
@@ -121,6 +122,25 @@ class FromReports(Rig):
         points = self.points(text, {(1, n): {"samples": samples[n - 1]} for n in (1, 2)}, 2)
         self.assertEqual([(point.x, point.values) for point in points.of("rate", "Fast")],
                          [(0, [0.5, 1]), (0.5, [1, 1.5]), (1, [1.5, 2])])
+
+    def time_line(self, keys):
+        """Points of one run with a peak at 0.2, which is rounded to the same place as its neighbours."""
+        text = self.changed('label = "Workers"',
+                            'label = "Time"\nalong = "samples"\nmeasured = "seconds"\nstep = 0.3\n' + keys)
+        text = text.replace('y = "throughput/median"', 'y = "n"').replace("values = [1, 2]", "values = [1]")
+        samples = [{"seconds": seconds, "n": n} for seconds, n in ((0.1, 1), (0.2, 10), (0.3, 1), (0.6, 1))]
+        return self.points(text, {(1, number): {"samples": samples} for number in (1, 2, 3)}, 3)
+
+    def test_members_at_one_place_do_not_hide_each_other(self):
+        check = Value("rate", ("Fast",), "all", None, 5)
+        with self.assertRaisesRegex(CannotTell, "'samples' has several members at 0.3"):
+            check.judge(self.time_line(""))
+        points = self.time_line('together = "greatest"')
+        self.assertEqual([(point.x, point.values[0]) for point in points.of("rate", "Fast")],
+                         [(0, 1), (0.3, 10), (0.6, 1)])
+        self.assertEqual(check.judge(points).result, FAIL)
+        least = Value("rate", ("Fast",), "all", 5, None)
+        self.assertEqual(least.judge(self.time_line('together = "smallest"')).result, FAIL)
 
     def test_places_in_paths(self):
         text = self.changed('y = "throughput/median"', 'y = "lookups/at={x}/reads"')
