@@ -128,24 +128,30 @@ class Ratio(_Check):
 
 @dataclass(frozen=True)
 class Ordering(_Check):
-    """Series from the greatest to the smallest, each at least (1 - slack) of the next."""
+    """Groups of series from the greatest to the smallest: each series is at least (1 - slack) of each of the next group."""
 
     panel: str
-    series: "tuple[str, ...]"
+    groups: "tuple[tuple[str, ...], ...]"
     at: Any
     slack: float
 
+    @property
+    def series(self) -> "tuple[str, ...]":
+        return tuple(name for group in self.groups for name in group)
+
     @classmethod
     def read(cls, table: TomlTable, panel: str) -> "Ordering":
-        names = table.items("series")
-        if len(names) < 2 or not all(isinstance(name, str) for name in names):
-            raise table.refuse("series", "a list of two or more series, the greatest first")
-        return cls(panel, tuple(names), _place(table, "at"), table.number("slack", 0.0, 0))
+        groups = [each if isinstance(each, list) else [each] for each in table.items("series")]
+        if len(groups) < 2 or not all(group and all(isinstance(name, str) for name in group) for group in groups):
+            raise table.refuse("series", "a list of two or more series, or lists of them, the greatest first")
+        return cls(panel, tuple(map(tuple, groups)), _place(table, "at"), table.number("slack", 0.0, 0))
 
     def judge(self, data: Any) -> Verdict:
         verdicts = []
+        pairs = [(name, other) for group, next_group in zip(self.groups, self.groups[1:]) for name in group
+                 for other in next_group]
         for x in _places(data, self.panel, self.series, self.at):
-            for name, other in zip(self.series, self.series[1:]):
+            for name, other in pairs:
                 text = f"{name}/{other} at {x}"
                 ratios = _ratios(data.rounds(self.panel, name, x), data.rounds(self.panel, other, x), text)
                 verdicts.append(within_bounds(text, ratios, 1 - self.slack, None))

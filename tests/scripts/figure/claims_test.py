@@ -29,7 +29,8 @@ def kinds():
         Ratio("p", ("a", "b"), "all", "all", 1.5, None),
         Ratio("p", ("a", "a"), "last", "first", 1.5, 2),
         Ratio("p", ("a", "b"), 1, 2, None, 2),
-        Ordering("p", ("a", "b", "c"), "last", 0.03),
+        Ordering("p", (("a", ), ("b", ), ("c", )), "last", 0.03),
+        Ordering("p", (("a", "b"), ("c", "d", "e")), 4, 0),
         Monotone("p", ("a", ), True, 0.05),
         Monotone("p", ("a", ), False, 0),
         Flat("p", ("a", ), 0.03),
@@ -67,6 +68,41 @@ class EveryClaimOfOurs(unittest.TestCase):
                     with self.subTest(figure=figure.name, claim=claim.id, wanted=wanted):
                         verdict = claim.check.judge(data(claim.check, wanted, paper))
                         self.assertEqual(verdict.result, wanted, verdict.reason)
+
+
+class WhatOurClaimsSay(unittest.TestCase):
+    """Data that contradict the sentence of a claim, though other figures of it are as the sentence has them."""
+
+    def verdict(self, figure, claim, values):
+        claims = load(ROOT / f"bench/figures/{figure}.toml", load_papers(ROOT / "bench/figures")).claims
+        check = next(each for each in claims if each.id == claim).check
+        rounds = {place: [value] * 3 for place, value in values.items()}
+        return check.judge(MadeUp(rounds)).result
+
+    def rates(self, x, **changed):
+        rates = {"TICTOC": 10, "SILO": 9, "NO_WAIT": 8, "DL_DETECT": 7, "HEKATON": 6} | changed
+        return {(name, x): rate for name, rate in rates.items()}
+
+    def test_tictoc_and_silo_are_faster_than_each_of_the_others(self):
+        self.assertEqual(self.verdict("tictoc-6", "T7", self.rates(2)), PASS)
+        for changed in ({"TICTOC": 7.5}, {"SILO": 7.5}, {"DL_DETECT": 9.5}, {"HEKATON": 9.5}):
+            self.assertEqual(self.verdict("tictoc-6", "T7", self.rates(2, **changed)), FAIL, changed)
+
+    def test_silo_is_faster_than_what_locks_whichever_of_that_is_faster(self):
+        for changed, wanted in (({}, PASS), ({"DL_DETECT": 8.5}, PASS), ({"DL_DETECT": 9.5}, FAIL),
+                                ({"NO_WAIT": 9.5}, FAIL)):
+            self.assertEqual(self.verdict("tictoc-7", "T2-order", self.rates(8, **changed)), wanted, changed)
+
+    def test_one_worker_with_and_without_a_log(self):
+        rates = {("MemSilo", 1): 30000, ("Silo", 1): 29000}
+        self.assertEqual(self.verdict("silo-5-6-7", "S2", rates), PASS)
+        self.assertEqual(self.verdict("silo-5-6-7", "S2-memory", rates), FAIL)
+
+    def test_a_small_cache_beside_a_large_one(self):
+        reads = {("Skewed", 6.25): 1.5, ("Skewed", 100): 1.0, ("Uniform", 6.25): 1.9, ("Uniform", 100): 1.0}
+        self.assertEqual(self.verdict("drtm-65", "D6-skew", reads), FAIL)
+        self.assertEqual(self.verdict("drtm-65", "D6-popular", reads), PASS)
+        self.assertEqual(self.verdict("drtm-65", "D6-skew", reads | {("Skewed", 6.25): 1.2}), PASS)
 
 
 class Edges(unittest.TestCase):

@@ -80,8 +80,8 @@ def _ordering(check, wanted, _):
                                                                                    1.1]}[wanted]
     values = {}
     for x in _places_of(check.at):
-        for at, name in enumerate(check.series):
-            values[name, x] = [1000 / each**at for each in step]
+        for at, group in enumerate(check.groups):
+            values |= {(name, x): [1000 / each**at for each in step] for name in group}
     return MadeUp(values)
 
 
