@@ -119,4 +119,4 @@ def _build(program: Path, machine: Machine) -> str:
                                  timeout=60).stdout.strip()
     except (OSError, subprocess.SubprocessError) as error:
         raise EnvironmentTrouble(f"'{program}' does not run: {error}") from error
-    return f"{version}, {digest}, on {machine.cpu} with {machine.cores} cores"
+    return f"{version}, {digest}, on {machine.name}"

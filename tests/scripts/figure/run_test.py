@@ -3,15 +3,19 @@ interrupted figure goes on with the same result, failures, exit codes.
 """
 
 import csv
+import dataclasses
 import json
 import os
 import signal
 import subprocess
 import time
 import unittest
+import unittest.mock
 from pathlib import Path
 
 from rig import FIGURE, Rig
+
+from figure.machine import Machine
 
 BEFORE = 'before = ["bench first --json={directory}/first.json"]'
 PREPARED = FIGURE.replace('name = "Fast"', f'name = "Fast"\n{BEFORE}', 1)
@@ -31,6 +35,20 @@ class Runs(Rig):
             for key in ("started", "seconds"):
                 del run[key]
         return files | {"one.json": report}
+
+    def test_results_of_another_machine_are_not_taken(self):
+        this = Machine(2, 16, "made up", False, "Linux 6", "12345678")
+        others = {"memory and kernel": dataclasses.replace(this, memory_gib=64, kernel="Linux 7"),
+                  "kernel": dataclasses.replace(this, kernel="Linux 7"), "id": dataclasses.replace(this, id="87654321")}
+        for what, machine in ({"nothing": this} | others).items():
+            with self.subTest(differs=what), unittest.mock.patch("figure.main.this_machine", return_value=machine):
+                before = len(self.bench_calls())
+                self.figure(0, "one", "--quick", "--resume")
+                self.assertEqual(len(self.bench_calls()) - before, 12, "all runs")
+        with unittest.mock.patch("figure.main.this_machine", return_value=this):
+            before = len(self.bench_calls())
+            self.figure(0, "one", "--quick", "--resume")
+            self.assertEqual(len(self.bench_calls()), before, "those of this machine are still there")
 
     def test_lists_figures(self):
         self.assertIn("one  Paper, Figure 1: A figure", self.call().stdout)
