@@ -148,9 +148,12 @@ class _Reader:
             return Measure(check_path(f"{table.where}: {key}", value))
         inner = TomlTable(f"{table.where}: {key}", value)
         measure = Measure(check_path(inner.where, inner.text("value")), inner.text("per", ""),
-                          inner.number("times", 1.0), inner.number("missing", None), inner.text("relative_to", ""))
-        if measure.per:
-            check_path(inner.where, measure.per)
+                          inner.number("times", 1.0), inner.number("missing", None), inner.text("relative_to", ""),
+                          inner.text("per_less", ""))
+        for path in filter(None, (measure.per, measure.per_less)):
+            check_path(inner.where, path)
+        if measure.per_less and not measure.per:
+            raise inner.refuse("per_less", "it beside 'per' only")
         inner.finish()
         return measure
 

@@ -18,8 +18,8 @@ class NotInReport(Exception):
 
 @dataclass(frozen=True)
 class Measure:
-    """A figure of a run: `value`, divided by `per` if there is one, multiplied by `times`; and, with `relative_to`,
-    divided by the same figure of that series in the same round.
+    """A figure of a run: `value`, divided by `per`, less `per_less`, if there is one, multiplied by `times`; and, with
+    `relative_to`, divided by the same figure of that series in the same round.
     """
 
     value: str
@@ -27,6 +27,7 @@ class Measure:
     times: float = 1.0
     missing: "float | None" = None  # what a `value` that the report does not have counts as
     relative_to: str = ""
+    per_less: str = ""
 
     def of(self, report: Any, start: Any = None) -> float:
         """From a report; paths without a slash in front begin at `start`, if one is given."""
@@ -38,8 +39,10 @@ class Measure:
             value = self.missing
         if self.per:
             divisor = number_at(report, self.per, start)
+            if self.per_less:
+                divisor -= number_at(report, self.per_less, start)
             if divisor == 0:
-                raise NotInReport(f"'{self.per}' is 0")
+                raise NotInReport(f"'{self.per}'{f' less {self.per_less!r}' if self.per_less else ''} is 0")
             value /= divisor
         return value * self.times
 

@@ -5,7 +5,7 @@ import tomllib
 import unittest
 from pathlib import Path
 
-from rig import FIGURE, Rig
+from rig import FIGURE, ROOT, Rig
 
 from figure.checks import Value
 from figure.load import load, load_papers
@@ -43,9 +43,19 @@ class Paths(unittest.TestCase):
     def test_measures(self):
         self.assertEqual(Measure("a/b", "list/0/n", 3).of(REPORT), 4)
         self.assertEqual(Measure("none", missing=0).of(REPORT), 0)
-        for measure in (Measure("none"), Measure("a/b", "zero"), Measure("a/b", "none", missing=0)):
+        self.assertEqual(Measure("v", "r", per_less="v").of({"v": 5, "r": 100}), 5 / 95)
+        for measure in (Measure("none"), Measure("a/b", "zero"), Measure("a/b", "none", missing=0),
+                        Measure("a/b", "a/b", per_less="a/b")):
             with self.assertRaises(NotInReport):
                 measure.of(REPORT)
+
+
+class OurMeasures(unittest.TestCase):
+    def measure(self, figure):
+        return load(ROOT / f"bench/figures/{figure}.toml", load_papers(ROOT / "bench/figures")).panels[0].measure
+
+    def test_old_versions_are_beside_the_newest(self):
+        self.assertAlmostEqual(self.measure("silo-5.6").of({"version_bytes": 5, "records_bytes": 100}), 100 * 5 / 95)
 
 
 class Templates(unittest.TestCase):
