@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .noise import CannotTell, Verdict, all_of, in_rounds, within_bounds
+from .noise import NEVER, CannotTell, Verdict, all_of, in_rounds, within_bounds
 from .toml_table import REQUIRED, TomlTable, is_number
 
 
@@ -61,6 +61,8 @@ def _one_place(data: Any, panel: str, name: str, at: Any) -> Any:
 
 def _ratios(above: "Sequence[float]", below: "Sequence[float]", name: str) -> "list[float]":
     """Round by round, so that a drift of the machine hits both alike."""
+    if NEVER in (*above, *below):
+        raise CannotTell(f"{name}: one of them never came")
     if not all(below):
         raise CannotTell(f"{name}: the divisor is 0")
     return [a / b for a, b in zip(above, below)]

@@ -147,13 +147,18 @@ class _Reader:
         if isinstance(value, str):
             return Measure(check_path(f"{table.where}: {key}", value))
         inner = TomlTable(f"{table.where}: {key}", value)
+        never = inner.any("never", False, "true or false")
+        if not isinstance(never, bool):
+            raise inner.refuse("never", "true or false")
         measure = Measure(check_path(inner.where, inner.text("value")), inner.text("per", ""),
                           inner.number("times", 1.0), inner.number("missing", None), inner.text("relative_to", ""),
-                          inner.text("per_less", ""))
+                          never, inner.text("per_less", ""))
         for path in filter(None, (measure.per, measure.per_less)):
             check_path(inner.where, path)
         if measure.per_less and not measure.per:
             raise inner.refuse("per_less", "it beside 'per' only")
+        if measure.never and (measure.per or measure.relative_to):
+            raise inner.refuse("never", "it without 'per' and 'relative_to'")
         inner.finish()
         return measure
 

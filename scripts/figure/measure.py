@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .errors import UsageError
+from .noise import NEVER
 from .toml_table import is_number
 
 
@@ -27,11 +28,14 @@ class Measure:
     times: float = 1.0
     missing: "float | None" = None  # what a `value` that the report does not have counts as
     relative_to: str = ""
+    never: bool = False  # null in the report means that what is timed has never come: worse than any time
     per_less: str = ""
 
     def of(self, report: Any, start: Any = None) -> float:
         """From a report; paths without a slash in front begin at `start`, if one is given."""
         try:
+            if self.never and None in everything_at(report, self.value, start):
+                return NEVER
             value = number_at(report, self.value, start)
         except NotInReport:
             if self.missing is None:

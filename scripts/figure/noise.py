@@ -9,6 +9,9 @@ PASS, FAIL, NULL = "PASS", "FAIL", "NULL"
 CANNOT_TELL = "cannot tell"  # how the reason of a NULL begins that more rounds might tell
 
 
+NEVER = float("inf")  # the time of what has not come within the run
+
+
 @dataclass(frozen=True)
 class Verdict:
     result: str  # PASS, FAIL or NULL, which is "cannot tell"
@@ -58,7 +61,12 @@ def interval(values: Sequence[float]) -> Interval:
 
 
 def within_bounds(name: str, values: Sequence[float], at_least: "float | None", at_most: "float | None") -> Verdict:
-    """PASS if the whole interval is within the bounds, FAIL if none of it is, and else NULL."""
+    """PASS if the whole interval is within the bounds, FAIL if none of it is, and else NULL. A round in which something never
+    came that has to come in time is no noise, and so a FAIL.
+    """
+    never = sum(value == NEVER for value in values)
+    if never and at_most is not None:
+        return Verdict(FAIL, f"{name}: never in {never} of {len(values)} rounds; {wanted_text(at_least, at_most)}")
     found = interval(values)
     text = f"{name} = {found}"
     wanted = wanted_text(at_least, at_most)

@@ -7,7 +7,7 @@ from typing import Any
 
 from .measure import Measure, NotInReport, everything_at, number_at
 from .model import Figure, XAxis
-from .noise import CannotTell
+from .noise import NEVER, CannotTell
 from .plan import Plan, PlannedPoint
 from .store import Store
 from .template import filled
@@ -15,7 +15,7 @@ from .template import filled
 
 @dataclass
 class Point:
-    """A figure at a place: one value for each round, None where the round has none."""
+    """A figure at a place: one value for each round, None where the round has none; NEVER is a value for claims only."""
 
     panel: str
     series: str
@@ -27,7 +27,7 @@ class Point:
 
     @property
     def known(self) -> "list[float]":
-        return [value for value in self.values if value is not None]
+        return [value for value in self.values if value is not None and value != NEVER]
 
     @property
     def median(self) -> float:
@@ -79,10 +79,11 @@ class Points:
         point = self._all.get((panel, series, x))
         if point is None:
             raise CannotTell(self._why_not(series, x))
-        if len(point.known) < len(point.values):
+        found = [value for value in point.values if value is not None]
+        if len(found) < len(point.values):
             trouble = point.troubles[0] if point.troubles else "there is no result"
             raise CannotTell(f"{series} at {x}: {trouble}")
-        return point.known
+        return found
 
     def published(self, panel: str, series: str) -> "list[tuple[Any, float]]":
         return [point for each in self.figure.published if (each.panel, each.series) == (panel, series)

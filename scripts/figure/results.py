@@ -9,6 +9,7 @@ from typing import Any
 
 from .kept import FORMAT
 from .machine import Machine
+from .noise import NEVER
 from .plot import pictures
 from .points import Points
 from .store import write_whole
@@ -66,7 +67,7 @@ def json_of(points: Points, judged: "list[Judged]", machine: Machine) -> "dict[s
         "build": sorted({result["build"] for result in points.reports}),
         "environments": environments(points),
         "points": [{"panel": point.panel, "series": point.series, "x": point.x, "shown_x": point.drawn_x,
-                    "values": point.values, "median": point.median if point.known else None,
+                    "values": ["never" if value == NEVER else value for value in point.values], "median": point.median if point.known else None,
                     "command": f"granary {point.command}", "troubles": point.troubles} for point in points.all()],
         "notes": plan.notes(),
         "left_out": [{"series": name, "x": x, "reason": why} for (name, x), why in plan.left_out.items()]

@@ -3,7 +3,9 @@ at their edges.
 """
 
 import dataclasses
+import tempfile
 import unittest
+from pathlib import Path
 
 from rig import FIGURE, ROOT, Rig
 
@@ -13,7 +15,8 @@ from figure.machine import Machine
 from figure.needs import Needs
 from figure.noise import FAIL, NULL, PASS, CannotTell, interval
 from figure.plan import plan
-from figure.points import Point, Points
+from figure.points import Point, Points, read_points
+from figure.store import Store
 from figure.verdicts import exit_code, judge
 from made_up import MadeUp, data
 
@@ -97,6 +100,21 @@ class WhatOurClaimsSay(unittest.TestCase):
         rates = {("MemSilo", 1): 30000, ("Silo", 1): 29000}
         self.assertEqual(self.verdict("silo-5-6-7", "S2", rates), PASS)
         self.assertEqual(self.verdict("silo-5-6-7", "S2-memory", rates), FAIL)
+
+    def test_a_node_that_was_not_recovered_within_the_run(self):
+        figure = load(ROOT / "bench/figures/recovery-steps.toml", load_papers(ROOT / "bench/figures"))
+        planned = plan(figure, True, MACHINE, {})
+        for times, wanted in (((100, 120, 130), PASS), ((100, 120, None), FAIL), ((None, ) * 3, FAIL)):
+            with tempfile.TemporaryDirectory() as folder, Store(Path(folder)) as store:
+                for point in planned.points:
+                    for number, time in enumerate(times, 1):
+                        figures = {value.variables["step"]: {"median": time} for value in figure.quick.values}
+                        store.keep(point.run.key("b", number), {"exit_code": 0, "trouble": "", "report": {
+                            "granary": {"killed": {"figures": figures}}}})
+                points = read_points(planned, store, "b")
+            judged = {each.claim.id: each.verdict for each in judge(points, MACHINE)}
+            self.assertEqual(judged["D10-recovered"].result, wanted, judged["D10-recovered"].reason)
+            self.assertEqual("never in" in judged["D10-recovered"].reason, wanted == FAIL)
 
     def test_a_small_cache_beside_a_large_one(self):
         reads = {("Skewed", 6.25): 1.5, ("Skewed", 100): 1.0, ("Uniform", 6.25): 1.9, ("Uniform", 100): 1.0}

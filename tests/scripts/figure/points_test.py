@@ -11,7 +11,7 @@ from figure.checks import Value
 from figure.load import load, load_papers
 from figure.machine import Machine
 from figure.measure import Measure, NotInReport, everything_at, number_at
-from figure.noise import FAIL, CannotTell
+from figure.noise import FAIL, NEVER, CannotTell
 from figure.places import Places
 from figure.plan import plan
 from figure.points import read_points
@@ -44,8 +44,9 @@ class Paths(unittest.TestCase):
         self.assertEqual(Measure("a/b", "list/0/n", 3).of(REPORT), 4)
         self.assertEqual(Measure("none", missing=0).of(REPORT), 0)
         self.assertEqual(Measure("v", "r", per_less="v").of({"v": 5, "r": 100}), 5 / 95)
+        self.assertEqual([Measure("a", never=True).of({"a": value}) for value in (3, None)], [3, NEVER])
         for measure in (Measure("none"), Measure("a/b", "zero"), Measure("a/b", "none", missing=0),
-                        Measure("a/b", "a/b", per_less="a/b")):
+                        Measure("a/b", "a/b", per_less="a/b"), Measure("none", never=True)):
             with self.assertRaises(NotInReport):
                 measure.of(REPORT)
 
