@@ -16,6 +16,7 @@ from .toml_table import TomlTable, is_number
 
 FORMAT = 1
 PAPERS = "papers.toml"
+FEWEST_ROUNDS = 3  # of a figure that is not counted
 
 
 def toml_of(file: Path) -> "dict[str, Any]":
@@ -81,11 +82,22 @@ class _Reader:
         published = tuple(self._published(table) for table in root.tables("published", []))
         claims = tuple(self._claim(table) for table in root.tables("claim"))
         self._refuse_twins("claim", [claim.id for claim in claims])
+        self._check_rounds(full, quick)
         figure = Figure(self.file, self.file.stem, root.text("title"), self.papers[paper], root.text("figure"),
                         root.text("section"), root.text("about"), full, quick, x, self.panels, self.series, published,
                         claims)
         root.finish()
         return figure
+
+    def _check_rounds(self, full: Setting, quick: Setting) -> None:
+        """One round, or two, tell nothing of noise, which only figures that are counted do not have."""
+        counts = self.root.any("counts", False, "true or false")
+        if not isinstance(counts, bool):
+            raise self.root.refuse("counts", "true or false")
+        for name, setting in (("full", full), ("quick", quick)):
+            if setting.rounds < FEWEST_ROUNDS and not counts:
+                raise UsageError(f"{self.file}: {name}: rounds is {setting.rounds}; expected at least {FEWEST_ROUNDS}, "
+                                 f"or counts = true if no claim is about time")
 
     def _refuse_twins(self, what: str, names: "list[str]") -> None:
         for name in names:

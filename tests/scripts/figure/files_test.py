@@ -54,6 +54,10 @@ class Refusals(Rig):
         self.assertEqual([series.name for series in figure.series], ["Fast", "Slow"])
         self.assertEqual([value.x for value in figure.quick.values], [1, 2])
 
+    def test_what_is_counted_needs_one_round_only(self):
+        text = FIGURE.replace("rounds = 3", "rounds = 1").replace('section = "1"', 'section = "1"\ncounts = true')
+        self.assertEqual(load(self.write(text), load_papers(self.figures)).quick.rounds, 1)
+
     def test_what_is_no_toml(self):
         self.refused("format = ", "Invalid value")
 
@@ -64,6 +68,9 @@ class Refusals(Rig):
                 ('title = "A figure"', "", "no key 'title'"),
                 ('title = "A figure"', 'titel = "A figure"', "'title'"),
                 ("rounds = 3", "rounds = 0", "full: rounds is 0; expected a whole number of at least 1"),
+                ("rounds = 3", "rounds = 2", "full: rounds is 2; expected at least 3, or counts = true"),
+                ("[quick]\nrounds = 3", "[quick]\nrounds = 1", "quick: rounds is 1; expected at least 3"),
+                ('title = "A figure"', 'title = "A figure"\ncounts = 1', "counts is 1; expected true or false"),
                 ("values = [1, 2, 4]", "values = []", "a list that is not empty"),
                 ("values = [1, 2, 4]", "values = [1, 1]", "each place once"),
                 ("values = [1, 2, 4]", 'values = ["a"]', "expected numbers"),
