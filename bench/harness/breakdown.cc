@@ -17,8 +17,8 @@ void TimeParts::add(const TimeParts& more) {
 }
 
 void CommitTimes::note(const Ticket& ticket) {
-  if (ticket.tid == 0) return;
   ++transactions;
+  if (ticket.tid == 0) return;
   std::uint64_t& last = greatest[ticket.epoch];
   last = std::max(last, record::sequence_of(ticket.tid));
 }
@@ -45,11 +45,14 @@ std::vector<ExtraFigure> Breakdown::take_figures() {
   const auto percent = [all = std::max<std::uint64_t>(1, parts_.all())](std::uint64_t part) {
     return 100 * static_cast<double>(part) / static_cast<double>(all);
   };
-  std::vector<ExtraFigure> figures{
-      {"time_index_percent", percent(parts_.index)},         {"time_execution_percent", percent(parts_.execution)},
-      {"time_commit_percent", percent(parts_.commit)},       {"time_waiting_percent", percent(parts_.waiting)},
-      {"time_aborted_percent", percent(parts_.aborted)},     {"time_back_off_percent", percent(parts_.back_off)},
-      {"commit_time_steps_per_transaction", times_.growth()}};
+  std::vector<ExtraFigure> figures{{"time_index_percent", percent(parts_.index)},
+                                   {"time_execution_percent", percent(parts_.execution)},
+                                   {"time_commit_percent", percent(parts_.commit)},
+                                   {"time_waiting_percent", percent(parts_.waiting)},
+                                   {"time_aborted_percent", percent(parts_.aborted)},
+                                   {"time_back_off_percent", percent(parts_.back_off)},
+                                   {"commit_time_steps_per_transaction", times_.growth()},
+                                   {"commit_time_transactions", static_cast<double>(times_.transactions)}};
   parts_ = {};
   times_ = {};
   return figures;
@@ -71,7 +74,8 @@ RequestTimes::RequestTimes(Breakdown& sum, Worker& worker)
     : sum_(sum),
       worker_(*worker.core()),
       waiter_(*worker_.state().waiter),
-      timed_waiter_(waiter_, work_, worker_.shared().meter) {}
+      timed_waiter_(waiter_, work_, worker_.shared().meter),
+      first_epoch_(worker_.shared().epochs.current()) {}
 
 RequestTimes::~RequestTimes() { sum_.add(parts_, times_); }
 
@@ -88,6 +92,7 @@ void RequestTimes::attempt_begins() {
   attempt_ = worker_.shared().meter.ticks();
   parts_.back_off += attempt_ - last_;
   work_ = {};
+  execution_.reset();
 }
 
 void RequestTimes::commit_begins() {
@@ -96,18 +101,30 @@ void RequestTimes::commit_begins() {
 }
 
 void RequestTimes::attempt_ended(const CommitResult& done) {
-  if (done.committed()) times_.note(done.ticket);
+  if (done.committed()) note_commit(done.ticket);
   if (!timing_) return;
   const std::uint64_t now = worker_.shared().meter.ticks();
-  if (!done.committed()) {
+  if (!done.committed() && done.reason != AbortReason::kUser) {
     parts_.aborted += now - attempt_;
   } else {
+    const std::uint64_t own = now - attempt_ - work_.index - work_.waiting;
+    const std::uint64_t execution = execution_.value_or(own);  // all, if no commit was tried
     parts_.index += work_.index;
     parts_.waiting += work_.waiting;
-    parts_.execution += execution_;
-    parts_.commit += now - attempt_ - execution_ - work_.index - work_.waiting;
+    parts_.execution += execution;
+    parts_.commit += own - execution;
   }
   last_ = now;
+}
+
+void RequestTimes::note_commit(const Ticket& ticket) {
+  if (in_first_epoch_) {
+    if (worker_.shared().epochs.current() == first_epoch_) return;
+    in_first_epoch_ = false;
+  }
+  // A transaction that committed just before the epoch advanced belongs to the first epoch all the same.
+  if (ticket.tid != 0 && ticket.epoch <= first_epoch_) return;
+  times_.note(ticket);
 }
 
 void RequestTimes::request_ended() {

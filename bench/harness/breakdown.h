@@ -1,10 +1,12 @@
 #pragma once
 // Where the time of a run's transactions goes, and how their commit times grow (TicToc, SIGMOD 2016, Figures 7c, 9c and 11; --breakdown).
-// One request in kSampled is timed; the others run as ever, but for a look at their ticket.
+// One request in kSampled is timed; the others run as ever, but for a look at their ticket. A session makes its RequestTimes when the
+// measurement begins, so that neither the loading nor the warm-up nor the check of the data is counted.
 
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include <granary/database.h>
@@ -15,12 +17,13 @@
 
 namespace granary::bench {
 
-/// Ticks of sampled requests. Those of attempts that did not commit are all in `aborted`.
+/// Ticks of sampled requests. All time of an attempt that did not end its request is in `aborted`. A request that rolls back, as specified,
+/// has done its work; the time in which it undoes the work belongs to its execution.
 struct TimeParts {
   std::uint64_t index = 0;      ///< searching indexes
   std::uint64_t execution = 0;  ///< the rest of what the bodies do
   std::uint64_t commit = 0;
-  std::uint64_t waiting = 0;  ///< for others, in attempts that committed
+  std::uint64_t waiting = 0;  ///< for others, in attempts that ended their request
   std::uint64_t aborted = 0;
   std::uint64_t back_off = 0;  ///< between attempts
 
@@ -28,11 +31,12 @@ struct TimeParts {
   void add(const TimeParts& more);
 };
 
-/// Commit times of transactions, of which it keeps the greatest sequence number of each epoch.
+/// Commit times of transactions, of which it keeps the greatest sequence number of each epoch. Each epoch begins its sequence numbers anew.
 struct CommitTimes {
   std::uint64_t transactions = 0;
   std::map<std::uint64_t, std::uint64_t> greatest;  ///< by epoch
 
+  /// Counts a transaction that has committed. One that wrote nothing has no commit time of its own, but counts as well.
   void note(const Ticket& ticket);
   void add(const CommitTimes& more);
   /// How many steps the times took for each transaction: 1 if each had a time of its own.
@@ -43,7 +47,7 @@ struct CommitTimes {
 class Breakdown {
  public:
   void add(const TimeParts& parts, const CommitTimes& times);
-  /// Shares in percent, and the growth, of what was added since the last call.
+  /// Returns the shares in percent, and the growth with the number of transactions that it is of, of all that was added since the last call.
   std::vector<ExtraFigure> take_figures();
 
  private:
@@ -52,7 +56,7 @@ class Breakdown {
   CommitTimes times_;
 };
 
-/// One session's requests.
+/// One session's requests, from now on.
 class RequestTimes {
  public:
   RequestTimes(Breakdown& sum, Worker& worker);
@@ -64,12 +68,14 @@ class RequestTimes {
   void request_begins();
   void attempt_begins();
   void commit_begins();
-  /// `done`: how the commit ended, or one that failed if none was tried.
+  /// `done`: how the commit ended; if none was tried, why.
   void attempt_ended(const CommitResult& done);
   void request_ended();
 
  private:
   static constexpr std::uint64_t kSampled = 16;
+
+  void note_commit(const Ticket& ticket);
 
   class TimedWaiter final : public base::Waiter {
    public:
@@ -93,11 +99,14 @@ class RequestTimes {
   TimedWaiter timed_waiter_;
   TimeParts parts_;
   CommitTimes times_;
+  const std::uint64_t
+      first_epoch_;  // had begun before; its commit times are others' as well, and so it is left out of times_
+  bool in_first_epoch_ = true;
   std::uint64_t requests_ = 0;
   bool timing_ = false;
-  std::uint64_t last_ = 0;       // when the request began, or its last attempt ended
-  std::uint64_t attempt_ = 0;    // when the present attempt began
-  std::uint64_t execution_ = 0;  // of the present attempt, once its commit has begun
+  std::uint64_t last_ = 0;                  // when the request began, or its last attempt ended
+  std::uint64_t attempt_ = 0;               // when the present attempt began
+  std::optional<std::uint64_t> execution_;  // of the present attempt, once its commit has begun
 };
 
 }  // namespace granary::bench

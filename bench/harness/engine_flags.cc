@@ -56,9 +56,10 @@ Status set_fibers(const FlagValues& flags, Settings& settings) {
 
 void add_engine_flags(const BenchCommand& command, std::vector<Flag>& flags) {
   if (command.breakdown) {
-    flags.push_back(switch_flag("breakdown", false,
-                                "Tells where the time of transactions goes, from one request in 16, and how their "
-                                "commit times grow. On one node, with the engine."));
+    flags.push_back(switch_flag(
+        "breakdown", false,
+        "Tells where the time of transactions goes, from one request in 16 of the measurement, and how their "
+        "commit times grow. On one node, with the engine."));
   }
   if (command.batches) {
     flags.push_back(integer_flag("batch", 1, 1, Worker::kMostTogether, "transactions",

@@ -104,6 +104,7 @@ void WorkerThread::track(Client& client, const Request& request) {
 }
 
 void WorkerThread::begin_measurement() {
+  for (const auto& client : clients_) client->begin_measurement();
   for (std::size_t type = 0; type < type_count_; ++type) {
     for (auto& counter : counters_[type].by_ending) counter.store(0, std::memory_order_relaxed);
     latencies_[type].reset();

@@ -49,6 +49,8 @@ class Client {
   virtual ~Client() = default;
   /// Runs one request to its end, retrying conflicts; adds each failed attempt to aborts(type).
   virtual Request run_one() = 0;
+  /// Called between the warm-up and the measurement, in the client's own thread.
+  virtual void begin_measurement() {}
   /// Called now and then while the thread has nothing to do (e.g. at the end): collect garbage.
   virtual void idle() {}
   /// Calls body(0) … body(count − 1) for the clients of Workload::make_clients(), of which this is the first, so that some go on while others wait.

@@ -22,6 +22,9 @@ template <typename S>
 class StoreClient : public Client {
  public:
   explicit StoreClient(std::unique_ptr<typename S::Session> session) : session_(std::move(session)) {}
+  void begin_measurement() final {
+    if constexpr (requires { session_->begin_measurement(); }) session_->begin_measurement();
+  }
   void idle() final { session_->collect(); }
   void run_together(std::uint32_t count, FunctionRef<void(std::uint32_t)> body) final {
     if constexpr (requires { session_->run_together(count, body); }) {

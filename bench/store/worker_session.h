@@ -36,17 +36,21 @@ class WorkerSession {
  public:
   static constexpr std::uint64_t kStream = 0x73746f7265;  ///< of the random numbers that it backs off by
 
-  /// `breakdown`: where the time of requests is added up; none: nowhere.
+  /// `breakdown`: where the time of a measurement's requests is added up; none: nowhere.
   WorkerSession(Held held, base::Random random, bool declares = false, Breakdown* breakdown = nullptr)
       : held_(std::move(held)),
         random_(random),
-        declares_(declares) {
-    if (breakdown != nullptr) times_.emplace(*breakdown, worker_of(held_));
+        declares_(declares),
+        breakdown_(breakdown) {}
+
+  /// Times requests from now on. A session that loads or checks the data is never told, and so its requests are not counted.
+  void begin_measurement() {
+    if (breakdown_ != nullptr) times_.emplace(*breakdown_, worker_of(held_));
   }
 
   template <typename Body>
   Ending run(const Footprint&, AbortCounts& aborts, Body&& body) {
-    RequestTimes* const times = times_ ? &*times_ : nullptr;
+    RequestTimes* const times = this->times();
     return timed_request(times, [&] {
       OpenTooLong too_long;
       for (std::uint32_t attempt = 0; attempt < kMaxAttempts; ++attempt) {
@@ -67,15 +71,18 @@ class WorkerSession {
   /// A snapshot does not abort; but where another node holds a record for long, it has to be tried again.
   template <typename Body>
   Ending run_snapshot(const Footprint&, AbortCounts& aborts, Body&& body) {
-    for (std::uint32_t attempt = 0; attempt < kMaxAttempts; ++attempt) {
-      granary::Snapshot handle = worker_of(held_).snapshot();
-      GranaryReader<granary::Snapshot> reader(handle);
-      if (body(reader) == Verdict::kCommit) return Ending::kCommitted;
-      if (!reader.met_holder()) return Ending::kGaveUp;
-      ++aborts[static_cast<std::size_t>(AbortReason::kRecordBusy)];
-      back_off(worker_of(held_), random_, attempt);
-    }
-    return Ending::kGaveUp;
+    RequestTimes* const times = this->times();
+    return timed_request(times, [&] {
+      for (std::uint32_t attempt = 0; attempt < kMaxAttempts; ++attempt) {
+        bool met_holder = false;
+        const CommitResult done = timed_attempt(times, [&] { return read_once(body, met_holder); });
+        if (done.committed()) return Ending::kCommitted;
+        if (!met_holder) return Ending::kGaveUp;
+        ++aborts[static_cast<std::size_t>(done.reason)];
+        back_off(worker_of(held_), random_, attempt);
+      }
+      return Ending::kGaveUp;
+    });
   }
 
   void collect() { worker_of(held_).collect_garbage(); }
@@ -89,6 +96,18 @@ class WorkerSession {
   }
 
  private:
+  RequestTimes* times() { return times_ ? &*times_ : nullptr; }
+
+  /// Lets the body read a snapshot. `met_holder`: it failed since another node held a record.
+  template <typename Body>
+  CommitResult read_once(Body&& body, bool& met_holder) {
+    granary::Snapshot handle = worker_of(held_).snapshot();
+    GranaryReader<granary::Snapshot> reader(handle);
+    const bool read_all = body(reader) == Verdict::kCommit;
+    met_holder = reader.met_holder();
+    return {.reason = read_all ? AbortReason::kNone : AbortReason::kRecordBusy, .ticket = {}};
+  }
+
   /// Commits unless the body met something that does not fit together; then the reads cannot have been one state. kUser: the body wants
   /// nothing of it. A doomed transaction's reads fail, and its body may take that for a reason of its own; it is tried again.
   template <typename Body>
@@ -107,6 +126,7 @@ class WorkerSession {
   Held held_;
   base::Random random_;
   const bool declares_;
+  Breakdown* const breakdown_;
   std::optional<RequestTimes> times_;  // behind what it looks at
 };
 

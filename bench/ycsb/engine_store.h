@@ -48,8 +48,12 @@ class KeySession {
         random_(random),
         declares_(declares),
         transactions_(transactions),
-        dta_bound_(dta_bound) {
-    if (breakdown != nullptr) times_.emplace(*breakdown, store::worker_of(held_));
+        breakdown_(breakdown),
+        dta_bound_(dta_bound) {}
+
+  /// Times requests from now on, like store::WorkerSession::begin_measurement().
+  void begin_measurement() {
+    if (breakdown_ != nullptr) times_.emplace(*breakdown_, store::worker_of(held_));
   }
 
   Ending read(std::string_view key, std::span<char> buffer, AbortCounts& aborts) {
@@ -169,6 +173,7 @@ class KeySession {
   base::Random random_;
   const bool declares_;
   const TransactionOptions transactions_;
+  Breakdown* const breakdown_;
   CriticalSection* const dta_bound_;
   std::vector<Declared> declared_;
   std::vector<MultiGet> gets_;  // of one transaction that reads in one go, and what they have read

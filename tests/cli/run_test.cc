@@ -164,7 +164,7 @@ TEST(Run, ABreakdownAddsUpToAllOfTheTime) {
   for (const char* command :
        {"bench ycsb --mix=high --keys=2000 --protocol=tictoc", "bench tpcc --items=200 --customers=30 --workers=2"}) {
     const nlohmann::json json =
-        json_of(std::string(command) + " --breakdown --seconds=0.3 --warmup=0 --repeat=2 --noprogress");
+        json_of(std::string(command) + " --breakdown --seconds=1 --warmup=0 --repeat=2 --noprogress");
     ASSERT_TRUE(json.is_object()) << command;
     for (const nlohmann::json& repeat : json["granary"]["repeats"]) {
       double sum = 0;
@@ -179,6 +179,31 @@ TEST(Run, ABreakdownAddsUpToAllOfTheTime) {
       EXPECT_GT(repeat["extra"]["commit_time_steps_per_transaction"].get<double>(), 0);
     }
   }
+}
+
+TEST(Run, ABreakdownIsOfTheMeasurementAlone) {
+  for (const char* command : {"bench ycsb --mix=medium --keys=50000 --protocol=tictoc --warmup=0",
+                              "bench ycsb --mix=read_only --keys=50000 --protocol=tictoc --warmup=1",
+                              "bench tpcc --mix=50,50,0,0,0 --items=200 --customers=30 --workers=2 --warmup=1",
+                              "bench tatp --subscribers=20000 --verify --warmup=0"}) {
+    const nlohmann::json json = json_of(std::string(command) + " --breakdown --seconds=0.5 --repeat=2 --noprogress");
+    ASSERT_TRUE(json.is_object()) << command;
+    for (const nlohmann::json& repeat : json["granary"]["repeats"]) {
+      const double committed = repeat["total"]["committed"].get<double>();
+      const double counted = repeat["extra"]["commit_time_transactions"].get<double>();
+      EXPECT_LE(counted, committed) << command << ": neither the loading nor the warm-up";
+      EXPECT_GT(counted, 0.7 * committed) << command << ": all but those of the first epoch";
+    }
+  }
+}
+
+TEST(Run, ABreakdownDoesNotCountTransactionsThatRollBackAsAborted) {
+  const nlohmann::json json =
+      json_of("bench tatp --subscribers=1000 --workers=1 --breakdown --seconds=0.5 --warmup=0 --repeat=1 --noprogress");
+  ASSERT_TRUE(json.is_object());
+  const nlohmann::json& repeat = json["granary"]["repeats"][0];
+  EXPECT_GT(repeat["total"]["rolled_back"].get<double>(), 0);
+  EXPECT_LT(repeat["extra"]["time_aborted_percent"].get<double>(), 0.1) << "nobody is in conflict with one worker";
 }
 
 TEST(Run, TpccWithHashTablesWhereNothingIsScanned) {

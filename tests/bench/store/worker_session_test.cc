@@ -1,4 +1,8 @@
-// A session meets records that another node holds, in transactions and in snapshots; and a request that takes too long.
+// A session meets records that another node holds, in transactions and in snapshots; a request that takes too long; and what a
+// breakdown counts.
+
+#include <map>
+#include <optional>
 
 #include "bench/store/granary_store.h"
 #include "tests/isolation/remote_holder.h"
@@ -69,6 +73,75 @@ TEST(Session, ARequestThatAlwaysTakesTooLongIsGivenUp) {
   EXPECT_EQ(session.run({}, aborts, body), Ending::kTooLong);
   EXPECT_EQ(attempts, 10);
   EXPECT_EQ(aborts[static_cast<std::size_t>(AbortReason::kOpenTooLong)], 10u);
+}
+
+/// Runs requests of a session with a breakdown.
+class TimedSession : public testing::Test {
+ protected:
+  TimedSession() {
+    database_.commit([&](Transaction& t) { EXPECT_EQ(t.put(rows_, 1, 11), Outcome::kOk); });
+    database_.pass_snapshot_period();
+  }
+  template <typename Body>
+  Ending run(Body body) {
+    return session_->run({}, aborts_, [&](auto& t) { return body(t); });
+  }
+  Ending write() {
+    return run([&](auto& t) {
+      return t.overwrite(rows_, std::uint64_t{1}, std::uint64_t{1}) == Outcome::kOk ? Verdict::kCommit
+                                                                                    : Verdict::kRetry;
+    });
+  }
+  template <typename Reader>
+  Verdict read(Reader& t) {
+    std::uint64_t row = 0;
+    return t.get(rows_, std::uint64_t{1}, row) == Outcome::kOk ? Verdict::kCommit : Verdict::kRetry;
+  }
+  /// Ends the session, and returns its figures by name.
+  std::map<std::string, double> figures() {
+    session_.reset();
+    std::map<std::string, double> found;
+    for (const ExtraFigure& figure : sum_.take_figures()) found[figure.name] = figure.value;
+    return found;
+  }
+
+  tests::ManualDatabase database_{1};
+  const Rows rows_{database_->create_table("rows", {.max_value_bytes = 8}).value()};
+  Breakdown sum_;
+  AbortCounts aborts_{};
+  std::optional<WorkerSession<HeldWorker>> session_{
+      std::in_place, std::make_shared<Worker>(database_->register_worker().value()), base::Random(1), false, &sum_};
+};
+
+TEST_F(TimedSession, CountsEachTransactionOfTheMeasurement) {
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(write(), Ending::kCommitted);  // loading, or a warm-up
+  session_->begin_measurement();
+  EXPECT_EQ(write(), Ending::kCommitted);  // in an epoch that others had a part of
+  database_.pass_snapshot_period();
+  EXPECT_EQ(write(), Ending::kCommitted);
+  EXPECT_EQ(run([&](auto& t) { return read(t); }), Ending::kCommitted);
+  EXPECT_EQ(session_->run_snapshot({}, aborts_, [&](auto& t) { return read(t); }), Ending::kCommitted);
+  EXPECT_EQ(run([](auto&) { return Verdict::kRollBack; }), Ending::kRolledBack);
+  EXPECT_EQ(figures()["commit_time_transactions"], 3);
+}
+
+TEST_F(TimedSession, RequestsThatRollBackAreNotAborted) {
+  session_->begin_measurement();
+  for (int i = 0; i < 32; ++i) {
+    EXPECT_EQ(run([](auto&) { return Verdict::kRollBack; }), Ending::kRolledBack);
+  }
+  std::map<std::string, double> shares = figures();
+  EXPECT_EQ(shares["time_aborted_percent"], 0);
+  EXPECT_GT(shares["time_execution_percent"], 0);
+}
+
+TEST_F(TimedSession, SnapshotsAreTimed) {
+  EXPECT_EQ(write(), Ending::kCommitted);
+  database_.pass_snapshot_period();
+  session_->begin_measurement();
+  for (int i = 0; i < 32; ++i)
+    EXPECT_EQ(session_->run_snapshot({}, aborts_, [&](auto& t) { return read(t); }), Ending::kCommitted);
+  EXPECT_GT(figures()["time_execution_percent"], 0);
 }
 
 TEST_F(MeetsHolder, AGetOfASnapshotIsTriedAgain) {
