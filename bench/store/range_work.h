@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "bench/harness/client_number.h"
 #include "bench/harness/jobs.h"
 #include "bench/harness/key_ranges.h"
 #include "bench/store/store.h"
@@ -20,9 +21,9 @@ struct Piece {
   KeyRange keys;
 };
 
-/// The partition that a worker's requests begin in: its node's, or one in turn.
-inline std::uint32_t home_partition(const KeyRanges& ranges, const NodeShare& share, std::uint32_t worker) {
-  return share.alone() ? worker % ranges.parts() : share.node;
+/// The partition that a client's requests begin in: its node's, or one by its worker, in turn.
+inline std::uint32_t home_partition(const KeyRanges& ranges, const NodeShare& share, std::uint32_t client) {
+  return share.alone() ? worker_of_client(client) % ranges.parts() : share.node;
 }
 
 /// A partition other than `home`. Precondition: there is one.

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/harness/client_number.h"
 #include "bench/harness/workload.h"
 
 namespace granary::bench::store {
@@ -64,7 +65,7 @@ class StoreWorkload : public Workload {
       auto session = store_->session(seed_ + worker);
       if (!session.ok()) return session.status();
       for (std::uint32_t i = 1; i < count; ++i) {
-        const std::uint32_t number = worker + i * kMaxWorkers;  // no other client of the process has it
+        const std::uint32_t number = client_number(worker, i);
         clients.push_back(client_on((*session)->beside(seed_ + number), number));
       }
       clients.insert(clients.begin(), client_on(std::move(*session), worker));
@@ -135,7 +136,8 @@ class StoreWorkload : public Workload {
   /// How many threads check the data. A node has one: other nodes check beside it, and its sessions are few.
   unsigned checkers() const { return share_.alone() ? std::max(1u, std::thread::hardware_concurrency()) : 1; }
 
-  virtual std::unique_ptr<Client> client_on(std::unique_ptr<Session> session, std::uint32_t worker) = 0;
+  /// Makes the client of this number (bench/harness/client_number.h).
+  virtual std::unique_ptr<Client> client_on(std::unique_ptr<Session> session, std::uint32_t number) = 0;
   virtual std::vector<ExtraFigure> own_figures() const { return {}; }
 
  private:

@@ -2,6 +2,8 @@
 
 #include <ctime>
 
+#include "bench/harness/client_number.h"
+
 namespace granary::bench::tpcc {
 
 Date now() {
@@ -10,12 +12,13 @@ Date now() {
   return static_cast<Date>(time.tv_sec);
 }
 
-RequestSource::RequestSource(RunState& state, std::uint32_t worker)
+RequestSource::RequestSource(RunState& state, std::uint32_t client)
     : state_(state),
       parameters_(state.parameters),
       constants_(state.constants),
-      random_(state.parameters.seed, 0x636c69656e740000 + (std::uint64_t{state.parameters.share.node} << 16) + worker),
+      random_(state.parameters.seed, 0x636c69656e740000 + (std::uint64_t{state.parameters.share.node} << 16) + client),
       history_origin_(state.next_history_origin.fetch_add(1, std::memory_order_relaxed)) {
+  const std::uint32_t worker = worker_of_client(client);
   const std::uint32_t first = parameters_.first_warehouse(), own = parameters_.own_warehouses();
   for (std::uint32_t w = worker; w < own; w += parameters_.workers)
     homes_.push_back(static_cast<std::uint16_t>(first + w));

@@ -15,8 +15,9 @@ Date now();
 
 class RequestSource {
  public:
-  /// For worker `worker` of parameters.workers: its home warehouses are every so many of the process's own ones.
-  RequestSource(RunState& state, std::uint32_t worker);
+  /// For the client of this number (bench/harness/client_number.h). Its worker's home warehouses are every parameters.workers-th of the
+  /// process's own ones.
+  RequestSource(RunState& state, std::uint32_t client);
 
   Type next_type();
   NewOrderRequest new_order();

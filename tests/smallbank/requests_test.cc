@@ -35,6 +35,14 @@ TEST(SmallBankRequests, HotCustomersTakeTheirShare) {
   }
 }
 
+TEST(SmallBankRequests, AllClientsOfAWorkerAreAtHomeInOnePartition) {
+  const Parameters parameters{.customers = 90, .partitions = 3, .distributed = 0};
+  for (const std::uint32_t worker : {0u, 1u, 2u}) {
+    for (const std::uint32_t place : {1u, 2u, 15u})
+      EXPECT_EQ(RequestSource(parameters, worker + 256 * place).next().first.partition, worker);
+  }
+}
+
 TEST(SmallBankRequests, DistributedOnesTakeTheSecondFromAnotherPartition) {
   const Parameters parameters{.customers = 90, .partitions = 3, .distributed = 0.1};
   const KeyRanges ranges = parameters.ranges();

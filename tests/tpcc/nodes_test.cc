@@ -110,5 +110,19 @@ TEST(TpccShare, WarehousesAndOriginsAreDividedAmongNodes) {
   EXPECT_EQ(homes.size(), 7u);
 }
 
+TEST(TpccShare, AllClientsOfAWorkerHaveItsHomes) {
+  for (const std::uint32_t warehouses : {1u, 7u}) {
+    Parameters parameters = small_parameters(warehouses, 2);
+    parameters.workers = 3;
+    RunState state(parameters);
+    for (const std::uint32_t worker : {0u, 1u, 2u}) {
+      for (const std::uint32_t place : {1u, 2u, 15u})
+        EXPECT_EQ(RequestSource(state, worker + 256 * place).homes(), RequestSource(state, worker).homes()) << worker;
+    }
+    EXPECT_NE(RequestSource(state, 256).payment().amount, RequestSource(state, 0).payment().amount)
+        << "each client draws requests of its own";
+  }
+}
+
 }  // namespace
 }  // namespace granary::bench::tpcc
