@@ -97,22 +97,23 @@ ExitCode check_findings(const std::vector<Measurement>& runs) {
   return ExitCode::kOk;
 }
 
-ExitCode check_given_up(const std::vector<Measurement>& runs) {
+ExitCode check_given_up(const std::vector<Measurement>& runs, std::string_view step) {
+  const std::string name = step.empty() ? "" : fmt::format("{}: ", step);
   for (const Measurement& run : runs) {
     if (const std::uint64_t starved = run.starved(); starved != 0) {
       return refuse(
           ExitCode::kEnvironment,
-          fmt::format("{} requests were given up for want of memory, so the figures are of something else; run it "
+          fmt::format("{}{} requests were given up for want of memory, so the figures are of something else; run it "
                       "for less time, or with {}",
-                      with_commas(starved), kMoreMemory));
+                      name, with_commas(starved), kMoreMemory));
     }
     if (const std::uint64_t too_long = run.total().too_long; too_long != 0) {
       return refuse(
           ExitCode::kEnvironment,
-          fmt::format("{} requests were given up, each after ten attempts in a row that were open for more than {} "
+          fmt::format("{}{} requests were given up, each after ten attempts in a row that were open for more than {} "
                       "epochs, so the figures are of something else; make requests smaller, or epochs longer "
                       "(--epoch_ms; in a cluster, 'epoch_ms' of its file)",
-                      with_commas(too_long), Options().max_open_epochs));
+                      name, with_commas(too_long), Options().max_open_epochs));
     }
   }
   return ExitCode::kOk;

@@ -32,8 +32,8 @@ ExitCode exit_code_of(const Status& status);
 ExitCode check_findings(const std::vector<Measurement>& runs);
 
 /// kEnvironment, said on standard error, if requests were given up because memory ran out, or because they take longer than a
-/// transaction may be open.
-ExitCode check_given_up(const std::vector<Measurement>& runs);
+/// transaction may be open. `step` names the runs where there are others beside them.
+ExitCode check_given_up(const std::vector<Measurement>& runs, std::string_view step = "");
 
 /// Whether the file that --`flag` names can be written (or none is named), found out before a run and not after it. Leaves nothing
 /// where there was no file.
