@@ -101,8 +101,8 @@ static_assert(sizeof(PartHeader) == 8);
 struct Marker {
   std::uint64_t complete;
   std::uint64_t durable;  ///< the D that was known then: no logger's `complete` may turn out to be less
-  std::uint64_t
-      released;  ///< the cluster's D that was known then: no node's D may turn out to be less; 0 without a cluster
+  /// The cluster's D that was known then, because of which no node's D may turn out to be less. 0 without a cluster.
+  std::uint64_t released;
 };
 static_assert(sizeof(Marker) == 24);
 /// Markers of former releases end before `released`.

@@ -7,8 +7,11 @@
 namespace granary::tests {
 namespace {
 
-INSTANTIATE_TEST_SUITE_P(Hosts, ClusterRecovery, testing::Values(Hosts::kOne, Hosts::kSeveral),
-                         [](const auto& one) { return one.param == Hosts::kOne ? "One" : "Several"; });
+std::string name_of_hosts(const testing::TestParamInfo<Hosts>& one) {
+  return one.param == Hosts::kOne ? "One" : "Several";
+}
+
+INSTANTIATE_TEST_SUITE_P(Hosts, ClusterRecovery, testing::Values(Hosts::kOne, Hosts::kSeveral), name_of_hosts);
 
 TEST_P(ClusterRecovery, ANodeFindsItsRecordsInTheLogsOfTheOthers) {
   open_all();
@@ -124,21 +127,33 @@ TEST_P(ClusterRecovery, AllGoBackToOneEpochIfANodeLostItsRings) {
   EXPECT_EQ(count("late") + count("late1"), 0u);
 }
 
+/// A copy of node 1's directory that is older than results which have been released since.
+class OlderCopy : public ClusterRecovery {
+ protected:
+  /// Copies the directory, lets a transaction become durable on all nodes, and returns up to which epoch all of them are told that
+  /// results are released.
+  epoch::Epoch release_after_copying() {
+    open_all();
+    put_everywhere(0, "early");
+    for (int epochs = 0; epochs < 2; ++epochs) advance();
+    std::filesystem::copy(path(1), older_, std::filesystem::copy_options::recursive);
+    put_everywhere(1, "released");
+    for (int epochs = 0; epochs < 3; ++epochs) advance();
+    const epoch::Epoch released = nodes_[0].control->by_leader.epoch.load() - 2;
+    for (Node& node : nodes_) node.control->by_leader.durable.store(released);
+    return released;
+  }
+
+  const std::string older_ = path(1) + "-older";
+};
+INSTANTIATE_TEST_SUITE_P(Hosts, OlderCopy, testing::Values(Hosts::kOne, Hosts::kSeveral), name_of_hosts);
+
 /// A snapshot of one node's volume is put back. The others have ended in order, and know what had been released since.
-TEST_P(ClusterRecovery, WhatWasReleasedIsNotGivenUpForAnOlderCopy) {
-  open_all();
-  put_everywhere(0, "early");
-  advance();
-  advance();
-  const std::string older = path(1) + "-older";
-  std::filesystem::copy(path(1), older, std::filesystem::copy_options::recursive);
-  put_everywhere(1, "released");
-  for (int epochs = 0; epochs < 3; ++epochs) advance();
-  const epoch::Epoch released = nodes_[0].control->by_leader.epoch.load() - 2;
-  for (Node& node : nodes_) node.control->by_leader.durable.store(released);
+TEST_P(OlderCopy, DoesNotTakeBackWhatWasReleasedBeforeAnEndInOrder) {
+  const epoch::Epoch released = release_after_copying();
   close_all();
   std::filesystem::remove_all(path(1));
-  std::filesystem::rename(older, path(1));
+  std::filesystem::rename(older_, path(1));
   const Status refused = recover_all();
   EXPECT_EQ(refused.code(), StatusCode::kDamaged);
   const std::string text = "but results have been released up to epoch " + std::to_string(released);
@@ -146,23 +161,15 @@ TEST_P(ClusterRecovery, WhatWasReleasedIsNotGivenUpForAnOlderCopy) {
 }
 
 /// All have crashed, so no manifest tells what had been released; the markers of the other logs do.
-TEST_P(ClusterRecovery, WhatWasReleasedBeforeACrashIsNotGivenUpForAnOlderCopy) {
-  const std::string older = path(1) + "-older";
-  in_child([&] {
-    open_all();
-    put_everywhere(0, "early");
-    for (int epochs = 0; epochs < 2; ++epochs) advance();
-    std::filesystem::copy(path(1), older, std::filesystem::copy_options::recursive);
-    put_everywhere(1, "released");
-    for (int epochs = 0; epochs < 3; ++epochs) advance();
-    const epoch::Epoch released = nodes_[0].control->by_leader.epoch.load() - 2;
-    for (Node& node : nodes_) node.control->by_leader.durable.store(released);
+TEST_P(OlderCopy, DoesNotTakeBackWhatWasReleasedBeforeACrashOfAll) {
+  in_child([this] {
+    release_after_copying();
     advance();
   });
   for (std::uint32_t node = 0; node < kNodes; ++node) lose_rings(node);
   const std::string newer = path(1) + "-newer";
   std::filesystem::rename(path(1), newer);
-  std::filesystem::rename(older, path(1));
+  std::filesystem::rename(older_, path(1));
   const Status refused = recover_all();
   EXPECT_EQ(refused.code(), StatusCode::kDamaged);
   EXPECT_NE(refused.message().find("but results have been released up to epoch "), std::string::npos)

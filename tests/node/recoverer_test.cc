@@ -216,7 +216,7 @@ TEST_F(RecovererTest, RecoversALifeOnlyFromADirectoryThatKnowsIt) {
   EXPECT_THAT(waits.failure().message(), HasSubstr(directory_.path()));
 }
 
-/// What was in the way may be gone by the next attempt, as when a volume has been mounted meanwhile.
+/// The cause may be gone by the next attempt, as when a volume has been mounted meanwhile.
 TEST_F(RecovererTest, ForgetsWhyItCouldNotOnceItHasRecoveredTheLife) {
   be_quiet();
   Recoverer waits = recoverer();

@@ -90,6 +90,13 @@ class LostAnswer : public testing::Test {
     EXPECT_TRUE(one_->claim(2, 1).ok());
   }
 
+  /// Expects that node 1 has ended as it wanted to, and that all see it.
+  void expect_ended(const Status& status, MemberState as) {
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(state_of(1), as);
+    EXPECT_FALSE(is_marked(1));
+  }
+
   const std::shared_ptr<MemoryPlace> place_ = std::make_shared<MemoryPlace>();
   ForgetfulBoard* board_ = nullptr;  ///< node 1's
   std::unique_ptr<Membership> one_, two_, three_;
@@ -97,18 +104,12 @@ class LostAnswer : public testing::Test {
 
 TEST_F(LostAnswer, ToLeaveIsToHaveLeft) {
   board_->lose_answer([this] { EXPECT_TRUE(two_->leave().ok()); });
-  const Status left = one_->leave();
-  EXPECT_TRUE(left.ok()) << left.message();
-  EXPECT_EQ(state_of(1), MemberState::kLeft);
-  EXPECT_FALSE(is_marked(1));
+  expect_ended(one_->leave(), MemberState::kLeft);
 }
 
 TEST_F(LostAnswer, ToDieIsToBeDead) {
   board_->lose_answer([this] { EXPECT_TRUE(two_->leave().ok()); });
-  const Status died = one_->die();
-  EXPECT_TRUE(died.ok()) << died.message();
-  EXPECT_EQ(state_of(1), MemberState::kDead);
-  EXPECT_FALSE(is_marked(1));
+  expect_ended(one_->die(), MemberState::kDead);
 }
 
 /// The board stays silent until the change and its answer are past: a later attempt finds what an earlier one has made.
@@ -117,10 +118,7 @@ TEST_F(LostAnswer, ToLeaveIsFoundByTheNextAttempt) {
     EXPECT_TRUE(two_->leave().ok());
     board_->fall_silent();
   });
-  const Status left = one_->leave();
-  EXPECT_TRUE(left.ok()) << left.message();
-  EXPECT_EQ(state_of(1), MemberState::kLeft);
-  EXPECT_FALSE(is_marked(1));
+  expect_ended(one_->leave(), MemberState::kLeft);
 }
 
 /// Node 1 has not left, since the others said first that it is dead; and it owes something because they did.

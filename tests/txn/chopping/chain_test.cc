@@ -229,16 +229,21 @@ TEST_F(ChainTest, AProcedureThatIsNoChainMayCommit) {
   EXPECT_EQ(balance(bank_.second), 5);
 }
 
-TEST(ChainLog, AFirstPieceThatCommitsHasDoneNothing) {
-  const tests::TemporaryDirectory directory;
-  Life life(directory.path());
-  ASSERT_TRUE(life.procedures.keep_chains(*life.database, *life.worker).ok());
+/// Calls a chain that is kept and whose pieces commit as `commits` says, which is misuse. Returns how many pieces are left.
+std::size_t pieces_left_by_a_commit(Life& life, Bank::Commits commits) {
+  EXPECT_TRUE(life.procedures.keep_chains(*life.database, *life.worker).ok());
   life.fill(10);
-  life.bank->commits = Bank::Commits::kFirst;
+  life.bank->commits = commits;
   Moved moved;
   const RunResult done = life.procedures.call(*life.worker, life.procedure, Move{1, 1, 3}, moved);
   EXPECT_EQ(done.reason, AbortReason::kMisuse);
-  EXPECT_EQ(done.pieces_left, 0U);
+  return done.pieces_left;
+}
+
+TEST(ChainLog, AFirstPieceThatCommitsHasDoneNothing) {
+  const tests::TemporaryDirectory directory;
+  Life life(directory.path());
+  EXPECT_EQ(pieces_left_by_a_commit(life, Bank::Commits::kFirst), 0U);
   EXPECT_EQ(life.bank->refused, AbortReason::kMisuse);
   EXPECT_EQ(life.balance(life.bank->first), 10) << "the first piece committed without its note";
   EXPECT_EQ(life.procedures.calls_left(), 0U);
@@ -250,13 +255,7 @@ TEST(ChainLog, ALastPieceThatCommitsIsLeft) {
   const tests::TemporaryDirectory directory;
   {
     Life life(directory.path());
-    ASSERT_TRUE(life.procedures.keep_chains(*life.database, *life.worker).ok());
-    life.fill(10);
-    life.bank->commits = Bank::Commits::kLast;
-    Moved moved;
-    const RunResult done = life.procedures.call(*life.worker, life.procedure, Move{1, 1, 3}, moved);
-    EXPECT_EQ(done.reason, AbortReason::kMisuse);
-    EXPECT_EQ(done.pieces_left, 1U);
+    EXPECT_EQ(pieces_left_by_a_commit(life, Bank::Commits::kLast), 1U);
     EXPECT_EQ(life.balance(life.bank->second), 0);
     EXPECT_EQ(life.procedures.finish_left(*life.worker), 1U);
     ASSERT_EQ(life.notices.size(), 1U);
