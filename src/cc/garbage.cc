@@ -106,17 +106,18 @@ std::size_t collect_garbage(WorkerState& worker, std::size_t budget) {
   epoch::Epoch tree_safe = epochs.tree_reclamation();
   // Without snapshots nobody reads the version that a removal superseded, so absent records need to wait for open
   // transactions only. unhook() itself is safe for concurrent readers, as the unhooked record is freed later.
-  epoch::Epoch version_safe = unhooked_up_to(worker.shared);
-  if (base::injected("free-too-early")) tree_safe = version_safe = ~epoch::Epoch{0} - 1;
+  epoch::Epoch absent_safe = unhooked_up_to(worker.shared);
+  epoch::Epoch version_safe = epochs.version_reclamation();
+  if (base::injected("free-too-early")) tree_safe = absent_safe = version_safe = ~epoch::Epoch{0} - 1;
 
-  base::debug_invariant("I17", [&] { return std::max(tree_safe, version_safe) < epochs.current(); });
+  base::debug_invariant("I17", [&] { return std::max({tree_safe, version_safe, absent_safe}) < epochs.current(); });
   std::size_t done = worker.versions.reclaim(version_safe, budget, [&](Record* version) {
     bump(worker.version_bytes, -static_cast<std::int64_t>(block_bytes(worker, version)));
     free_record(worker, version);
   });
   done += worker.unhooked.reclaim(tree_safe, budget, [&](Record* record) { free_record(worker, record); });
   done += worker.nodes.reclaim(budget);
-  done += worker.absents.reclaim(version_safe, budget, [&](const AbsentRecord& absent) { unhook(worker, absent); });
+  done += worker.absents.reclaim(absent_safe, budget, [&](const AbsentRecord& absent) { unhook(worker, absent); });
   done += worker.unborn.reclaim(tree_safe, budget, [&](const AbsentRecord& unborn) { unhook(worker, unborn); });
   worker.garbage_items.store(worker.versions.size() + worker.unhooked.size() + worker.nodes.waiting() +
                                  worker.absents.size() + worker.unborn.size(),

@@ -48,6 +48,7 @@ Slot* EpochManager::acquire_slot() {
 void EpochManager::release_slot(Slot* slot) {
   const std::lock_guard lock(slots_mutex_);
   slot->snapshot.store(kIdle, std::memory_order_release);
+  slot->answer.store(kIdle, std::memory_order_release);
   slot->local.store(kIdle, std::memory_order_release);
   slot->revoked.store(false, std::memory_order_relaxed);
   slot->taken.store(false, std::memory_order_relaxed);
@@ -83,11 +84,12 @@ Epoch EpochManager::complete() const {
 
 EpochManager::Oldest EpochManager::look() {
   const std::lock_guard lock(promise_mutex_);
-  // E first: a slot that the fence does not show is entered with an E that is read after it, so with at least this one.
+  const Epoch allowed = snapshot_reclamation();  // before the fence: pin_answer()
+  // E before the slots, too: a slot that the fence does not show is entered with an E that is read after it, so with at least this one.
   const Epoch now = current();
   const Epoch latest = latest_snapshot_.load(std::memory_order_acquire);
   fence();
-  Oldest oldest{.now = now, .open = now, .snapshot = std::min(snapshot_of(now), latest)};
+  Oldest oldest{.now = now, .open = now, .snapshot = std::min(snapshot_of(now), latest), .versions = allowed};
   const std::size_t count = high_water_.load(std::memory_order_acquire);
   for (std::size_t i = 0; i < count; ++i) {
     // Acquire, and e_w before se_w: a slot pins its snapshot before it leaves, so whoever sees it idle sees the pin.
@@ -100,6 +102,8 @@ EpochManager::Oldest EpochManager::look() {
       oldest.snapshot = std::min(oldest.snapshot, snapshot_of(local));
     }
     oldest.snapshot = std::min(oldest.snapshot, slots_[i].snapshot.load(std::memory_order_acquire));
+    const Epoch answer = std::max(slots_[i].answer.load(std::memory_order_acquire), Epoch{1});
+    oldest.versions = std::min(oldest.versions, answer - 1);
   }
   promised_snapshot_ = std::max(promised_snapshot_, oldest.snapshot);
   return oldest;
@@ -139,11 +143,13 @@ void EpochManager::publish(Epoch durable) { publish(look(), durable); }
 /// Release, all of them: whoever acts on these words sees that the slots had moved on.
 void EpochManager::publish(const Oldest& oldest, Epoch durable) {
   ControlBlock::ByNode& mine = control_->by_node;
-  // A slot below what was published is being entered: its owner reads E again, and enters anew (I13).
+  // A slot below what was published is being entered: its owner reads E again, and enters anew (I13). So it pins no snapshot of the E that
+  // it has seen first, either.
   const Epoch open = std::max(oldest.open, mine.oldest.load(std::memory_order_relaxed));
   base::debug_invariant("I7", [&] { return open <= oldest.now; });
   mine.oldest.store(open, std::memory_order_release);
-  mine.oldest_snapshot.store(oldest.snapshot, std::memory_order_release);
+  mine.oldest_snapshot.store(std::max(oldest.snapshot, mine.oldest_snapshot.load(std::memory_order_relaxed)),
+                             std::memory_order_release);
   mine.durable.store(std::min(durable, open - 1), std::memory_order_release);
 }
 
@@ -162,10 +168,13 @@ void EpochManager::raise_reclamation(const Oldest& oldest) {
     constexpr Epoch kSkew = 1;
     const Epoch open = std::min(oldest.open, oldest.now - 1);
     if (open > 1 + kSkew) raise(tree_reclamation_, open - 1 - kSkew);
+    raise(version_reclamation_, oldest.versions);
     return;
   }
   raise(tree_reclamation_, oldest.open - 1);
-  if (oldest.snapshot != 0) raise(control_->by_leader.snapshot_reclamation, oldest.snapshot - 1);
+  if (oldest.snapshot == 0) return;
+  raise(control_->by_leader.snapshot_reclamation, oldest.snapshot - 1);
+  raise(version_reclamation_, oldest.snapshot - 1);  // nobody asks a node alone
 }
 
 bool EpochManager::advance(const Oldest& oldest) {

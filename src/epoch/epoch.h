@@ -20,6 +20,7 @@
 #include <mutex>
 #include <vector>
 
+#include <granary/limits.h>
 #include <granary/options.h>
 
 #include "src/base/cache_line.h"
@@ -37,6 +38,7 @@ inline constexpr Epoch kIdle = ~Epoch{0};
 struct alignas(base::kCacheLine) Slot {
   std::atomic<Epoch> local{kIdle};     // e_w
   std::atomic<Epoch> snapshot{kIdle};  // se_w while a snapshot transaction is open
+  std::atomic<Epoch> answer{kIdle};    // the epoch of another node's snapshot while this node answers what it sees here
   std::atomic<bool> revoked{false};
   std::atomic<bool> taken{false};
 };
@@ -56,7 +58,8 @@ class EpochManager {
   EpochManager(const EpochManager&) = delete;
   EpochManager& operator=(const EpochManager&) = delete;
 
-  static constexpr std::size_t kMaxSlots = 4096;
+  /// Each worker may have a slot for each of its open transactions, and one to collect garbage in. Others are few.
+  static constexpr std::size_t kMaxSlots = kMaxWorkers * (kMaxOpenTransactions + 1) + 64;
 
   /// Slots are never freed, only reused. nullptr when all are taken. Thread-safe.
   Slot* acquire_slot();
@@ -83,6 +86,7 @@ class EpochManager {
     base::sync_point("epoch.seen");
     for (;;) {
       publish_in_slot(slot.local, epoch);
+      base::sync_point("epoch.entered_as_seen");
       const Epoch now = current();
       if (now == epoch || base::injected("enter-without-look")) break;
       epoch = now;
@@ -121,6 +125,19 @@ class EpochManager {
   }
   void unpin_snapshot(Slot& slot) { slot.snapshot.store(kIdle, std::memory_order_release); }
 
+  /// Keeps, until unpin_answer(), the versions of this node that another node's snapshot at this epoch sees. Returns false if some of
+  /// them may be gone already. The other node pins its snapshot on all nodes, but it may die while it is answered, and its pin with it.
+  ///
+  /// The pin comes before the look at what the leader allows to be freed. look() reads that first, then makes all threads pass a fence,
+  /// and then reads the pins. So either look() sees this one, or the caller sees at least what look() has seen.
+  bool pin_answer(Slot& slot, Epoch snapshot) {
+    if (!base::injected("answer-without-pin")) publish_in_slot(slot.answer, snapshot);
+    const bool kept = keeps_snapshot(snapshot);
+    base::sync_point("epoch.answer_pinned");
+    return kept;
+  }
+  void unpin_answer(Slot& slot) { slot.answer.store(kIdle, std::memory_order_release); }
+
   /// From now on no snapshot begins here that is later than `latest`, until unlimit_snapshots(); what such snapshots see is kept on all
   /// nodes of the cluster. Returns the epoch of the latest snapshot that begins: `latest` down to a whole snapshot period, or more if
   /// versions that a snapshot at `latest` sees need not be kept any more, or less if there was a limit before, which is never raised. A
@@ -151,6 +168,8 @@ class EpochManager {
   Epoch snapshot_reclamation() const {
     return control_->by_leader.snapshot_reclamation.load(std::memory_order_acquire);
   }
+  /// Versions superseded in an epoch ≤ this may be freed here: they are also not read for another node (pin_answer()).
+  Epoch version_reclamation() const { return version_reclamation_.load(std::memory_order_acquire); }
 
   /// True if a snapshot or a limit of snapshots, here or on another node, keeps versions that the passing of epochs alone would have
   /// freed by now.
@@ -198,6 +217,7 @@ class EpochManager {
     Epoch now;               ///< E, read before the slots
     Epoch open;              ///< min e_w
     Epoch snapshot;          ///< min se_w, of snapshots to come as well
+    Epoch versions;          ///< versions superseded in epochs ≤ it are seen neither by snapshots nor by answers
     std::size_t holder = 0;  ///< a slot with min e_w
   };
 
@@ -230,6 +250,7 @@ class EpochManager {
   ControlBlock* const control_;
 
   alignas(base::kCacheLine) std::atomic<Epoch> tree_reclamation_{0};
+  std::atomic<Epoch> version_reclamation_{0};
   alignas(base::kCacheLine) std::atomic<std::size_t> high_water_{0};
   std::atomic<bool> ended_{false};
   /// The limit of snapshots, kIdle: none. Written under promise_mutex_ (release); read by workers that pin a snapshot and by look()

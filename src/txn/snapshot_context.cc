@@ -121,16 +121,20 @@ std::uint64_t SnapshotContext::begin() {
 }
 
 std::uint64_t SnapshotContext::begin_at(epoch::Epoch epoch) {
-  (void)begin();
+  epoch::EpochManager& epochs = worker_.shared().epochs;
+  open_ = true;
+  entered_ = epochs.current();
   epoch_ = epoch;
-  return serial_;
+  ++serial_;
+  if (epochs.pin_answer(slot_, epoch)) return serial_;
+  end();
+  return 0;
 }
 
 bool SnapshotContext::finish(std::uint64_t serial) {
   if (!worker_.bound_here()) return false;
   if (serial != serial_ || !open_) return true;
-  worker_.shared().epochs.unpin_snapshot(slot_);
-  open_ = false;
+  unpin();
   worker_.counters().count_snapshot();
   worker_.collect_some(entered_);
   worker_.tidy_remote();
@@ -138,9 +142,14 @@ bool SnapshotContext::finish(std::uint64_t serial) {
 }
 
 void SnapshotContext::end() {
-  if (open_) worker_.shared().epochs.unpin_snapshot(slot_);
-  open_ = false;
+  if (open_) unpin();
   ++serial_;
+}
+
+void SnapshotContext::unpin() {
+  worker_.shared().epochs.unpin_snapshot(slot_);
+  worker_.shared().epochs.unpin_answer(slot_);
+  open_ = false;
 }
 
 Outcome SnapshotContext::admit(std::uint64_t serial) const {
@@ -286,7 +295,9 @@ ScanResult SnapshotContext::scan_index(std::uint64_t serial, TableCore* index, c
   };
   ScanResult result = scan_here(serial, *index, entries.entries(), visit_entry);
   result.count -= without_row;
-  if (outcome != Outcome::kOk) result.outcome = outcome;
+  if (outcome == Outcome::kOk) return result;
+  result.outcome = outcome;
+  --result.count;  // the entry whose row could not be read
   return result;
 }
 

@@ -39,7 +39,7 @@ class SnapshotContext {
 
   /// Opens a snapshot and returns its serial.
   std::uint64_t begin();
-  /// Opens one at an epoch that a snapshot of another node pins.
+  /// Opens one at the epoch of another node's snapshot. Returns 0, and opens none, if what that sees here may be gone.
   std::uint64_t begin_at(epoch::Epoch epoch);
   GetResult get(std::uint64_t serial, TableCore* table, std::string_view key, std::span<char> buffer);
   Outcome get(std::uint64_t serial, TableCore* table, std::string_view key, std::string& value);
@@ -55,6 +55,7 @@ class SnapshotContext {
   void end();
 
  private:
+  void unpin();
   Outcome admit(std::uint64_t serial) const;
   Outcome admit(std::uint64_t serial, const TableCore* table, std::string_view key) const;
   void get_together(const LocalGets& gets);

@@ -225,6 +225,22 @@ TEST_F(InCluster, WhatWasPublishedIsTrueOfWhoEntersMeanwhile) {
   EXPECT_GT(slot_->local.load(), control_.by_node.durable.load());
 }
 
+TEST_F(InCluster, NeverTellsOfAnOlderSnapshotThanBefore) {
+  if (!base::kTestHooks) GTEST_SKIP() << "a build without sync points";
+  const tests::AtSyncPoint entering("epoch.entered_as_seen", [&] {
+    const Epoch seen = slot_->local.exchange(kIdle);  // its owner has not stored yet what it has seen
+    lead_to(60);
+    epochs_.publish();
+    const Epoch told = control_.by_node.oldest_snapshot.load();
+    EXPECT_GT(told, 35u);
+    slot_->local.store(seen);
+    epochs_.publish();
+    EXPECT_EQ(control_.by_node.oldest_snapshot.load(), told);
+  });
+  epochs_.enter(*slot_);
+  EXPECT_EQ(slot_->local.load(), 60u);
+}
+
 TEST_F(InCluster, NeverFreesWhatAnotherNodesTransactionMaySee) {
   // Such a transaction has an e_w down to E - 1, and may have found what was registered with the epoch before its own.
   for (Epoch now = 41; now < 60; ++now) {
@@ -242,6 +258,33 @@ TEST_F(InCluster, FreesVersionsByTheWholeClustersSnapshots) {
   EXPECT_EQ(epochs_.snapshot_reclamation(), 0u) << "others may have older snapshots";
   control_.by_leader.snapshot_reclamation.store(44);
   EXPECT_EQ(epochs_.snapshot_reclamation(), 44u);
+  epochs_.tick();
+  EXPECT_EQ(epochs_.version_reclamation(), 44u);
+}
+
+TEST_F(InCluster, KeepsWhatItReadsForAnotherNodesSnapshotThoughThatNodeDies) {
+  lead_to(60);
+  control_.by_leader.snapshot_reclamation.store(39);
+  epochs_.tick();
+  const Epoch told = control_.by_node.oldest_snapshot.load();
+  ASSERT_TRUE(epochs_.pin_answer(*slot_, 40));
+  control_.by_leader.snapshot_reclamation.store(50);  // the other node is dead
+  epochs_.tick();
+  EXPECT_EQ(epochs_.version_reclamation(), 39u);
+  EXPECT_EQ(control_.by_node.oldest_snapshot.load(), told) << "it is no snapshot of this node";
+  epochs_.unpin_answer(*slot_);
+  epochs_.tick();
+  EXPECT_EQ(epochs_.version_reclamation(), 50u);
+}
+
+TEST_F(InCluster, DoesNotAnswerASnapshotWhoseVersionsMayBeGone) {
+  lead_to(60);
+  control_.by_leader.snapshot_reclamation.store(44);
+  EXPECT_FALSE(epochs_.pin_answer(*slot_, 44));
+  EXPECT_TRUE(epochs_.pin_answer(*slot_, 45));
+  EXPECT_TRUE(epochs_.pin_answer(*slot_, 0)) << "it sees nothing";
+  epochs_.tick();
+  EXPECT_EQ(epochs_.version_reclamation(), 0u);
 }
 
 TEST_F(InCluster, RevokesTheSlotThatHoldsAllNodesBack) {

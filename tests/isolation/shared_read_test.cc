@@ -86,6 +86,25 @@ TEST_P(SharedTables, ASnapshotNeverReadsWhatAHolderMayBeWriting) {
   EXPECT_EQ(scan_text(snapshot, table_), "x=10 y=20 ");
 }
 
+TEST_P(SharedTables, ASnapshotsScanOfAnIndexCountsWhatItHasVisitedBeforeARecordThatIsHeld) {
+  const Table rows = db_.table("rows", {.max_value_bytes = kMaxValue, .shared = true});
+  const Index index = db_->create_index(rows, "by_value", {.parts = {{.length = 2}}}).value();
+  db_.commit([&](Transaction& t) {
+    for (const char* key : {"a", "b", "c"}) EXPECT_EQ(t.put(rows, key, key), Outcome::kOk);
+  });
+  db_.pass_snapshot_period();
+  Snapshot snapshot = db_.snapshot();
+  RemoteHolder holder(shared_record(rows, "b"));
+  ASSERT_TRUE(holder.lock());
+  std::uint64_t visited = 0;
+  const ScanResult scanned =
+      snapshot.scan(index, {}, [&](std::string_view, std::string_view) { return ++visited, true; });
+  EXPECT_EQ(scanned.outcome, Outcome::kBusy);
+  EXPECT_EQ(visited, 1u);
+  EXPECT_EQ(scanned.count, visited);
+  holder.release();
+}
+
 TEST_P(SharedTables, ASnapshotNoticesAHolderThatBeginsToWriteDuringTheCopy) {
   if (!base::kTestHooks) GTEST_SKIP() << "a build without sync points";
   db_.put(table_, "x", kOldValue);

@@ -64,7 +64,6 @@ class Owner {
   /// The end of a look at a record.
   enum class Look : std::uint8_t { kSeen, kReplaced, kBusy, kHeldByDead };
 
-  Verdict check_snapshot(epoch::Epoch epoch) const;
   Verdict find_table(TableId id, std::string_view key, txn::TableCore*& table) const;
   /// The same of a table into which the asker writes.
   Verdict find_table_to_write(TableId id, std::string_view key, txn::TableCore*& table) const;

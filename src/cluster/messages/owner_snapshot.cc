@@ -24,14 +24,19 @@ class At {
  public:
   At(txn::WorkerCore& worker, epoch::Epoch epoch)
       : context_(worker.bind() ? worker.idle_context() : nullptr),
-        serial_(context_ == nullptr ? 0 : context_->snapshot().begin_at(epoch)) {}
+        serial_(context_ != nullptr && worker.shared().settings.snapshots ? context_->snapshot().begin_at(epoch) : 0) {}
   ~At() {
-    if (context_ != nullptr) static_cast<void>(context_->snapshot().finish(serial_));
+    if (serial_ != 0) static_cast<void>(context_->snapshot().finish(serial_));
   }
   At(const At&) = delete;
   At& operator=(const At&) = delete;
 
-  explicit operator bool() const { return context_ != nullptr; }
+  /// Versions that the snapshot needs are gone only if the asking node does not pin its epoch, or does not any more, or if this node came
+  /// back after the snapshot had begun.
+  Verdict begun() const {
+    if (context_ == nullptr) return Verdict::kBusy;
+    return serial_ == 0 ? Verdict::kNoSnapshots : Verdict::kDone;
+  }
   Outcome get(txn::TableCore& table, std::string_view key, std::string& value) {
     return context_->snapshot().get(serial_, &table, key, value);
   }
@@ -46,20 +51,12 @@ class At {
 
 }  // namespace
 
-/// Versions that a snapshot needs are gone only if the asking node does not pin its epoch, or if this node came back after the snapshot
-/// had begun.
-Verdict Owner::check_snapshot(epoch::Epoch epoch) const {
-  const cc::Shared& shared = worker_.shared();
-  return shared.settings.snapshots && shared.epochs.keeps_snapshot(epoch) ? Verdict::kDone : Verdict::kNoSnapshots;
-}
-
 Verdict Owner::answer(const SnapshotGet& request, SnapshotGetAnswer& answer) {
   memory_.clear();
   txn::TableCore* table = nullptr;
   if (const Verdict found = find_table(request.table, request.key, table); found != Verdict::kDone) return found;
-  if (const Verdict there = check_snapshot(request.epoch); there != Verdict::kDone) return there;
   At snapshot(worker_, request.epoch);
-  if (!snapshot) return Verdict::kBusy;
+  if (const Verdict begun = snapshot.begun(); begun != Verdict::kDone) return begun;
   const Outcome outcome = snapshot.get(*table, request.key, value_);
   answer.found = outcome == Outcome::kOk;
   if (answer.found) answer.value = value_;
@@ -73,9 +70,8 @@ Verdict Owner::answer(const SnapshotScan& request, SnapshotScanAnswer& answer) {
   if (const Verdict found = find_table(request.table, txn::longest_bound(range), table); found != Verdict::kDone)
     return found;
   if (!table->index().ordered()) return Verdict::kNotOrdered;
-  if (const Verdict there = check_snapshot(request.epoch); there != Verdict::kDone) return there;
   At snapshot(worker_, request.epoch);
-  if (!snapshot) return Verdict::kBusy;
+  if (const Verdict begun = snapshot.begun(); begun != Verdict::kDone) return begun;
   std::size_t bytes = 0;
   Outcome base = Outcome::kOk;
   const ScanResult scanned = snapshot.scan(*table, range, [&](std::string_view key, std::string_view value) {

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include "src/base/test_hooks.h"
 #include "src/cluster/messages/lent_blocks.h"
 #include "tests/cluster/transaction/across_nodes.h"
+#include "tests/support/at_sync_point.h"
 
 namespace granary::cluster::test {
 namespace {
@@ -130,6 +132,24 @@ TEST_P(OldVersionsElsewhere, WhatIsUsedIsFreedWhenNoSnapshotNeedsItAnyMore) {
     most = std::max(most, cluster_.node(1).database().statistics().version_bytes);
   }
   EXPECT_LE(most, 3 * BorrowedBlocks::kAskedAtOnce * 128);
+}
+
+TEST_P(OldVersionsElsewhere, WhatTheOwnerReadsForASnapshotIsKeptThoughTheAskerMayBeDead) {
+  if (!base::kTestHooks) GTEST_SKIP() << "a build without sync points";
+  const auto put_at_owner = [&](std::string_view key, std::string_view value) {
+    commit(1, [&](Transaction& t, const Table& table) { EXPECT_EQ(t.put(table, key, value), Outcome::kOk); });
+  };
+  Snapshot asker = snapshot(2);
+  put_at_owner("1x", "new");
+  pass_period();
+  const tests::AtSyncPoint dies("epoch.answer_pinned", [&] {
+    epoch::ControlBlock& control = cluster_.node(1).control();
+    control.by_leader.snapshot_reclamation.store(control.by_leader.epoch - 1);  // nobody waits for the asker any more
+    cluster_.node(1).database().engine().epochs().tick();
+    cluster_.node(1).worker().collect_garbage();
+    for (int i = 0; i < 20; ++i) put_at_owner("1new" + std::to_string(i), "takes what was freed");
+  });
+  EXPECT_EQ(seen(asker, 2, "1x"), "old");
 }
 
 TEST_P(OldVersionsElsewhere, AnAbortedTransactionLeavesAHarmlessCopy) {
