@@ -287,6 +287,11 @@ std::uint64_t Engine::released_epoch() const {
 
 Status Engine::wait_released(std::uint64_t epoch, std::uint64_t timeout_us) const {
   if (shared_.log == nullptr || options_.release == Release::kCommit) return {};
+  return wait_durable(epoch, timeout_us);
+}
+
+/// There is a log.
+Status Engine::wait_durable(epoch::Epoch epoch, std::uint64_t timeout_us) const {
   return wait_durable_everywhere(epochs_, *shared_.log, epoch, {.timeout_us = timeout_us, .obstacle = &obstacle_});
 }
 
@@ -326,8 +331,11 @@ Status Engine::checkpoint(std::uint64_t timeout_us) {
 
 Status Engine::seal(txn::TableCore* table, std::uint64_t timeout_us) {
   if (const Status good = schema_.check_seal(table); !good.ok()) return good;
-  return schema_.seal(*table, timeout_us,
-                      [this](epoch::Epoch epoch, std::uint64_t left_us) { return wait_released(epoch, left_us); });
+  // The rows must be durable whatever Options::release says of results: after a power loss the manifest would say that the table is
+  // sealed, and nobody could put back what the log has lost.
+  return schema_.seal(*table, timeout_us, [this](epoch::Epoch epoch, std::uint64_t left_us) {
+    return shared_.log == nullptr ? Status() : wait_durable(epoch, left_us);
+  });
 }
 
 Status Engine::resize(txn::TableCore* table, std::uint64_t expected_keys) {

@@ -64,6 +64,7 @@ class Engine {
   // Durability; without a directory everything committed counts as released.
   std::uint64_t released_epoch() const;
   Status wait_released(std::uint64_t epoch, std::uint64_t timeout_us) const;
+  Status wait_durable(epoch::Epoch epoch, std::uint64_t timeout_us) const;
   Status log_status() const;
   /// The same for those who only look: nobody counts as told of a failure by it.
   Status seen_log_status() const;

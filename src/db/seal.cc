@@ -10,6 +10,7 @@
 #include <chrono>
 #include <thread>
 
+#include "src/base/deadline.h"
 #include "src/base/test_hooks.h"
 #include "src/db/schema.h"
 
@@ -52,7 +53,7 @@ Status Schema::check_seal(const txn::TableCore* table) const {
 Status Schema::seal(txn::TableCore& table, std::uint64_t timeout_us, WaitReleased wait_released) {
   const std::lock_guard sealing(sealing_mutex_);
   if (table.sealed_from() != txn::kNotSealed) return {};
-  const Clock::time_point end = Clock::now() + std::chrono::microseconds(timeout_us);
+  const Clock::time_point end = base::deadline_in(timeout_us);
   close(table, true);
   if (!await_writers(shared_.epochs, end)) {
     close(table, false);

@@ -9,6 +9,7 @@
 #include <granary/limits.h>
 
 #include "src/base/cache_line.h"
+#include "src/base/deadline.h"
 #include "src/db/engine.h"
 #include "src/db/may_pass.h"
 #include "src/db/memory_wait.h"
@@ -61,8 +62,9 @@ Worker::Worker(Worker&& other) noexcept
       engine_(std::exchange(other.engine_, nullptr)) {}
 
 Worker& Worker::operator=(Worker&& other) noexcept {
-  std::swap(core_, other.core_);
-  std::swap(engine_, other.engine_);
+  Worker taken(std::move(other));
+  std::swap(core_, taken.core_);
+  std::swap(engine_, taken.engine_);
   return *this;
 }
 
@@ -94,7 +96,8 @@ Snapshot Worker::snapshot() {
 RunResult Worker::run(FunctionRef<void(Transaction&)> body, const RetryPolicy& policy) {
   if (core_ == nullptr) [[unlikely]]
     return misused();
-  const auto end = Clock::now() + std::chrono::microseconds(policy.patience_us);
+  // Without patience that end has come, and a short transaction is spared a look at the clock.
+  const auto end = policy.patience_us == 0 ? Clock::time_point() : base::deadline_in(policy.patience_us);
   db::MemoryWait memory;
   RunResult result;
   std::uint32_t too_long = 0;  // attempts in a row

@@ -1,9 +1,9 @@
 #include "src/log/durable_epoch.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "src/base/check.h"
+#include "src/base/deadline.h"
 #include "src/base/test_hooks.h"
 
 namespace granary::log {
@@ -38,11 +38,9 @@ Status DurableEpoch::cause() const {
 }
 
 Status DurableEpoch::wait(epoch::Epoch epoch, std::uint64_t timeout_us) const {
-  constexpr std::uint64_t kLongest_us = std::uint64_t{365} * 24 * 3600 * 1'000'000;  // sums of longer ones overflow
   if (current() >= epoch) return {};
   std::unique_lock lock(mutex_);
-  const auto patience = std::chrono::microseconds(std::min(timeout_us, kLongest_us));
-  const bool ended = raised_.wait_for(lock, patience, [&] {
+  const bool ended = raised_.wait_until(lock, base::deadline_in(timeout_us), [&] {
     return durable_.load(std::memory_order_relaxed) >= epoch || failed_.load(std::memory_order_relaxed);
   });
   if (!ended) return {StatusCode::kUnavailable, "it is not durable in time"};

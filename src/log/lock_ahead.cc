@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "src/base/check.h"
+#include "src/record/tid.h"
 
 namespace granary::log {
 namespace {
@@ -50,6 +51,17 @@ void LockAhead::give_back(std::uint64_t first, std::uint64_t count) {
 }
 
 bool LockAhead::empty() const { return std::find(taken_.begin(), taken_.end(), std::uint8_t{1}) == taken_.end(); }
+
+epoch::Epoch LockAhead::oldest_decided() const {
+  epoch::Epoch oldest = ~epoch::Epoch{0};
+  for (std::uint64_t slot = 0; slot < slots(); ++slot) {
+    const SlotHeader& one = header(slot);
+    if (one.named.load(std::memory_order_acquire) == 0) continue;
+    if ((one.log_end.load(std::memory_order_acquire) & kAnnounced) == 0) continue;
+    oldest = std::min(oldest, record::epoch_of(one.tid.load(std::memory_order_acquire)));
+  }
+  return oldest;
+}
 
 bool LockRecord::reserve(std::uint64_t bytes) {
   if (bytes == 0 || (!runs_.empty() && runs_.back().room() >= bytes)) return true;

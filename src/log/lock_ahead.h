@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "src/base/crc32c.h"
+#include "src/epoch/control_block.h"
 #include "src/log/format.h"
 
 namespace granary::log {
@@ -107,6 +108,9 @@ class LockAhead {
   char* block(std::uint64_t slot) const { return memory_ + slots() * sizeof(SlotHeader) + slot * kLockBlockBytes; }
   /// True if no lock is named.
   bool empty() const;
+  /// Returns the least epoch of a decided transaction of which a lock is named, or ~0 if there is none. Any thread may call it. It may
+  /// miss a transaction that is decided meanwhile, and take a former one of the same slot for the present one.
+  epoch::Epoch oldest_decided() const;
 
  private:
   char* const memory_;

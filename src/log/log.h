@@ -88,8 +88,9 @@ class Log {
   };
   End end() const;
 
-  /// Of each logger the first segment that a checkpoint of all transactions with an epoch ≤ `epoch` does not make needless.
-  /// Thread-safe.
+  /// Of each logger the first segment that a checkpoint of all transactions with an epoch ≤ `epoch` does not make needless. The entry of
+  /// a transaction whose locks are still named stays: who recovers this node looks for it (recovery/dead_log.h), even if the home of the
+  /// locks is dead by now and they are gone with it. Thread-safe.
   std::vector<std::uint64_t> first_after(epoch::Epoch epoch);
   /// Removes what each logger has before these segments, which the manifest names as its first by now. Thread-safe.
   Status remove_before(std::span<const std::uint64_t> first);
@@ -108,6 +109,7 @@ class Log {
   std::vector<std::unique_ptr<Logger>> loggers_;
 
   bool owes_something() const;  ///< with the mutex held
+  epoch::Epoch owed_from() const;
 
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable wake_;

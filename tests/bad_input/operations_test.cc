@@ -349,5 +349,30 @@ TEST_F(BadInput, AWorkerThatWasMovedFrom) {
   EXPECT_EQ(from.run([](Transaction&) {}).reason, AbortReason::kMisuse);
 }
 
+TEST_F(BadInput, AWorkerThatIsAssignedToHasLeft) {
+  Options options = manual_options();
+  options.max_workers = 1;
+  const auto other = Database::open(options).value();
+  Worker worker = other->register_worker().value(), from = db_->register_worker().value();
+  worker = std::move(from);
+  EXPECT_FALSE(from);
+  EXPECT_TRUE(other->register_worker().ok());
+  EXPECT_TRUE(other->close().ok()) << "no worker of it is left";
+}
+
+TEST(ManyWorkers, MayAllHaveAsManyTransactionsOpenAsOneMay) {
+  Options options = manual_options();
+  options.max_workers = kMaxWorkers;
+  ManualDatabase db(kMaxWorkers, options);
+  const Table table = db.table("t");
+  std::vector<Transaction> open;
+  for (std::uint32_t worker = 0; worker < kMaxWorkers; ++worker) {
+    for (std::uint32_t i = 0; i < kMaxOpenTransactions; ++i) {
+      open.push_back(db.worker(worker).begin());
+      ASSERT_TRUE(open.back().open()) << "number " << i << " of worker " << worker;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace granary::tests

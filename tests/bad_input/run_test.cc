@@ -50,6 +50,8 @@ TEST(BadBody, ABodyThatAlwaysTakesTooLong) {
   const RunResult patient = db.worker().run(slow, {.patience_us = 60'000'000});
   EXPECT_EQ(patient.reason, AbortReason::kUser) << "its caller's patience was not over";
   EXPECT_EQ(patient.attempts, static_cast<std::uint32_t>(kEnough));
+  attempts = 0;
+  EXPECT_EQ(db.worker().run(slow, {.patience_us = ~std::uint64_t{0}}).reason, AbortReason::kUser) << "for ever";
   EXPECT_EQ(db.value(table, "k"), "(none)");
 }
 

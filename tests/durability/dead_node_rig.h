@@ -95,6 +95,14 @@ class DeadNodeTest : public testing::Test {
   void put_by(Worker& worker, std::string_view key, std::string_view value = "v") {
     EXPECT_TRUE(worker.run([&](Transaction& t) { static_cast<void>(t.put(table_, key, value)); }).committed());
   }
+  /// Commits and logs enough for so many segments.
+  void fill_segments(int segments) {
+    const std::string large(options_.log_segment_bytes / 4, 'v');
+    for (int i = 0; i < 5 * segments; ++i) {
+      put("key " + std::to_string(i), large);
+      advance();
+    }
+  }
   /// A life of the node that dies with its process at the end of `body`.
   void live(const std::function<void()>& body) {
     const pid_t child = ::fork();

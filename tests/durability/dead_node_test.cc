@@ -51,13 +51,6 @@ TEST_F(DeadNodeTest, OwesWhatItsLogHasAlready) {
 /// The first locks are to go soon, however long the log is. What has been waiting for longer is found all the same.
 TEST_F(DeadNodeTest, LooksAtThePartOfItsLogThatItsRingsGoOnFrom) {
   options_.log_segment_bytes = std::uint64_t{64} << 10;
-  const auto fill_segments = [this](int segments) {
-    const std::string large(options_.log_segment_bytes / 4, 'v');
-    for (int i = 0; i < 5 * segments; ++i) {
-      put("key " + std::to_string(i), large);
-      advance();
-    }
-  };
   const auto damage_first_segment = [this] {
     const std::string path = options_.directory + "/" + log::segment_name(1, 0, 0);
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
@@ -87,6 +80,24 @@ TEST_F(DeadNodeTest, LooksAtThePartOfItsLogThatItsRingsGoOnFrom) {
   EXPECT_THAT(debts(), ElementsAre("key=v"));
   damage_first_segment();
   expect_refused(StatusCode::kDamaged, log::segment_name(1, 0, 0));
+}
+
+/// The locks' home may have died meanwhile, and its records may be in the checkpoint of its next life. The worker still names the locks
+/// until it runs its next transaction.
+TEST_F(DeadNodeTest, OwesWhatACheckpointOfAllNodesCovers) {
+  options_.log_segment_bytes = std::uint64_t{64} << 10;
+  live([&] {
+    leave("key", "v");
+    fill_segments(3);
+    const epoch::Epoch now = control_->by_leader.epoch.load();
+    control_->by_leader.durable.store(now - 1);
+    control_->by_leader.checkpoint.store(now - 1);
+    const Status taken = database_->checkpoint();
+    EXPECT_TRUE(taken.ok()) << taken.message();
+    EXPECT_GT(control_->by_node.checkpoint.load(), 1u);
+    EXPECT_TRUE(std::filesystem::exists(options_.directory + "/" + log::segment_name(1, 0, 0)));
+  });
+  EXPECT_THAT(debts(), ElementsAre("key=v"));
 }
 
 /// The logger asks which epoch is complete, and then writes what one ring after the other has. Meanwhile E moves on by `epochs`, and

@@ -61,6 +61,18 @@ TEST_P(DurableSeal, WaitsUntilTheRowsAreReleased) {
   EXPECT_EQ(put(*database, table), Outcome::kOk) << "it is as before";
 }
 
+TEST_P(DurableSeal, WaitsUntilTheRowsAreDurableWhereResultsAreNotHeldBack) {
+  const std::unique_ptr<FaultFiles> files = new_files();
+  Options at_commit = options();
+  at_commit.background = Background::kManual;
+  at_commit.release = Release::kCommit;
+  const auto database = open(*files, at_commit);
+  const Table table = database->create_table("t", kImmutable).value();
+  load(*database, table);
+  EXPECT_EQ(database->seal(table, /*timeout_us=*/1000).code(), StatusCode::kUnavailable);
+  EXPECT_FALSE(table.sealed());
+}
+
 TEST_P(DurableSeal, AnotherOpeningHasIt) {
   const std::unique_ptr<FaultFiles> files = new_files();
   for (int life = 0; life < 3; ++life) {

@@ -116,7 +116,7 @@ TEST_P(Sealed, ATransactionThatWasOpenBeforeWritesNothingMore) {
   Transaction t = db_.begin();
   EXPECT_EQ(get(t, "x"), Outcome::kOk);
   Status sealed;
-  std::thread sealer([&] { sealed = db_->seal(table_); });
+  std::thread sealer([&] { sealed = db_->seal(table_, /*timeout_us=*/~std::uint64_t{0}); });
   Outcome outcome = Outcome::kNotFound;
   while (outcome == Outcome::kNotFound) outcome = t.update(table_, "never", "new");
   EXPECT_EQ(outcome, Outcome::kImmutable);

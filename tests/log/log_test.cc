@@ -134,6 +134,30 @@ TEST_F(LogTest, ClosingLeavesRingsThatNameLocks) {
   }
 }
 
+TEST_F(LogTest, TheEntryOfADecidedTransactionStaysWhileLocksAreNamed) {
+  LogOptions of_node = options();
+  of_node.cluster = true;
+  of_node.loggers = 1;
+  of_node.segment_bytes = std::uint64_t{64} << 10;
+  const auto log = Log::open(of_node, epochs_, 0);
+  Ring& ring = **(*log)->add_worker(0);
+  constexpr std::size_t kBytes = 2000;
+  LockRecord record(ring.lock_ahead());
+  ASSERT_TRUE(record.reserve(named_bytes(3)));
+  record.add({.word = 1, .node = 2, .table = 0, .key = "key"});
+  record.publish();
+  record.decide(record::make_tid(epochs_.current(), sequence_ + 1), ring.end_after(EntryHeader{kBytes, 0, 0}.bytes()));
+  for (int i = 0; i < 200; ++i) {
+    commit(**log, ring, kBytes);
+    epochs_.tick();
+    (*log)->step();
+  }
+  const epoch::Epoch covered = epochs_.current() - 10;
+  EXPECT_EQ((*log)->first_after(covered).front(), 0u);
+  record.complete();
+  EXPECT_GT((*log)->first_after(covered).front(), 0u);
+}
+
 TEST_F(LogTest, DroppedItLeavesTheRingsAsACrashWould) {
   auto log = std::move(*Log::open(options(), epochs_, 0));
   commit(*log, **log->add_worker(0));
