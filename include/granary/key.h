@@ -14,6 +14,7 @@
 
 #include <array>
 #include <bit>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -42,7 +43,11 @@ struct FixedString {
     while (length != 0 && bytes[length - 1] == '\0') --length;
     return {bytes.data(), length};
   }
-  friend auto operator<=>(const FixedString&, const FixedString&) = default;
+  /// As the encodings of the two and std::strings are ordered, whose bytes count as unsigned.
+  friend constexpr std::strong_ordering operator<=>(const FixedString& a, const FixedString& b) {
+    return std::string_view(a.bytes.data(), N) <=> std::string_view(b.bytes.data(), N);
+  }
+  friend constexpr bool operator==(const FixedString&, const FixedString&) = default;
 };
 
 namespace key_detail {
@@ -56,6 +61,7 @@ concept Bounded = requires { Codec<T>::kMaxBytes; };
 template <typename T>
   requires(std::is_integral_v<T>)
 struct Codec<T> {
+  static_assert(sizeof(T) <= sizeof(std::uint64_t), "a key's integers have 8 to 64 bits");
   static constexpr std::size_t kMaxBytes = sizeof(T);
   using Bits = std::make_unsigned_t<std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>>;
   static constexpr Bits kFlip = std::is_signed_v<T> ? static_cast<Bits>(Bits{1} << (sizeof(T) * 8 - 1)) : Bits{0};

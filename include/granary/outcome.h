@@ -56,7 +56,8 @@ enum class [[nodiscard]] AbortReason : std::uint8_t {
                      ///< when it died, which stays locked until it is recovered
   kNodeRecovering,  ///< the same, but the node's recovery is under way, or it is on its way back, or has just come back: what needs
                     ///< it goes on once it serves again
-  kMessageTooLarge,  ///< a message to another node would be too long: too many keys declared of a table that is scanned
+  kMessageTooLarge,  ///< a message to another node would be too long: too many keys declared of a table that is scanned, or
+                     ///< an ordered table has several keys next to each other that share some 50 KiB
   kTooMuchUndelivered,  ///< the worker has left too much locked at nodes that it cannot reach; first that is given back
   kEpochsApart,         ///< the nodes did not reach the transaction's epoch in time (bounded wait)
   kLeaseExpired,        ///< a lease on a record of another node ran out before the transaction had ended

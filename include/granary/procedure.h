@@ -16,6 +16,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <memory>
@@ -103,14 +104,19 @@ class GRANARY_EXPORT Procedures {
   }
 
   /// Runs a procedure as one transaction, with retries, or as a chain of them: `policy` is for the first. The reply is that of the
-  /// committed (or last) attempt. Of a chain the result is that of the last piece that ran. AbortReason::kMisuse if the handle is empty.
+  /// committed (or last) attempt, each of which begins with the reply as the caller has filled it. Of a chain the result is that of the last piece that ran. AbortReason::kMisuse if the handle is empty.
   template <Plain Args, Plain Reply>
   RunResult call(Worker& worker, const Handle<Args, Reply>& procedure, const Args& args, Reply& reply,
                  const RetryPolicy& policy = {}) const {
     if (procedure.entry_ == nullptr) return misused();
     const Entry<Args, Reply>& entry = *procedure.entry_;
     if (entry.pieces.size() == 1) {
-      return worker.run([&](Transaction& t) { entry.pieces.front().body(t, args, reply); }, policy);
+      const Reply before = reply;
+      const auto attempt = [&](Transaction& t) {
+        std::memcpy(&reply, &before, sizeof reply);
+        entry.pieces.front().body(t, args, reply);
+      };
+      return worker.run(attempt, policy);
     }
     return run(entry, worker, &args, &reply, policy);
   }

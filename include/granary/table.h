@@ -92,18 +92,28 @@ struct IndexPart {
   IndexEncoding encoding = IndexEncoding::kBytes;
 };
 
+/// The encoding of a type, by which encode_key() (include/granary/key.h) makes the same bytes of it. An enum is encoded as its
+/// underlying type. What has no encoding of its own, such as an array, is ordered by its bytes as they are.
+template <typename Member>
+constexpr IndexEncoding encoding_of() {
+  static_assert(!std::is_floating_point_v<Member>, "the bytes of a floating-point number are not in its order");
+  if constexpr (std::is_enum_v<Member>) {
+    return encoding_of<std::underlying_type_t<Member>>();
+  } else if constexpr (std::is_integral_v<Member>) {
+    return std::is_signed_v<Member> ? IndexEncoding::kSigned : IndexEncoding::kUnsigned;
+  } else {
+    return IndexEncoding::kBytes;
+  }
+}
+
 /// The part that holds `member` of a plain struct, with the encoding of its type.
 template <typename Struct, typename Member>
 IndexPart value_part(Member Struct::*member) {
   static_assert(std::is_standard_layout_v<Struct> && std::is_default_constructible_v<Struct>);
   static const Struct sample{};
   const auto offset = reinterpret_cast<const char*>(&(sample.*member)) - reinterpret_cast<const char*>(&sample);
-  IndexEncoding encoding = IndexEncoding::kBytes;
-  if constexpr (std::is_integral_v<Member> || std::is_enum_v<Member>) {
-    encoding = std::is_signed_v<Member> ? IndexEncoding::kSigned : IndexEncoding::kUnsigned;
-  }
   return {IndexPart::Source::kValue, static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(sizeof(Member)),
-          encoding};
+          encoding_of<Member>()};
 }
 
 struct IndexOptions {

@@ -101,8 +101,10 @@ RunResult Procedures::run(const EntryBase& entry, Worker& worker, const void* ar
 
 RunResult Procedures::run_whole(const EntryBase& entry, Worker& worker, const void* args, void* reply,
                                 const RetryPolicy& policy) const {
+  const std::string before = string_of(reply, entry.reply_bytes);
   return worker.run(
       [&](Transaction& t) {
+        std::memcpy(reply, before.data(), entry.reply_bytes);
         for (std::size_t piece = 0; piece < entry.piece_count && t.open(); ++piece) {
           run_body(entry, piece, t, args, reply);
         }

@@ -61,8 +61,9 @@ struct Draw<std::string> {
 template <std::size_t N>
 struct Draw<FixedString<N>> {
   static FixedString<N> from(base::Random& random) {
+    constexpr char kLetters[] = {'a', 'b', '\xc3'};
     std::string text(random.below(N + 1), 'a');
-    for (char& c : text) c = static_cast<char>('a' + random.below(3));
+    for (char& c : text) c = kLetters[random.below(3)];
     return FixedString<N>(text);
   }
 };
@@ -85,7 +86,7 @@ int compare_bytes(std::string_view a, std::string_view b) {
   return (a.size() > b.size()) - (a.size() < b.size());
 }
 
-// std::string compares as unsigned bytes; FixedString of plain ASCII compares as its bytes.
+// std::string and FixedString compare as unsigned bytes.
 template <typename Key>
 int compare_values(const Key& a, const Key& b) {
   return (b < a) - (a < b);

@@ -295,5 +295,49 @@ TEST(IndexBounds, AreSecondaryKeysAlsoIfTheseAreNotUnique) {
   }
 }
 
+/// An application looks a row up by encode_key() of a member, and expects the order of its type.
+TEST(IndexOfAMember, IsAskedByTheKeyThatItsTypeHas) {
+  enum class Plain { kLow = -3, kHigh = 7 };
+  enum class Small : std::uint8_t { kLow = 1, kHigh = 200 };
+  struct Row {
+    Plain plain;
+    Small small;
+    std::int16_t number;
+    bool flag;
+    char letters[4];
+  };
+  ManualDatabase db;
+  const Table table = db.table("rows");
+  const auto index = [&](std::string_view name, const IndexPart& part) {
+    return db->create_index(table, name, {.parts = {part}, .unique = true}).value();
+  };
+  const Index plain = index("plain", value_part(&Row::plain)), small = index("small", value_part(&Row::small)),
+              number = index("number", value_part(&Row::number)), flag = index("flag", value_part(&Row::flag)),
+              letters = index("letters", value_part(&Row::letters));
+  const Row low{Plain::kLow, Small::kLow, -300, false, "abc"}, high{Plain::kHigh, Small::kHigh, 300, true, "abd"};
+  const auto bytes = [](const Row& row) { return std::string_view(reinterpret_cast<const char*>(&row), sizeof row); };
+  db.put(table, "high", bytes(high));
+  db.put(table, "low", bytes(low));
+  Transaction t = db.begin();
+  const auto is = [&](const Index& in, std::string_view key, const Row& row) {
+    std::string value;
+    return t.get(in, key, value) == Outcome::kOk && value == bytes(row);
+  };
+  for (const Row& row : {low, high}) {
+    EXPECT_TRUE(is(plain, encode_key(row.plain), row));
+    EXPECT_TRUE(is(small, encode_key(row.small), row));
+    EXPECT_TRUE(is(number, encode_key(row.number), row));
+    EXPECT_TRUE(is(flag, encode_key(row.flag), row));
+    EXPECT_TRUE(is(letters, encode_key(FixedString<4>(row.letters)), row));
+  }
+  for (const Index& in : {plain, small, number, flag, letters}) {
+    std::string order;
+    const auto note = [&](std::string_view key, std::string_view) { return order.append(key).append(" "), true; };
+    EXPECT_TRUE(t.scan(in, {}, note));
+    EXPECT_EQ(order, "low high ") << in.name();
+  }
+  EXPECT_TRUE(t.commit().committed());
+}
+
 }  // namespace
 }  // namespace granary::tests

@@ -80,6 +80,34 @@ TEST_F(ChainTest, ALaterPieceIsTriedUntilItCommits) {
   EXPECT_EQ(moved_.pieces, 2U) << "what an attempt did to the reply outlived it";
 }
 
+TEST_F(ChainTest, AsOneTransactionEachAttemptBeginsWithTheSameReply) {
+  int turns = 0;
+  bank_.between = [&] {
+    if (++turns > 3) return;
+    EXPECT_TRUE(database_.worker(1).run([&](Transaction& t) { (void)t.put(bank_.second, 1, 100 * turns); }));
+  };
+  moved_.pieces = 5;
+  EXPECT_TRUE(move(3).committed());
+  EXPECT_EQ(turns, 4) << "no attempt has failed";
+  EXPECT_EQ(moved_.pieces, 7U);
+}
+
+TEST_F(ChainTest, SoDoesAProcedureOfOnePiece) {
+  int attempts = 0;
+  const auto count = [&](Transaction& t, const Move&, Moved& reply) {
+    ++reply.pieces;
+    (void)t.get(bank_.first, 1);
+    if (++attempts < 3)
+      EXPECT_TRUE(database_.worker(1).run([&](Transaction& other) { (void)other.put(bank_.first, 1, attempts); }));
+    (void)t.put(bank_.first, 1, 9);
+  };
+  const auto handle = procedures_.add<Move, Moved>("count", count).value();
+  const Move none{};
+  EXPECT_TRUE(procedures_.call(database_.worker(0), handle, none, moved_).committed());
+  EXPECT_EQ(attempts, 3);
+  EXPECT_EQ(moved_.pieces, 1U);
+}
+
 TEST_F(ChainTest, TheFirstPieceMayRollBack) {
   ASSERT_TRUE(procedures_.check_chains().ok());
   EXPECT_EQ(move(11).reason, AbortReason::kUser);
