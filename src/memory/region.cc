@@ -19,9 +19,11 @@ constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
 
 std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-/// Reserved 2 MiB pages that are free; 0 where there are none.
-std::uint64_t free_reserved_pages() {
-  std::ifstream file("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages");
+/// Reserved 2 MiB pages that are free, on this NUMA node or, with -1, on all; 0 where there are none. The kernel's reservation is of no
+/// certain node, so those of other nodes would not do for a region that is bound to one.
+std::uint64_t free_reserved_pages(int numa_node) {
+  const std::string where = numa_node < 0 ? "kernel/mm" : fmt::format("devices/system/node/node{}", numa_node);
+  std::ifstream file(fmt::format("/sys/{}/hugepages/hugepages-2048kB/free_hugepages", where));
   std::uint64_t pages = 0;
   return file >> pages ? pages : 0;
 }
@@ -37,9 +39,8 @@ bool transparent_pages_allowed(bool shared) {
   return !text.empty() && text.find("[never]") == std::string::npos && text.find("[deny]") == std::string::npos;
 }
 
-void* reserve(std::uint64_t bytes, int extra_flags) {
-  void* at =
-      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | extra_flags, -1, 0);
+void* map_private(std::uint64_t bytes, int flags) {
+  void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
   return at == MAP_FAILED ? nullptr : at;
 }
 
@@ -51,7 +52,7 @@ struct Backing {
 
 /// Ordinary pages, aligned to 2 MiB so that transparent huge pages can back them.
 char* reserve_aligned(std::uint64_t bytes) {
-  auto* raw = static_cast<char*>(reserve(bytes + kHugePage, 0));
+  auto* raw = static_cast<char*>(map_private(bytes + kHugePage, MAP_NORESERVE));
   if (raw == nullptr) return nullptr;
   auto* aligned = reinterpret_cast<char*>(round_up(reinterpret_cast<std::uintptr_t>(raw), kHugePage));
   if (aligned != raw) ::munmap(raw, static_cast<std::size_t>(aligned - raw));
@@ -60,29 +61,31 @@ char* reserve_aligned(std::uint64_t bytes) {
   return aligned;
 }
 
-/// A memory file mapped at `at` (nullptr: anywhere).
-Backing map_file(void* at, std::uint64_t bytes, unsigned memory_file_flags) {
-  const int fd = ::memfd_create("granary-region", MFD_CLOEXEC | MFD_ALLOW_SEALING | memory_file_flags);
+/// Maps a memory file at `at`; nullptr: anywhere.
+Backing map_file(void* at, std::uint64_t bytes, unsigned file_flags, int map_flags) {
+  const int fd = ::memfd_create("granary-region", MFD_CLOEXEC | MFD_ALLOW_SEALING | file_flags);
   if (fd < 0) return {};
   // Sealed against shrinking: a peer that maps it need not fear that pages vanish below it.
   if (::ftruncate(fd, static_cast<off_t>(bytes)) == 0 && ::fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0) {
     const int placed = at == nullptr ? 0 : MAP_FIXED;
-    void* base = ::mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | placed, fd, 0);
+    void* base = ::mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | map_flags | placed, fd, 0);
     if (base != MAP_FAILED) return {static_cast<char*>(base), fd};
   }
   ::close(fd);
   return {};
 }
 
+/// The kernel sets all pages aside for the mapping, or refuses it. With MAP_NORESERVE it would set none aside, and the process would end
+/// by SIGBUS when it touches a page that others have taken meanwhile.
 Backing back_with_reserved_pages(std::uint64_t bytes, bool shared) {
-  if (shared) return map_file(nullptr, bytes, MFD_HUGETLB);
-  return {.base = static_cast<char*>(reserve(bytes, MAP_HUGETLB))};
+  if (shared) return map_file(nullptr, bytes, MFD_HUGETLB, 0);
+  return {.base = static_cast<char*>(map_private(bytes, MAP_HUGETLB))};
 }
 
 Backing back_with_ordinary_pages(std::uint64_t bytes, bool shared) {
   char* base = reserve_aligned(bytes);
   if (base == nullptr || !shared) return {.base = base};
-  const Backing backing = map_file(base, bytes, 0);
+  const Backing backing = map_file(base, bytes, 0, MAP_NORESERVE);
   if (backing.base == nullptr) ::munmap(base, bytes);
   return backing;
 }
@@ -105,7 +108,7 @@ Result<std::unique_ptr<Region>> Region::map(const RegionOptions& options) {
   const std::uint64_t bytes = round_up(options.reserve_bytes, kHugePage);
   Backing backing;
   std::string kind = "4 KiB";
-  if (options.huge_pages != HugePages::kOff && free_reserved_pages() * kHugePage >= bytes) {
+  if (options.huge_pages != HugePages::kOff && free_reserved_pages(options.numa_node) * kHugePage >= bytes) {
     backing = back_with_reserved_pages(bytes, options.shared);
     if (backing.base != nullptr) kind = "2 MiB (hugetlb)";
   }

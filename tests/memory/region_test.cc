@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
+#include <fstream>
 #include <thread>
 #include <vector>
 
@@ -95,6 +97,49 @@ TEST(Region, SharedOneIsSeenThroughItsMemoryFile) {
 }
 
 TEST(Region, PrivateOneHasNoMemoryFile) { EXPECT_EQ(map(kMiB)->fd(), -1); }
+
+/// Gives the system so many 2 MiB pages more while it lives, if this process may.
+class MoreHugePages {
+ public:
+  explicit MoreHugePages(std::uint64_t pages) : before_(read()) { write(before_ + pages); }
+  ~MoreHugePages() { write(before_); }
+  MoreHugePages(const MoreHugePages&) = delete;
+  MoreHugePages& operator=(const MoreHugePages&) = delete;
+  bool given() const { return read() > before_; }
+  void take_back() const { write(before_); }
+
+ private:
+  static constexpr const char* kFile = "/proc/sys/vm/nr_hugepages";
+  static std::uint64_t read() {
+    std::uint64_t pages = 0;
+    std::ifstream(kFile) >> pages;
+    return pages;
+  }
+  static void write(std::uint64_t pages) { std::ofstream(kFile) << pages << std::endl; }
+  const std::uint64_t before_;
+};
+
+/// Several regions may ask for pages of which there are enough for one, and the administrator may take pages away that were not touched
+/// yet. A page that is not there when it is touched ends the process.
+TEST(Region, NeverCountsOnPagesThatOthersMayTake) {
+  const MoreHugePages more(8);
+  if (!more.given()) GTEST_SKIP() << "this process may not give the system huge pages, or it has no memory for them";
+  const auto touch = [](const Region& region) {
+    for (std::uint64_t at = 0; at < region.size(); at += 2 * kMiB) region.base()[at] = 'x';
+  };
+  for (const bool shared : {false, true}) {
+    std::array<std::unique_ptr<Region>, 2> regions;
+    for (auto& region : regions) {
+      region = Region::map({.reserve_bytes = 12 * kMiB, .huge_pages = HugePages::kTry, .shared = shared}).value();
+      region->base()[0] = 'x';
+    }
+    for (const auto& region : regions) touch(*region);
+  }
+  const auto region = map(12 * kMiB, HugePages::kTry);
+  region->base()[0] = 'x';
+  more.take_back();
+  touch(*region);
+}
 
 }  // namespace
 }  // namespace granary::memory
