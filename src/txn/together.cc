@@ -33,8 +33,8 @@ void Together::live(Seat& seat) {
   }
 }
 
-bool Together::run(std::size_t count, Body body) {
-  const std::uint32_t seats = seat(static_cast<std::uint32_t>(std::min<std::size_t>(count, kMost)));
+bool Together::run(std::size_t count, std::uint32_t most, Body body) {
+  const std::uint32_t seats = seat(static_cast<std::uint32_t>(std::min<std::size_t>(count, std::min(most, kMost))));
   if (seats == 0) return false;
   body_ = &body;
   next_ = 0;

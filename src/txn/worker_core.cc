@@ -61,7 +61,8 @@ bool WorkerCore::run_in_turns(std::size_t count, Together::Body body) {
   // The transactions that bodies begin go on while one of them waits. Those that are open already do not.
   state_.moving_owners = ~cc::two_pl::OwnerSet{0};
   for (const auto& context : contexts_) state_.moving_owners &= ~context->lock_owner();
-  const bool ran = together_->run(count, body);
+  const auto open = std::ranges::count_if(contexts_, [](const auto& context) { return !context->idle(); });
+  const bool ran = together_->run(count, kMaxOpenTransactions - static_cast<std::uint32_t>(open), body);
   state_.moving_owners = 0;
   state_.waiter = alone;
   in_turns_ = nullptr;

@@ -22,7 +22,7 @@ constexpr int kTurns = 100;
 TEST(Together, NobodyPausesTheThreadWhileOthersGoOn) {
   CountedPauses thread;
   Together together(thread);
-  ASSERT_TRUE(together.run(2, [&](std::size_t body) {
+  ASSERT_TRUE(together.run(2, Together::kMost, [&](std::size_t body) {
     for (std::uint32_t turn = 0; turn < kTurns; ++turn) {
       if (body == 0) {
         together.waiter().pause(turn);
@@ -37,7 +37,7 @@ TEST(Together, NobodyPausesTheThreadWhileOthersGoOn) {
 TEST(Together, TheThreadPausesWhereAllWait) {
   CountedPauses thread;
   Together together(thread);
-  ASSERT_TRUE(together.run(3, [&](std::size_t) {
+  ASSERT_TRUE(together.run(3, Together::kMost, [&](std::size_t) {
     for (std::uint32_t turn = 0; turn < kTurns; ++turn) together.waiter().pause(0);
   }));
   EXPECT_EQ(thread.pauses, kTurns) << "once for all three";
@@ -47,7 +47,7 @@ TEST(Together, TheThreadPausesWhereAllWait) {
 TEST(Together, OneThatGoesOnEndsTheWait) {
   CountedPauses thread;
   Together together(thread);
-  ASSERT_TRUE(together.run(2, [&](std::size_t body) {
+  ASSERT_TRUE(together.run(2, Together::kMost, [&](std::size_t body) {
     for (int turn = 0; turn < kTurns; ++turn) {
       if (body == 0 || turn % 2 == 0) {
         together.waiter().pause(0);

@@ -63,6 +63,17 @@ TEST_P(Turns, EachRunsAndEndsOnItsOwn) {
   }
 }
 
+/// A worker has 16 transactions and snapshots open at most, and one is open already.
+TEST_P(Turns, LeaveRoomForWhatIsOpenAlready) {
+  const Snapshot open = worker_.snapshot();
+  std::vector<RunResult> results(40);
+  worker_.run_many(results, [&](std::size_t i, Transaction& t) {
+    std::string value;
+    EXPECT_EQ(t.get(table_, key(static_cast<int>(i) % kKeys), value), Outcome::kOk) << i;
+  });
+  for (const RunResult& result : results) EXPECT_TRUE(result.committed()) << name(result.reason);
+}
+
 TEST_P(Turns, OthersGoOnWhereOneLooksForAKey) {
   std::string order;
   std::array<RunResult, 3> results;
