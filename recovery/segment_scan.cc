@@ -71,8 +71,10 @@ void walk(SegmentReader& reader, const SegmentScanOptions& options, ScannedSegme
         const epoch::Epoch epoch = record::epoch_of(reader.tid());
         ++scanned.transactions;
         scanned.greatest_epoch = std::max(scanned.greatest_epoch, epoch);
-        scanned.latest_transaction = std::max(scanned.latest_transaction, epoch);
-        if (concerns(options.home, reader.body())) cutter.transaction(epoch);
+        if (concerns(options.home, reader.body())) {
+          scanned.latest_transaction = std::max(scanned.latest_transaction, epoch);
+          cutter.transaction(epoch);
+        }
         if (!reader.inside_packed()) cutter.entry_ends(reader.position());
         break;
       }

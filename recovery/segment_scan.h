@@ -41,7 +41,7 @@ struct ScannedSegment {
   epoch::Epoch durable = 0;                    ///< the greatest that a marker names
   epoch::Epoch released = 0;                   ///< the greatest that a marker names
   epoch::Epoch greatest_epoch = 0;             ///< of transactions and markers
-  epoch::Epoch latest_transaction = 0;         ///< the greatest epoch of a transaction
+  epoch::Epoch latest_transaction = 0;  ///< the greatest epoch of a transaction that concerns SegmentScanOptions::home
   std::uint64_t transactions = 0, markers = 0;
   std::uint64_t end = 0;                      ///< of what can be read before the first fault
   std::optional<std::uint64_t> continued_in;  ///< the sequence of the next segment, if this one names it

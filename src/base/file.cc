@@ -238,7 +238,7 @@ Result<std::string> read_file(FileSystem& files, const std::string& path) {
 }
 
 Status replace_file(FileSystem& files, const std::string& path, std::span<const char> bytes) {
-  const std::string aside = path + ".new";
+  const std::string aside = path + std::string(kAsideSuffix);
   if (const Status removed = files.remove(aside); !removed.ok() && removed.code() != StatusCode::kNotFound)
     return removed;
   auto file = files.create(aside);

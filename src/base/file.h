@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <granary/status.h>
@@ -79,7 +80,11 @@ Status file_error(const char* operation, const std::string& path, int error);
 /// All of a file.
 Result<std::string> read_file(FileSystem& files, const std::string& path);
 
-/// Replaces a file as a whole: written aside, synced, renamed, directory synced. A crash leaves the old or the new one.
+/// What replace_file() appends to a file's name for the one that it writes aside.
+inline constexpr std::string_view kAsideSuffix = ".new";
+
+/// Replaces a file as a whole: written aside, synced, renamed, directory synced. A crash leaves the old or the new one,
+/// and perhaps an unfinished one beside it.
 Status replace_file(FileSystem& files, const std::string& path, std::span<const char> bytes);
 
 }  // namespace granary::base

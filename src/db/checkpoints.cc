@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <thread>
-#include <utility>
 
 #include "recovery/checkpoint/reader.h"
 #include "recovery/checkpoint/writer.h"
@@ -130,15 +130,14 @@ Status Checkpoints::await_durable(const recovery::CheckpointEntry& checkpoint, c
   return durable;
 }
 
-/// Makes the checkpoint current, and then removes what it makes needless: the one before, and the logs below it.
+/// Makes the checkpoint current, and then removes what it makes needless: those before, and the logs below it.
 Status Checkpoints::install(const recovery::CheckpointEntry& checkpoint, const cc::Shared& shared) {
-  std::optional<recovery::CheckpointEntry> former;
   recovery::Manifest now;
   const epoch::Epoch needed_from = logs_needed_from(checkpoint, shared.epochs);
   const std::vector<std::uint64_t> first = shared.log->first_after(needed_from == 0 ? 0 : needed_from - 1);
   doubtful_ = checkpoint;
   const Status named = manifest_.change([&](recovery::Manifest& next) {
-    former = std::exchange(next.checkpoint, checkpoint);
+    next.checkpoint = checkpoint;
     std::erase_if(next.generations, [&](const recovery::Generation& generation) {
       return generation.cut && *generation.cut < needed_from;
     });
@@ -151,15 +150,20 @@ Status Checkpoints::install(const recovery::CheckpointEntry& checkpoint, const c
   doubtful_.reset();
   figures_.installed();
   base::sync_point("checkpoint.installed");
-  if (const Status removed = shared.log->remove_before(first); !removed.ok()) return removed;
-  if (former) {
-    const Status removed = recovery::checkpoint::remove_checkpoint(files_, path_of(*former));
-    if (!removed.ok()) return removed;
-  }
-  return remove_files(files_, now.log_directories, [oldest = now.generations.front().number](const std::string& name) {
+  return remove_needless(now, first, shared);
+}
+
+/// What one device refuses to remove does not keep what stands on the others. The next checkpoint tries again.
+Status Checkpoints::remove_needless(const recovery::Manifest& now, std::span<const std::uint64_t> first,
+                                    const cc::Shared& shared) const {
+  const auto of_former_generation = [oldest = now.generations.front().number](const std::string& name) {
     const auto segment = recovery::parse_segment_name(name);
     return segment && segment->generation < oldest;
-  });
+  };
+  const std::array<Status, 3> removed = {shared.log->remove_before(first), remove_stale(),
+                                         remove_files(files_, now.log_directories, of_former_generation)};
+  const auto failed = std::ranges::find_if_not(removed, &Status::ok);
+  return failed == removed.end() ? Status() : *failed;
 }
 
 }  // namespace granary::db

@@ -8,6 +8,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,8 @@ class Checkpoints {
   void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
   bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
 
-  /// Removes what checkpoints have left that did not come to their end, or were not removed to the end. When the database opens.
+  /// Removes what checkpoints have left that did not come to their end, or were not removed to the end. When the database opens, or a checkpoint
+  /// is in force and none in progress.
   Status remove_stale() const;
 
   const CheckpointFigures& figures() const { return figures_; }
@@ -54,6 +56,8 @@ class Checkpoints {
   Status await_durable(const recovery::CheckpointEntry& checkpoint, const cc::Shared& shared, std::uint64_t timeout_us,
                        const Obstacle& obstacle);
   Status install(const recovery::CheckpointEntry& checkpoint, const cc::Shared& shared);
+  Status remove_needless(const recovery::Manifest& now, std::span<const std::uint64_t> first,
+                         const cc::Shared& shared) const;
   std::string path_of(const recovery::CheckpointEntry& checkpoint) const {
     return options_.directory + "/" + checkpoint.directory;
   }

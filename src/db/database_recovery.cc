@@ -283,8 +283,8 @@ Status DatabaseRecovery::take_by(const recovery::Manifest& manifest, base::FileS
 }
 
 /// This node's own transactions come behind all that it has loaded; if others serve meanwhile, its own snapshots do as well (I16). Markers
-/// do not count, since an ended log is marked up to a later epoch. Transactions behind OtherLog::up_to do not count either: the other node
-/// committed them while this node was away, so they have none of its records.
+/// do not count, since an ended log is marked up to a later epoch. Transactions without one of its records do not count either: the other
+/// node may have committed them since this node began, in a life that began and ended meanwhile. Nor do those behind OtherLog::up_to.
 Status DatabaseRecovery::note_loaded(const recovery::LogScan& scan, const OtherLog& other,
                                      epoch::EpochManager& epochs) {
   epoch::Epoch greatest = 0;

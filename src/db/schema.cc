@@ -145,8 +145,12 @@ void Schema::stop_writing(std::string_view index, const Status& cause) {
 
 /// Nobody has seen it.
 void Schema::forget_last() {
+  const kvstore::hash::Table* const hash =
+      tables_.back()->index().ordered() ? nullptr : &tables_.back()->index().hash();
+  const auto main_header = hash == nullptr ? std::span<kvstore::hash::Bucket>() : hash->main_header();
   tables_by_name_.erase(tables_.back()->name());
   tables_.pop_back();
+  if (!main_header.empty()) free_main_header(main_header);
 }
 
 /// Takes back what declare() has added, which nobody has seen. If the manifest cannot be written, it stays: the ids of tables are their

@@ -71,6 +71,12 @@ bool may_lack_sync(const recovery::LogScan& scan, const recovery::LogSegment& se
   });
 }
 
+/// A copy that was to replace a segment (recovery/segment_end.cc). None is being written when this is asked.
+bool is_unfinished_segment(std::string_view name) {
+  return name.ends_with(base::kAsideSuffix) &&
+         recovery::parse_segment_name(name.substr(0, name.size() - base::kAsideSuffix.size()));
+}
+
 }  // namespace
 
 Storage::Storage(const Options& options, base::FileSystem& files, const ClusterPart& part)
@@ -177,10 +183,10 @@ Status Storage::begin(const epoch::EpochManager& epochs, Ended ended) {
   }
   generations.push_back(next_generation(epochs, ended));
   const recovery::Generation& generation = generations.back();
-  // What an opening that did not come to its end has left, and what the former process had set aside.
+  // What openings that did not come to their end have left, and what the former process had set aside.
   const auto unfinished = [&generation](const std::string& name) {
-    const auto segment = recovery::parse_segment_name(name);
-    return segment ? segment->generation >= generation.number : log::is_spare_name(name);
+    if (const auto segment = recovery::parse_segment_name(name)) return segment->generation >= generation.number;
+    return log::is_spare_name(name) || is_unfinished_segment(name);
   };
   if (const Status removed = remove_files(files_, former.log_directories, unfinished); !removed.ok()) return removed;
   // The removals are synced before the manifest knows a generation of the same number: a segment that came back later

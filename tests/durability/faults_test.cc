@@ -12,6 +12,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "src/base/file.h"
+#include "src/log/format.h"
 #include "src/log/log.h"
 #include "src/txn/worker_core.h"
 #include "tests/durability/crash_rig.h"
@@ -207,6 +209,33 @@ TEST(CheckpointFault, WhatItLeftGoesWithTheNextOpening) {
     EXPECT_LE(checkpoints(rig), 1u);
   }
   EXPECT_GT(left, 3u);
+}
+
+TEST(CheckpointFault, WhatCouldNotBeRemovedGoesWithTheNextOne) {
+  std::uint64_t failed = 0;
+  for (std::uint64_t nth = 0; nth < 8; ++nth) {
+    CrashRig rig(nth);
+    ASSERT_NO_FATAL_FAILURE(open_and_verify(rig));
+    for (int i = 0; i < 3; ++i) {
+      rig.act(200);
+      if (i == 1) rig.files().plan({.call = FileCall::kRemove, .nth = nth});
+      failed += rig.checkpoint().ok() ? 0 : 1;
+    }
+    EXPECT_LE(checkpoints(rig), 1u) << "removal " << nth << " failed";
+  }
+  EXPECT_GT(failed, 3u);
+}
+
+TEST(DatabaseFaults, ACopyThatWasToReplaceASegmentGoesWithTheNextOpening) {
+  CrashRig rig(1);
+  ASSERT_NO_FATAL_FAILURE(open_and_verify(rig));
+  const auto& directories = rig.options().log_directories;
+  const std::string unfinished = (directories.empty() ? CrashRig::kDirectory : directories.front()) + "/" +
+                                 log::segment_name(1, 0, 1) + std::string(base::kAsideSuffix);
+  ASSERT_TRUE(rig.files().create(unfinished).ok());
+  rig.crash(Crash::kProcess);
+  ASSERT_NO_FATAL_FAILURE(open_and_verify(rig));
+  EXPECT_EQ(rig.files().open(unfinished).status().code(), StatusCode::kNotFound);
 }
 
 TEST(DatabaseFaults, ADiskThatFillsUpAndIsGivenRoomAgain) {

@@ -255,6 +255,24 @@ TEST_F(DurableSchema, TwoDatabasesMayShareThePlaceOfTheirRings) {
 }
 
 /// Space for the log is set aside while the database is open; what a process that died had set aside goes with the next opening.
+TEST(FailedCreation, OfAHashTableGivesItsMemoryBack) {
+  const RingDirectory rings;
+  FaultFiles files;
+  files.pass_through(rings.path());
+  Options options = manual_options();
+  options.directory = "/db";
+  options.reliable_directory = rings.path();
+  options.ring_bytes = options.log_segment_bytes = std::uint64_t{64} << 10;
+  const auto database = Database::open(options, files).value();
+  const TableOptions large = {.max_value_bytes = 8, .index = IndexKind::kHash, .expected_keys = 3'000'000};
+  for (int i = 0; i < 5; ++i) {
+    files.plan({.call = FileCall::kRename});
+    EXPECT_EQ(database->create_table("t", large).status().code(), StatusCode::kIoError);
+    EXPECT_EQ(database->statistics().index_bytes, 0u);
+  }
+  EXPECT_TRUE(database->create_table("t", large).ok());
+}
+
 TEST(LogReserve, LastsAsLongAsTheDatabase) {
   FaultFiles files;
   TemporaryDirectory rings;
