@@ -62,6 +62,12 @@ Status send_hello(int socket, const Hello& hello, const std::vector<int>& files)
   return {};
 }
 
+void say_farewell(int socket) {
+  Hello farewell;
+  farewell.kind = HelloKind::kFarewell;
+  (void)send_hello(socket, farewell, {});
+}
+
 Result<ReceivedHello> receive_hello(int socket) {
   alignas(cmsghdr) char control[kControlBytes] = {};
   ReceivedHello received;
@@ -75,8 +81,12 @@ Result<ReceivedHello> receive_hello(int socket) {
   if (size < 0) return system_error(StatusCode::kUnavailable, "hear the peer's greeting");
   received.files = take_files(message);
   if (size == 0) return Status(StatusCode::kUnavailable, "the peer hung up instead of greeting");
-  if (static_cast<std::size_t>(size) != sizeof(Hello) || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
+  if (static_cast<std::size_t>(size) != sizeof(Hello) || (message.msg_flags & MSG_TRUNC) != 0)
     return refuse("its greeting has another size");
+  if ((message.msg_flags & MSG_CTRUNC) != 0) {
+    return Status(StatusCode::kUnavailable,
+                  "the peer passes files that this process may not open any more: raise its limit of open files "
+                  "(ulimit -n)");
   }
   if (received.hello.magic != Hello{}.magic) return refuse("its greeting begins otherwise");
   const Hello& hello = received.hello;

@@ -74,6 +74,9 @@ struct ReceivedHello {
 
 /// Sends one packet; `files` go with it, the pidfd first.
 Status send_hello(int socket, const Hello& hello, const std::vector<int>& files);
+/// Tells a node that this process maps nothing of it any more, so that it need not end the process to cut its life off. A node that has
+/// ended, or has not been asked for its memory, does not need that.
+void say_farewell(int socket);
 /// Takes the packet that has arrived. kUnavailable if the other side has hung up; kFailedPrecondition if it is no hello.
 Result<ReceivedHello> receive_hello(int socket);
 /// OK if these two can share memory; otherwise kFailedPrecondition with what differs, both values, and the mend.

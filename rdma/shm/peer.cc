@@ -33,7 +33,10 @@ Peer::Peer(NodeId node, Generation generation, Process process, Descriptor socke
 Result<std::shared_ptr<Peer>> Peer::map(ReceivedHello received, Descriptor socket, base::lines::Holder self) {
   const Hello& hello = received.hello;
   Result<Process> process = Process::at_other_end(socket.get(), std::move(received.process));
-  if (!process.ok()) return process.status();
+  if (!process.ok()) {
+    say_farewell(socket.get());
+    return process.status();
+  }
   std::shared_ptr<Peer> peer(
       new Peer(hello.node, hello.generation, std::move(process).value(), std::move(socket), self));
   for (std::size_t i = 0; i < received.files.size(); ++i) {
@@ -87,9 +90,7 @@ Status Peer::find_own_region() {
 Peer::~Peer() {
   for (std::size_t i = 0; i < bases_.size(); ++i) ::munmap(bases_[i], regions_[i].bytes);
   if (lines_ != nullptr) ::munmap(lines_, sizeof *lines_);
-  Hello farewell;
-  farewell.kind = HelloKind::kFarewell;
-  (void)send_hello(socket_.get(), farewell, {});  // a peer that has ended does not need it
+  say_farewell(socket_.get());
 }
 
 std::string Peer::name() const { return fmt::format("node {} (process {})", regions_.node(), process_->number()); }

@@ -15,15 +15,18 @@
 namespace granary::rdma::shm {
 namespace {
 
-/// The number of the process that a pidfd is of, as /proc tells it: 0 if that is in another PID namespace; -1 if it has
-/// ended, or `fd` is no pidfd.
-int process_of(int fd) {
+constexpr int kHasEnded = -1;
+
+/// The number of the process that a pidfd is of, as /proc tells it: 0 if that is in another PID namespace, kHasEnded if it has ended.
+/// kInvalidArgument if `fd` is no pidfd; kUnavailable if /proc cannot be read.
+Result<int> process_of(int fd) {
   std::ifstream facts(fmt::format("/proc/self/fdinfo/{}", fd));
+  if (!facts) return system_error(StatusCode::kUnavailable, "look at the peer's pidfd");
   for (std::string word; facts >> word;) {
-    int number = -1;
+    int number = kHasEnded;
     if (word == "Pid:" && facts >> number) return number;
   }
-  return -1;
+  return Status(StatusCode::kInvalidArgument, "it is no pidfd");
 }
 
 /// "process 4711".
@@ -43,13 +46,17 @@ Result<Process> Process::self() {
 
 Result<Process> Process::at_other_end(int socket, Descriptor handle) {
   const int number = peer_of(socket).process;
-  const int named = handle.open() ? process_of(handle.get()) : -1;
-  if (named >= 0 && (number == 0 || named == number)) return Process(number, std::move(handle));
+  const Result<int> named =
+      handle.open() ? process_of(handle.get()) : Status(StatusCode::kInvalidArgument, "it has none");
+  if (named.ok() && *named == kHasEnded)
+    return Status(StatusCode::kUnavailable, fmt::format("process {} at the other end has just ended", number));
+  if (named.ok() && (number == 0 || *named == number)) return Process(number, std::move(handle));
+  if (named.status().code() == StatusCode::kUnavailable) return named.status();
   return Status(
       StatusCode::kFailedPrecondition,
-      fmt::format("process {} is at the other end and passes no pidfd of itself (but of {}), so it could not be "
-                  "ended; a process that forks opens its fabric afterwards",
-                  number, named));
+      fmt::format("process {} is at the other end and passes no pidfd of itself ({}), so it could not be ended; a "
+                  "process that forks opens its fabric afterwards",
+                  number, named.ok() ? fmt::format("but of {}", *named) : named.status().message()));
 }
 
 bool Process::is_this_one() const { return number_ == ::getpid(); }

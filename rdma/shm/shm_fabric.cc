@@ -17,6 +17,7 @@
 
 #include "rdma/cut_lives.h"
 #include "rdma/shm/bell.h"
+#include "rdma/shm/caller.h"
 #include "rdma/shm/endpoint.h"
 #include "rdma/shm/guests.h"
 #include "rdma/shm/hello.h"
@@ -37,15 +38,6 @@ constexpr auto kRestWithoutDescriptors = std::chrono::milliseconds(10);
 /// No further attempt is begun with less time left: its error would hide why the last one failed.
 constexpr auto kLeastAttempt = std::chrono::milliseconds(5);
 constexpr std::uint64_t kKill_us = 5'000'000;
-
-/// Waits for the node's next packet.
-Result<ReceivedHello> hear(int socket, NodeId node, Clock::time_point end) {
-  const auto left = std::chrono::duration_cast<std::chrono::microseconds>(end - Clock::now()).count();
-  if (!wait_readable(socket, static_cast<std::uint64_t>(std::max<std::int64_t>(left, 0)))) {
-    return Status(StatusCode::kUnavailable, fmt::format("node {} does not answer; is it stopped?", node));
-  }
-  return receive_hello(socket);
-}
 
 /// The files in the directory decide whom a node meets, so nobody else may write there.
 Status check_private(const std::string& directory) {
@@ -104,10 +96,8 @@ class ShmFabric final : public Fabric {
   std::shared_ptr<Peer> living_peer(NodeId node);
   Result<std::shared_ptr<Peer>> find_peer(NodeId node, std::uint64_t timeout_us);
   Result<std::shared_ptr<Peer>> keep(std::shared_ptr<Peer> met);
-  Result<std::shared_ptr<Peer>> greet(NodeId node, Clock::time_point end);
-  Status ask(int socket, NodeId node, Clock::time_point end);
-  Status check_answerer(const Hello& theirs, NodeId node) const;
   void watch(const std::shared_ptr<Peer>& peer);
+  void forget(const std::shared_ptr<Peer>& peer);
   std::shared_ptr<const Process> break_off(NodeId node, Generation last);
 
   const ShmOptions options_;
@@ -122,6 +112,7 @@ class ShmFabric final : public Fabric {
   std::map<int, Stranger> strangers_;  ///< by socket; the watcher's thread only
   Guests guests_;
   CutLives cut_lives_;
+  const Caller caller_{options_.node, hello_, self_, cut_lives_};
   std::mutex mutex_;  ///< guards peers_
   std::map<NodeId, std::shared_ptr<Peer>> peers_;
   std::atomic<bool> stopping_{false};
@@ -230,6 +221,8 @@ bool ShmFabric::welcome(Stranger& stranger, ReceivedHello& proven) {
   if (!equal(proven.hello.proof, expected)) return false;
   const int socket = stranger.socket.get();
   Result<Process> process = Process::at_other_end(socket, std::move(proven.process));
+  if (process.status().code() == StatusCode::kUnavailable)
+    return false;  // it has ended, or this process lacks descriptors
   if (!process.ok()) return refuse(stranger, HelloKind::kNoProcess);
   stranger.guest = guests_.add(greeting.node, greeting.generation, std::move(process).value(), socket);
   if (cut_lives_.contains(greeting.node, greeting.generation)) return refuse(stranger, HelloKind::kCutOff);
@@ -258,7 +251,7 @@ Result<std::shared_ptr<Peer>> ShmFabric::find_peer(NodeId node, std::uint64_t ti
   const auto end = Clock::now() + std::chrono::microseconds(timeout_us);
   while (true) {
     if (std::shared_ptr<Peer> known = living_peer(node)) return known;
-    Result<std::shared_ptr<Peer>> met = greet(node, end);
+    Result<std::shared_ptr<Peer>> met = caller_.greet(socket_path(node), node, end);
     if (met.ok()) met = keep(std::move(met).value());
     if (met.ok()) return met;
     if (met.status().code() != StatusCode::kUnavailable || Clock::now() + kLeastAttempt >= end) return met.status();
@@ -280,60 +273,6 @@ Result<std::shared_ptr<Peer>> ShmFabric::keep(std::shared_ptr<Peer> met) {
   return known;
 }
 
-Result<std::shared_ptr<Peer>> ShmFabric::greet(NodeId node, Clock::time_point end) {
-  Result<Descriptor> socket = connect_to(socket_path(node));
-  if (!socket.ok()) {
-    return Status(socket.status().code(), fmt::format("node {} is not there: {}", node, socket.status().message()));
-  }
-  if (Status status = ask(socket->get(), node, end); !status.ok()) return status;
-  Result<ReceivedHello> received = hear(socket->get(), node, end);
-  if (!received.ok()) return received.status();
-  if (Status status = check_answerer(received->hello, node); !status.ok()) return status;
-  return Peer::map(std::move(received).value(), std::move(socket).value(), holder_of(hello_.node, hello_.generation));
-}
-
-/// Greets, and proves what the node asks for once it has proved that it has the key itself.
-Status ShmFabric::ask(int socket, NodeId node, Clock::time_point end) {
-  if (const unsigned user = peer_of(socket).user; user != ::geteuid()) {
-    return Status(StatusCode::kFailedPrecondition,
-                  fmt::format("user {} listens in the place of node {}, not user {}", user, node, ::geteuid()));
-  }
-  Hello mine = hello_;
-  mine.region_count = mine.passes_process = 0;
-  make_fresh(mine.challenge);
-  if (Status status = send_hello(socket, mine, {}); !status.ok()) return status;
-  const Result<ReceivedHello> reply = hear(socket, node, end);
-  if (!reply.ok()) return reply.status();
-  if (Status status = check_answerer(reply->hello, node); !status.ok()) return status;
-  const ClusterKey& key = options_.node.key;
-  if (!equal(reply->hello.proof, proof_of(key, Side::kAnswerer, mine, reply->hello))) {
-    return Status(StatusCode::kFailedPrecondition,
-                  fmt::format("node {} has another cluster key than node {}, or one of them has none; give both the "
-                              "same key file",
-                              node, hello_.node));
-  }
-  mine.proof = proof_of(key, Side::kCaller, mine, reply->hello);
-  mine.passes_process = 1;
-  return send_hello(socket, mine, {self_.handle()});
-}
-
-Status ShmFabric::check_answerer(const Hello& theirs, NodeId node) const {
-  if (Status status = check_compatible(hello_, theirs); !status.ok()) return status;
-  if (theirs.node != node) {
-    return Status(StatusCode::kFailedPrecondition,
-                  fmt::format("node {} answers in the place of node {}", theirs.node, node));
-  }
-  if (theirs.kind == HelloKind::kCutOff) return CutLives::refused(options_.node, node);
-  if (theirs.kind != HelloKind::kGreeting) {
-    return Status(StatusCode::kFailedPrecondition,
-                  fmt::format("node {} refuses: it cannot tell that this is process {}, and so could not end it; a "
-                              "process that forks opens its fabric afterwards",
-                              node, self_.number()));
-  }
-  if (cut_lives_.contains(node, theirs.generation)) return CutLives::answered(node, theirs.generation);
-  return {};
-}
-
 void ShmFabric::watch(const std::shared_ptr<Peer>& peer) {
   const auto died = [this, peer] {
     // A notice may be of a descriptor that was closed meanwhile, and whose number this peer has got.
@@ -342,9 +281,20 @@ void ShmFabric::watch(const std::shared_ptr<Peer>& peer) {
     watcher_->remove(peer->socket());
     watcher_->remove(peer->process()->handle());
     bells_->ring_all();
+    forget(peer);
   };
   watcher_->add(peer->socket(), died);
   watcher_->add(peer->process()->handle(), died);
+}
+
+/// Gives a dead peer's memory back as soon as no endpoint has it any more, and not only when the node's next life is met: that loads its
+/// data first, and would need as much memory once more. A life that was cut off stays until its process has ended, as cut_off() may be
+/// called again until then.
+void ShmFabric::forget(const std::shared_ptr<Peer>& peer) {
+  if (peer->life() == Peer::Life::kCutOff && !peer->process()->ended()) return;
+  const std::lock_guard lock(mutex_);
+  const auto known = peers_.find(peer->regions().node());
+  if (known != peers_.end() && known->second == peer) peers_.erase(known);
 }
 
 Status ShmFabric::cut_off(NodeId node, Generation last) {

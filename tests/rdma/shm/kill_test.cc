@@ -267,6 +267,7 @@ TEST_F(Kill, ItsMemoryGoesWithItsConnections) {
   const auto endpoint = here.fabric->open_endpoint().value();
   const auto idle = here.fabric->open_endpoint().value();  // sleeps only
   std::vector<std::size_t> mapped;
+  const std::size_t before = mapped_memory_files();
   for (Generation life = 1; life <= kLives; ++life) {
     CrashChild& victim = *lives[life - 1];
     std::ofstream(may_begin(life)).flush();
@@ -280,6 +281,9 @@ TEST_F(Kill, ItsMemoryGoesWithItsConnections) {
     EXPECT_NE(endpoint->status(connection).message().find("it ended or closed its fabric"), std::string::npos);
     (void)idle->sleep(1);
     mapped.push_back(mapped_memory_files());
+    for (int turn = 0; turn < 5000 && mapped_memory_files() != before; ++turn)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_EQ(mapped_memory_files(), before) << "before its next life is there";
   }
   EXPECT_THAT(mapped, testing::Each(mapped.front()));
 }

@@ -1,13 +1,17 @@
 // How processes meet: names, versions, and what strangers may send.
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <ctime>
 #include <thread>
@@ -237,6 +241,25 @@ TEST_F(Meeting, ARunDirectoryThatOthersMayUseIsRefused) {
   ASSERT_EQ(::chmod(directory_.path().c_str(), 0700), 0);
 }
 
+/// A refusal ends the start of all nodes, while a process that has ended is waited for in its next life.
+TEST_F(Meeting, AProcessThatHasEndedIsNotRefusedAsAnImpostor) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
+  const Descriptor here(ends[0]), there(ends[1]);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  const auto handle = [&] { return Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, child, 0))); };
+  Descriptor lives = handle(), ended = handle(), no_process(::memfd_create("plain", 0));
+  EXPECT_EQ(Process::at_other_end(here.get(), std::move(lives)).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Process::at_other_end(here.get(), std::move(no_process)).status().code(), StatusCode::kFailedPrecondition);
+  ASSERT_EQ(::kill(child, SIGKILL), 0);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_EQ(Process::at_other_end(here.get(), std::move(ended)).status().code(), StatusCode::kUnavailable);
+}
+
 /// Something that listens where a node should: whatever it answers, connect() ends with an error.
 TEST_F(Meeting, AnImpostorsAnswerIsRefused) {
   ShmNode node(1, directory_.path());
@@ -251,10 +274,16 @@ TEST_F(Meeting, AnImpostorsAnswerIsRefused) {
       const Hello caller = receive_hello(socket.get()).value().hello;
       Hello greeting = hello;
       greeting.region_count = greeting.passes_process = 0;
+      greeting.kind = HelloKind::kGreeting;
       greeting.proof = proof_of({}, Side::kAnswerer, caller, greeting);
       (void)send_hello(socket.get(), greeting, {});
-      if (wait_readable(socket.get(), 1'000'000) && receive_hello(socket.get()).ok())
-        (void)send_hello(socket.get(), hello, files);
+      if (!wait_readable(socket.get(), 1'000'000) || !receive_hello(socket.get()).ok()) return;
+      (void)send_hello(socket.get(), hello, files);
+      // Whoever has passed its process's pidfd would be killed with its former lives unless it says that it has mapped nothing.
+      const Result<ReceivedHello> last = wait_readable(socket.get(), 1'000'000)
+                                             ? receive_hello(socket.get())
+                                             : Status(StatusCode::kUnavailable, "it says nothing");
+      EXPECT_TRUE(last.ok() && last->hello.kind == HelloKind::kFarewell);
     });
     const Status status = node.fabric->open_endpoint().value()->connect(2, 1'000'000).status();
     impostor.join();
@@ -264,6 +293,11 @@ TEST_F(Meeting, AnImpostorsAnswerIsRefused) {
   other_node.node = 3;
   other_node.passes_process = 1;
   EXPECT_NE(greet_with(other_node, {}).message().find("in the place of"), std::string::npos);
+  Hello refuses;
+  refuses.node = 2;
+  refuses.kind = HelloKind::kNoProcess;
+  refuses.passes_process = 1;
+  EXPECT_NE(greet_with(refuses, {}).message().find("refuses"), std::string::npos);
   Hello lies;
   lies.node = 2;
   lies.passes_process = 1;
