@@ -15,7 +15,7 @@ _granary() {
   elif [[ $words == 'bench ' ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$("$granary" help bench | sed -n 's/^  \([a-z]*\) .*/\1/p')" -- "$current")
   elif [[ $words == 'figure ' ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "compare $("$granary" figure 2> /dev/null | sed -n 's/^\([a-z0-9-]*\)  .*/\1/p')" -- "$current")
+    mapfile -t COMPREPLY < <(compgen -W "compare gallery $("$granary" figure 2> /dev/null | sed -n 's/^\([a-z0-9-]*\)  .*/\1/p')" -- "$current")
   else
     # The help has lines such as `  granary log stat DIR   what ...`: of those that begin with the words up to here, the next word.
     mapfile -t COMPREPLY < <(compgen -W "$("$granary" help | sed -n "s/^  granary $words\([a-z]*\) .*/\1/p" | sort -u)" -- "$current")

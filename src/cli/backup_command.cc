@@ -12,6 +12,7 @@
 #include "bench/harness/trial.h"
 #include "cluster_config/membership/life.h"
 #include "recovery/backup.h"
+#include "src/base/print.h"
 #include "src/cli/log_damage.h"
 #include "src/cli/progress_bar.h"
 #include "src/cli/tool.h"
@@ -24,7 +25,7 @@ using bench::ExitCode;
 ExitCode refuse(const Status& status) { return bench::refuse(bench::exit_code_of(status), status.message()); }
 
 ExitCode refuse_damaged(const std::vector<std::string>& damages) {
-  for (const std::string& damage : damages) fmt::print(stderr, "DAMAGED: {}\n", damage);
+  for (const std::string& damage : damages) base::print(stderr, "DAMAGED: {}\n", damage);
   return bench::refuse(ExitCode::kDamagedData, "a damaged database is not backed up: see 'granary log verify'");
 }
 
@@ -68,8 +69,8 @@ ExitCode run(const std::string& directory, const bench::FlagValues& flags) {
                                   });
   }();
   if (!written.ok()) return refuse(written.status());
-  fmt::print("ok: {} files, {} in '{}', transactions up to epoch {}\n", written->files,
-             bench::human_bytes(written->bytes), to, report->scan.durable);
+  base::print("ok: {} files, {} in '{}', transactions up to epoch {}\n", written->files,
+              bench::human_bytes(written->bytes), to, report->scan.durable);
   return ExitCode::kOk;
 }
 

@@ -1,3 +1,4 @@
+#include "src/base/print.h"
 #include "src/cli/inspected_database.h"
 
 #include <fmt/format.h>
@@ -25,8 +26,8 @@ Status InspectedDatabase::lock(const std::string& where) {
   if (locked.ok()) {
     locks.push_back(std::move(*locked));
   } else if (locked.status().code() == StatusCode::kIoError) {
-    fmt::print(stderr, "granary: {}: nobody can tell whether a process has the database open; read all the same\n",
-               locked.status().message());
+    base::print(stderr, "granary: {}: nobody can tell whether a process has the database open; read all the same\n",
+                locked.status().message());
   } else if (locked.status().code() != StatusCode::kNotFound) {
     return locked.status();
   }
@@ -59,7 +60,7 @@ Status InspectedDatabase::settle(const recovery::Wishes& wishes) {
   if (!found.ok()) return found.status();
   settled = std::move(*found);
   manifest = settled.manifest;
-  if (!settled.note.empty()) fmt::print(stderr, "granary: {}\n", settled.note);
+  if (!settled.note.empty()) base::print(stderr, "granary: {}\n", settled.note);
   for (const std::string& each : manifest.log_directories) {
     if (recovery::is_inside(directory, each)) continue;
     if (const Status locked = lock(each); !locked.ok()) return locked;

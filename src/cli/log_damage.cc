@@ -29,7 +29,8 @@ Result<LogReport> examine_logs(const InspectedDatabase& database) {
       for (const recovery::Loss& loss : survey->scan.losses) report.damages.push_back(text_of(loss));
     }
     if (report.damages.empty()) report.damages.push_back(first.message());
-    if (!survey.ok()) return report;  // beyond salvage: wrong files, not wrong bytes
+    report.beyond_salvage = !survey.ok();
+    if (report.beyond_salvage) return report;
   }
   if (!survey.ok()) return first;
   const Status member = db::check_member_file(base::system_files(), database.directory, database.manifest);

@@ -116,9 +116,11 @@ class Rejoining {
   std::uint64_t tries_ = 0;
 };
 
+/// False if the file cannot be read or lacks the node, which joining then says.
 bool has_data_directory(const ClusterOptions& options) {
   const auto config = cluster_config::load(options.file);
-  return config.ok() && !config->find(options.node)->data_directory.empty();
+  const cluster_config::NodeConfig* const node = config.ok() ? config->find(options.node) : nullptr;
+  return node != nullptr && !node->data_directory.empty();
 }
 
 /// --moved: the rings, and log directories that stayed where they were, are the node's own again.
@@ -157,12 +159,13 @@ bench::ExitCode run(const std::string&, const bench::FlagValues& flags) {
   options.give_up = [&signals] { return signals.requested(); };
   const NodeLog log(flags.text("log_format") == "json" ? LogFormat::kJson : LogFormat::kText, options.node);
   options.database.notices = [&log](const Notice& notice) { log.tell(notice); };
+  const bool has_data = has_data_directory(options);  // asked now, as the file may lose the node while it serves
   std::uint64_t served_ns = 0;
   Status ended = live(options, signals, log, served_ns);
   if (ended_as_told(ended, served_ns != 0, options.node, signals, log)) return bench::ExitCode::kOk;
   if (ended.code() != StatusCode::kMembershipLost) return refuse(ended);
   options.database.salvage = false;  // that was for what had been there before
-  Rejoining rejoining(static_cast<std::uint64_t>(flags.integer("rejoin")), has_data_directory(options), log);
+  Rejoining rejoining(static_cast<std::uint64_t>(flags.integer("rejoin")), has_data, log);
   while (rejoining.go_on(options.node, ended, std::exchange(served_ns, 0), signals)) {
     ended = live(options, signals, log, served_ns);
     if (ended_as_told(ended, served_ns != 0, options.node, signals, log)) return bench::ExitCode::kOk;

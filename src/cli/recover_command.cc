@@ -73,17 +73,19 @@ void print_plan(const InspectedDatabase& database, const LogReport& report) {
 }
 
 /// With --salvage damage of the log is listed as what would be lost, and is no reason to fail. Nothing salvages a checkpoint, as the
-/// log below it is gone.
+/// log below it is gone, and nothing makes a log of files that are not its own.
 ExitCode dry_run(const InspectedDatabase& database, bool salvage) {
   const auto report = examine_logs(database);
   if (!report.ok()) return refuse(report.status());
   const auto checkpoint = examine_checkpoint(database);
   if (!checkpoint.ok()) return refuse(checkpoint.status());
-  print_plan(database, *report);
+  const bool hopeless = report->beyond_salvage || !checkpoint->empty();
+  if (!report->beyond_salvage) print_plan(database, *report);
   if (!checkpoint->empty()) base::print("DAMAGED: {}\n", *checkpoint);
-  for (const std::string& damage : report->damages) base::print("{}: {}\n", salvage ? "LOST" : "DAMAGED", damage);
+  const std::string_view what = salvage && !report->beyond_salvage ? "LOST" : "DAMAGED";
+  for (const std::string& damage : report->damages) base::print("{}: {}\n", what, damage);
   std::fflush(stdout);
-  if (!checkpoint->empty())
+  if (hopeless)
     return bench::refuse(ExitCode::kDamagedData, "opening would refuse this database, with --salvage as well");
   if (report->damages.empty() || salvage) return ExitCode::kOk;
   return bench::refuse(ExitCode::kDamagedData,

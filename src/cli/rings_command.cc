@@ -69,11 +69,14 @@ ExitCode refuse(const Status& status) { return bench::refuse(bench::exit_code_of
 ExitCode remove(const std::string& path) {
   const Status removed = recovery::remove_ring_directory(path);
   if (!removed.ok()) return refuse(removed);
-  fmt::print(stderr, "granary: removed '{}'\n", path);
+  base::print(stderr, "granary: removed '{}'\n", path);
   return ExitCode::kOk;
 }
 
 ExitCode run(const std::string&, const bench::FlagValues& flags) {
+  if (flags.given("remove") && (flags.enabled("remove_orphans") || flags.enabled("json")))
+    return bench::refuse(ExitCode::kUsage,
+                         "rings: --remove lists nothing, so --remove_orphans and --json go without it");
   if (flags.given("remove")) return remove(base::canonical(flags.text("remove")));
   const auto found = recovery::list_ring_directories(base::canonical(flags.text("directory")));
   if (!found.ok()) return refuse(found.status());

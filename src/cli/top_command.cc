@@ -105,8 +105,9 @@ class Screen {
 
 std::string view_of(const Result<std::string>& answer, bool json, bool color) {
   if (!answer.ok()) return answer.status().message() + "\n";
-  if (json) return *answer;
-  return watch::cluster_table(watch::Json::parse(*answer, nullptr, /*allow_exceptions=*/false), color);
+  const watch::Json document = watch::Json::parse(*answer, nullptr, /*allow_exceptions=*/false);
+  if (const Status checked = watch::check_cluster_document(document); !checked.ok()) return checked.message() + "\n";
+  return json ? *answer : watch::cluster_table(document, color);
 }
 
 bench::ExitCode refuse(const Status& status) { return bench::refuse(bench::exit_code_of(status), status.message()); }

@@ -94,6 +94,10 @@ void FileCells::check_changed(const Subject& subject, std::string_view expected,
     looked = {tool("log verify"), tool("recover --dry-run")};
     if (subject.file.ends_with(".gckpt")) looked.push_back(tool("checkpoint verify"));
   }
+  if (with_tools && tools_refuse) {
+    const Answer planned = tool("recover --dry-run --salvage");
+    EXPECT_EQ(planned.code != 0, expected == kFatal || expected == kForeign) << planned.words;
+  }
   if (const Answer backup = check_backup(); tools_refuse) {
     EXPECT_NE(backup.code, 0) << backup.words;
   }

@@ -47,6 +47,15 @@ TEST_F(Output, OfAListThatAFullDiskCutsIsNoSuccess) {
   std::filesystem::remove_all(directory);
 }
 
+/// The list is flushed before anything is removed, and nobody reads what is said of each removal.
+TEST_F(Output, ThatNobodyReadsKeepsNoOrphan) {
+  const std::string directory = scratch(".rings");
+  run_script("for i in 1 2 3; do mkdir -m 700 -p $(printf " + directory + "/granary-%032x $i); done");
+  EXPECT_EQ(run_script("$granary rings --remove_orphans --directory=" + directory + " >/dev/null 2>/dev/full"), 0);
+  EXPECT_TRUE(std::filesystem::is_empty(directory));
+  std::filesystem::remove_all(directory);
+}
+
 /// Nobody answers, which is shown again and again until the output fails. Before, it went on for ever.
 TEST_F(Output, OfTopEndsWithItsReader) {
   const std::string file = scratch(".toml");
