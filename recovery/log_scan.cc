@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <map>
 #include <mutex>
+#include <set>
+#include <string_view>
+#include <utility>
 
 #include "recovery/log_chain.h"
 #include "src/base/test_hooks.h"
@@ -300,6 +304,29 @@ void Scanner::sum_up() {
 
 Result<LogScan> scan_logs(base::FileSystem& files, const Manifest& manifest, const ScanOptions& options) {
   return Scanner(files, manifest, options).run();
+}
+
+Status add_kept_log(base::FileSystem& files, const Manifest& manifest, ScanOptions options, LogScan& scan) {
+  if (!manifest.checkpoint) return {};
+  Manifest older = manifest;
+  older.checkpoint.reset();
+  std::erase_if(older.generations, [&](const Generation& generation) {
+    return !generation.cut || *generation.cut >= manifest.checkpoint->epoch;
+  });
+  if (older.generations.empty()) return {};
+  options.elsewhere = true;  // newer generations are in `scan` already
+  auto kept = scan_logs(files, older, options);
+  if (!kept.ok()) return kept.status();
+  std::set<std::string_view> paths;
+  for (const LogSegment& segment : kept->segments) paths.insert(segment.path);
+  std::erase_if(scan.superseded, [&](const std::string& path) { return paths.contains(path); });
+  scan.kept += kept->segments.size();
+  scan.bytes += kept->bytes;
+  scan.transactions += kept->transactions;
+  scan.segments.insert(scan.segments.begin(), std::move_iterator(kept->segments.begin()),
+                       std::move_iterator(kept->segments.end()));
+  scan.losses.insert(scan.losses.begin(), kept->losses.begin(), kept->losses.end());
+  return {};
 }
 
 }  // namespace granary::recovery

@@ -79,11 +79,18 @@ struct LogScan {
   /// Segments of an opening that did not come to its end. They hold nothing but copies, and are removed before the next opening.
   std::vector<std::string> abandoned;
   std::vector<std::string> superseded;  ///< segments that the checkpoint has made needless; may be removed
+  std::uint64_t kept = 0;               ///< of `segments`: which add_kept_log() has added
   std::uint64_t bytes = 0, transactions = 0;
 };
 
 /// kDamaged, naming file, offset, cause and epochs, if anything that was durable is not there; kUnavailable if a log that is being
 /// written has not come up to ScanOptions::up_to; other codes if a directory or file cannot be read.
 Result<LogScan> scan_logs(base::FileSystem& files, const Manifest& manifest, const ScanOptions& options);
+
+/// Adds to the scan of a cluster's node the segments that other nodes may need although this node's own checkpoint has made them
+/// needless for itself. A checkpoint holds the records of its own node, and the node's log also has writes of other nodes' records. So
+/// the manifest names a generation until every node has a checkpoint behind it. The segments of these generations are looked at as a
+/// node without a checkpoint reads them. Errors are those of scan_logs().
+Status add_kept_log(base::FileSystem& files, const Manifest& manifest, ScanOptions options, LogScan& scan);
 
 }  // namespace granary::recovery

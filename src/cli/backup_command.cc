@@ -36,8 +36,7 @@ Status check_at_rest(const InspectedDatabase& database, const LogReport& report)
   };
   const auto& generations = database.manifest.generations;
   const bool ended = generations.empty() || generations.back().cut;
-  const bool member = base::system_files().open(fmt::format("{}/{}", database.directory, membership::kLifeName)).ok();
-  if (member && !ended)
+  if (database.of_node() && !ended)
     return refused(
         "is of a node that did not end in order: start the cluster and end it, then back up all of its nodes");
   if (!report.rings.rings.empty() || !report.rings.note.empty())
@@ -82,10 +81,11 @@ const Tool& backup_tool() {
       .summary = "copies a database that no process has open, verified and synced",
       .description =
           "Verifies the database, which has ended in order or was recovered, copies its checkpoint and what counts of "
-          "its log, from all of its log directories, "
-          "into "
-          "one directory, and reads the copy again. The manifest is written last: a backup that was cut short is no "
-          "database, and its files are removed if it fails. A backup is a database of its own: open it where it is, or "
+          "its log, from all of its log directories, into one directory, and reads the copy again. Of a cluster's "
+          "node, "
+          "that is also what only other nodes need of its log. The manifest is written last: a backup that was cut "
+          "short is no database, and its files are removed if it fails. A backup is a database of its own: open it "
+          "where it is, or "
           "restore it by 'granary backup BACKUP --to=DIR' or by copying the directory.",
       .examples = {"/var/lib/bank --to=/backup/bank-monday"},
       .flags = {bench::text_flag("to", "", "DIR", "The backup's directory; missing or empty."), log_dirs_flag()},

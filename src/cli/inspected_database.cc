@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "cluster_config/membership/life.h"
 #include "src/base/private_directory.h"
 
 namespace granary::cli {
@@ -105,13 +106,28 @@ std::string InspectedDatabase::table_name(std::uint32_t id) const {
   return id < manifest.tables.size() ? manifest.tables[id].name : fmt::format("table {}", id);
 }
 
+bool InspectedDatabase::of_node() const {
+  return recovery::greatest_life(manifest) != 0 ||
+         base::system_files().open(fmt::format("{}/{}", directory, membership::kLifeName)).ok();
+}
+
+Status InspectedDatabase::add_kept_log(bool salvage, recovery::LogScan& scan) const {
+  return of_node() ? recovery::add_kept_log(base::system_files(), manifest, scan_options(salvage), scan) : Status();
+}
+
 Result<recovery::LogScan> InspectedDatabase::scan(bool salvage) const {
   if (manifest.generations.empty()) return recovery::LogScan{};
-  return recovery::scan_logs(base::system_files(), manifest, scan_options(salvage));
+  auto scan = recovery::scan_logs(base::system_files(), manifest, scan_options(salvage));
+  if (!scan.ok()) return scan;
+  const Status kept = add_kept_log(salvage, *scan);
+  return kept.ok() ? std::move(scan) : Result<recovery::LogScan>(kept);
 }
 
 Result<recovery::LogSurvey> InspectedDatabase::survey(bool salvage) const {
-  return recovery::survey_log(base::system_files(), manifest, settled, scan_options(salvage));
+  auto survey = recovery::survey_log(base::system_files(), manifest, settled, scan_options(salvage));
+  if (!survey.ok()) return survey;
+  const Status kept = add_kept_log(salvage, survey->scan);
+  return kept.ok() ? std::move(survey) : Result<recovery::LogSurvey>(kept);
 }
 
 Result<std::vector<SegmentFile>> segment_files(const recovery::Manifest& manifest) {

@@ -33,7 +33,9 @@ struct InspectedDatabase {
 
   /// "accounts", or "table 7" if the manifest does not know it.
   std::string table_name(std::uint32_t id) const;
-  /// The scan of its logs that opening would do.
+  /// Whether a node of a cluster wrote it: its file MEMBER says so, or if that is missing, its manifest.
+  bool of_node() const;
+  /// The scan of its logs that opening would do. Of a cluster's node, also of the segments that only other nodes may still need.
   Result<recovery::LogScan> scan(bool salvage) const;
   /// The same with the rings.
   Result<recovery::LogSurvey> survey(bool salvage) const;
@@ -41,6 +43,7 @@ struct InspectedDatabase {
  private:
   Status lock(const std::string& directory);
   Status lock_rings();
+  Status add_kept_log(bool salvage, recovery::LogScan& scan) const;
 };
 
 /// The database in `directory`, settled by the flags below. Commands that read logs begin with it.

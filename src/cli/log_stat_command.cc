@@ -77,6 +77,7 @@ nlohmann::ordered_json json_of(const InspectedDatabase& database, const LogScan&
                               {"bytes", scan.bytes},
                               {"transactions", scan.transactions},
                               {"superseded", scan.superseded.size()},
+                              {"kept_for_other_nodes", scan.kept},
                               {"damages", scan.losses.size()}};
   json["generations"] = nlohmann::ordered_json::array();
   for (const recovery::Generation& generation : database.manifest.generations) {
@@ -106,8 +107,14 @@ std::string text_of(const InspectedDatabase& database, const LogScan& scan) {
   if (database.manifest.checkpoint)
     text += fmt::format("\ncheckpoint  {}, all transactions of epochs below {}\n",
                         database.manifest.checkpoint->directory, database.manifest.checkpoint->epoch);
+  if (scan.kept != 0)
+    text += fmt::format(
+        "\n{} segments hold nothing more that this node needs; they are kept for other nodes, and go with the next "
+        "checkpoint of this node after every node has one behind them\n",
+        scan.kept);
   if (!scan.superseded.empty())
-    text += fmt::format("\n{} segments are no longer needed and go with the next checkpoint\n", scan.superseded.size());
+    text += fmt::format("\n{} segments are no longer needed and go with {}\n", scan.superseded.size(),
+                        database.of_node() ? "one of the next checkpoints" : "the next checkpoint");
   return text;
 }
 

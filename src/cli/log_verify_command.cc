@@ -37,7 +37,9 @@ ExitCode run(const std::string& directory, const bench::FlagValues& flags) {
                          fmt::format("the log in '{}' is damaged in {} place{}", directory, report->damages.size(),
                                      report->damages.size() == 1 ? "" : "s"));
   }
-  base::print("ok: {} segments, {} transactions, {}, durable epoch {}\n", report->scan.segments.size(),
+  const std::uint64_t kept = report->scan.kept;
+  base::print("ok: {} segments{}, {} transactions, {}, durable epoch {}\n", report->scan.segments.size(),
+              kept == 0 ? "" : fmt::format(" ({} kept for other nodes only)", kept),
               bench::with_commas(report->scan.transactions), bench::human_bytes(report->scan.bytes),
               report->scan.durable);
   return ExitCode::kOk;
@@ -53,9 +55,9 @@ const Tool& log_verify_tool() {
       .description =
           "Reads every segment that counts, the checkpoint that they go on from, and the rings of a process that "
           "died, and checks what recovery checks: names and headers, checksums, markers against each other and the "
-          "manifest, tables and sizes "
-          "of writes. Prints a line with file, offset and cause for each damage and ends in exit code 4 if "
-          "there is any. A torn tail, where nothing durable is lost, is reported and no damage.",
+          "manifest, tables and sizes of writes. Of a cluster's node, segments that only other nodes may need are "
+          "checked as well. Prints a line with file, offset and cause for each damage and ends in exit code 4 if there "
+          "is any. A torn tail, where nothing durable is lost, is reported and no damage.",
       .examples = {"/var/lib/bank"},
       .flags = {log_dirs_flag()},
       .run = run,

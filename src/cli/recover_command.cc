@@ -51,13 +51,15 @@ void print_plan(const InspectedDatabase& database, const LogReport& report) {
     const auto in_rings = recovery::greatest_epoch(report.rings.entries());
     cut = std::max(report.scan.greatest_epoch, in_rings.ok() ? *in_rings : 0);
   }
+  const std::string kept =
+      report.scan.kept == 0 ? "" : fmt::format("; {} of them are kept for other nodes only", report.scan.kept);
   const std::vector<Fact> facts{
       {"durable epoch D", std::to_string(report.scan.durable)},
       {"cut", fmt::format("{}{}", cut, running ? "" : " (made when the log was ended)")},
       {"checkpoint", manifest.checkpoint ? fmt::format("{}, epochs below {}", manifest.checkpoint->directory,
                                                        manifest.checkpoint->epoch)
                                          : "none"},
-      {"log segments", fmt::format("{}, {}", report.scan.segments.size(), human_bytes(report.scan.bytes))},
+      {"log segments", fmt::format("{}, {}{}", report.scan.segments.size(), human_bytes(report.scan.bytes), kept)},
       {"rings", rings_text(report.rings)},
       {"to replay", fmt::format("{} transactions, {} writes, {}", with_commas(report.replay.transactions),
                                 with_commas(report.replay.writes), human_bytes(report.replay.bytes))},
@@ -88,6 +90,11 @@ ExitCode dry_run(const InspectedDatabase& database, bool salvage) {
   if (hopeless)
     return bench::refuse(ExitCode::kDamagedData, "opening would refuse this database, with --salvage as well");
   if (report->damages.empty() || salvage) return ExitCode::kOk;
+  if (database.of_node()) {
+    return bench::refuse(ExitCode::kDamagedData,
+                         "this node, or another one that needs its log, would refuse to start; 'granary node "
+                         "--salvage' of all nodes starts with what is left");
+  }
   return bench::refuse(ExitCode::kDamagedData,
                        "opening would refuse this database; --salvage opens what is left of it");
 }
