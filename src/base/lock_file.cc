@@ -55,8 +55,16 @@ Result<int> open_locked(const std::string& path, LockKind kind) {
   struct stat about {};
   if (::fstat(*opened, &about) != 0) return fail(file_error("look at", path, errno));
   if (!S_ISREG(about.st_mode)) return fail(no_lock(path));
-  if (::flock(*opened, (whole ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) return opened;
+  const auto take = [&opened](int operation) { return ::flock(*opened, operation | LOCK_NB) == 0; };
+  if (take(whole ? LOCK_EX : LOCK_SH)) return opened;
   if (errno != EWOULDBLOCK) return fail(file_error("lock", path, errno));
+  if (whole && take(LOCK_SH)) {
+    if (take(LOCK_EX)) return opened;  // it was given up meanwhile
+    return fail({StatusCode::kUnavailable,
+                 "'" + path +
+                     "' is locked by a program that only reads the database, as `granary log verify` does: wait until "
+                     "it has ended, or end it"});
+  }
   return fail({StatusCode::kUnavailable, "'" + path + "' is locked: this or another process has this database open"});
 }
 

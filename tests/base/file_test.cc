@@ -77,7 +77,10 @@ TEST(Locks, ExcludeAlsoThisProcess) {
   }
   const auto one = lock_to_read(path), another = lock_to_read(path);
   EXPECT_TRUE(one.ok() && another.ok());
-  EXPECT_EQ(system_files().lock(path).status().code(), StatusCode::kUnavailable);
+  const Status read = system_files().lock(path).status();
+  EXPECT_EQ(read.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(read.message(), testing::HasSubstr("locked by a program that only reads the database"));
+  EXPECT_TRUE(lock_to_read(path).ok()) << "the attempt left a lock";
 }
 
 TEST(Locks, AreNotKeptByAChild) {

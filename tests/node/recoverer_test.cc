@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "cluster_config/membership/memory_board.h"
+#include "src/base/directory.h"
 #include "src/node/recoverer.h"
 #include "tests/support/temporary_directory.h"
 
@@ -230,6 +231,30 @@ TEST_F(RecovererTest, ForgetsWhyItCouldNotOnceItHasRecoveredTheLife) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   EXPECT_FALSE(now().owes(kDead));
+  EXPECT_TRUE(waits.failure().ok()) << waits.failure().message();
+}
+
+/// A look at the dead node's log takes as long as the log is long.
+TEST_F(RecovererTest, NamesAToolThatReadsTheDirectoryAndGoesOnBehindIt) {
+  be_quiet();
+  auto tool = base::lock_to_read(directory_.path() + "/LOCK");
+  ASSERT_TRUE(tool.ok()) << tool.status().message();
+  Recoverer waits = recoverer();
+  const std::uint64_t end = membership::lifetime_us() + kLong_us;
+  const auto step_while = [&](const std::function<bool()>& condition) {
+    while (condition() && membership::lifetime_us() < end) {
+      (void)waits.step(now());
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  };
+  step_while([&] { return told_.empty(); });
+  EXPECT_THAT(told_, ElementsAre(AllOf(HasSubstr("cannot be recovered here"), HasSubstr("only reads the database"),
+                                       HasSubstr(directory_.path() + "/LOCK"))));
+  EXPECT_TRUE(now().owes(kDead));
+  tool->reset();
+  step_while([&] { return now().owes(kDead); });
+  EXPECT_FALSE(now().owes(kDead));
+  EXPECT_TRUE(acted_);
   EXPECT_TRUE(waits.failure().ok()) << waits.failure().message();
 }
 
