@@ -66,6 +66,7 @@ Status Logger::begin_segment(std::span<const std::string_view> adopted) {
   const std::string name = segment_name(header.generation, header.logger, header.sequence);
   segment_ = {.file = {}, .path = options_.directory + "/" + name, .sequence = header.sequence, .crc = header.crc};
   auto file = space_.take(segment_.path);
+  note_answer();
   if (!file.ok()) return file.status();
   segment_.file = std::move(*file);
   synced_bytes_ = 0;
@@ -79,9 +80,12 @@ Status Logger::begin_segment(std::span<const std::string_view> adopted) {
   add_marker(marked_);
   if (const Status done = write_out(); !done.ok()) return done;
   if (const Status done = segment_.file->sync(); !done.ok()) return done;
+  note_answer();
   synced_bytes_ = segment_.bytes;
   if (base::injected("skip-directory-sync")) return {};
-  return options_.files->sync_directory(options_.directory);
+  const Status done = options_.files->sync_directory(options_.directory);
+  note_answer();
+  return done;
 }
 
 bool Logger::step(bool urgent) {
@@ -279,8 +283,11 @@ Status Logger::end_segment(Segment& segment) {
   const char* const bytes = reinterpret_cast<const char*>(&entry);
   entry.header.crc = entry_crc(segment.crc, bytes, sizeof entry.continues);
   if (const Status done = segment.file->append({bytes, sizeof entry}); !done.ok()) return done;
+  note_answer();
   bump(counters_.bytes, sizeof entry);
-  return segment.file->sync();
+  const Status done = segment.file->sync();
+  note_answer();
+  return done;
 }
 
 std::uint64_t Logger::first_after(epoch::Epoch epoch) {

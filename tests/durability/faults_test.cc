@@ -3,9 +3,7 @@
 // there again.
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <thread>
 
@@ -14,8 +12,6 @@
 
 #include "src/base/file.h"
 #include "src/log/format.h"
-#include "src/log/log.h"
-#include "src/txn/worker_core.h"
 #include "tests/durability/crash_rig.h"
 #include "tests/support/manual_database.h"
 #include "tests/support/scale.h"
@@ -322,78 +318,6 @@ TEST(DatabaseFaults, WakesThoseWhoWaitInOtherThreads) {
   EXPECT_EQ((*database)->wait_released(last).code(), StatusCode::kIoError);
   EXPECT_EQ((*database)->checkpoint().code(), StatusCode::kIoError);
   EXPECT_EQ((*database)->close().code(), StatusCode::kIoError);
-}
-
-/// A device that answers no call while it hangs, as one whose path is lost.
-class HangingDevice {
- public:
-  explicit HangingDevice(FaultFiles& files) {
-    files.set_observer([this](FileCall call, const std::string& path) {
-      if ((call != FileCall::kAppend && call != FileCall::kSync) || path.find("log-g") == std::string::npos) return;
-      std::unique_lock lock(mutex_);
-      answers_.wait(lock, [this] { return !hangs_; });
-    });
-  }
-  void hang(bool hangs) {
-    {
-      const std::lock_guard lock(mutex_);
-      hangs_ = hangs;
-    }
-    answers_.notify_all();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable answers_;
-  bool hangs_ = false;
-};
-
-/// Nobody waits for ever for room in the log. What was given up has left nothing: not its write, no lock, no entry in the log.
-TEST(DatabaseFaults, AHungDeviceIsGivenUpAndUsedAgainWhenItAnswers) {
-  FaultFiles files;
-  RingDirectory rings;
-  HangingDevice device(files);
-  Options options = manual_options();
-  options.directory = "/db";
-  options.reliable_directory = rings.path();
-  options.background = Background::kThreads;
-  options.epoch_ms = 2;
-  options.ring_bytes = std::uint64_t{64} << 10;
-  options.checkpoint_interval_s = 0;
-  std::uint64_t committed = 0;
-  {
-    auto database = Database::open(options, files);
-    ASSERT_TRUE(database.ok()) << database.status().message();
-    const Table table = (*database)->create_table("t").value();
-    Worker worker = (*database)->register_worker().value();
-    worker.core()->state().shared.log->set_silence(300'000);
-    const auto write = [&](std::uint64_t value) {
-      return worker.run([&](Transaction& t) { static_cast<void>(t.put(table, "key", std::to_string(value))); }).reason;
-    };
-    device.hang(true);
-    AbortReason reason = AbortReason::kNone;
-    while ((reason = write(committed + 1)) == AbortReason::kNone) ++committed;
-    EXPECT_EQ(reason, AbortReason::kLogFailed);
-    EXPECT_GT(committed, 0u) << "while there was room";
-    const Status told = (*database)->log_status();
-    EXPECT_EQ(told.code(), StatusCode::kUnavailable);
-    EXPECT_THAT(told.message(), HasSubstr("the log directory '/db' has not answered for "));
-    {
-      Transaction t = worker.begin();
-      EXPECT_EQ(scan_text(t, table), "key=" + std::to_string(committed) + " ") << "reads go on, and see nothing of it";
-    }
-    EXPECT_EQ(write(0), AbortReason::kLogFailed) << "nobody waits again";
-    device.hang(false);
-    const auto patience = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-    while (!(*database)->log_status().ok() && std::chrono::steady_clock::now() < patience)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    EXPECT_EQ(write(++committed), AbortReason::kNone) << "it holds no lock";
-  }
-  auto again = Database::open(options, files);
-  ASSERT_TRUE(again.ok()) << again.status().message();
-  Worker worker = (*again)->register_worker().value();
-  Transaction t = worker.begin();
-  EXPECT_EQ(scan_text(t, (*again)->create_table("t").value()), "key=" + std::to_string(committed) + " ");
 }
 
 }  // namespace
