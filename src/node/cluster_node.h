@@ -106,9 +106,10 @@ class ClusterNode {
   Status take_from_elsewhere();
   Status take_from(NodeNumber node, std::optional<epoch::Epoch> up_to);
   Status take_from_running(NodeNumber node);
-  Status learn_tables(const std::vector<NodeNumber>& nodes);
+  Status learn_all_tables();
+  Status learn_tables_of(const std::vector<ServingLife>& others);
+  Status learn_tables(const ServingLife& life, const cluster::messages::DescribeAnswer& theirs);
   bool has_immutable_tables() const;
-  Result<std::vector<NodeNumber>> others_that_serve() const;
   bool may_ask(NodeNumber node) const;
   Status be_admitted();
   Status begin_workers();

@@ -87,15 +87,16 @@ Status Peers::await_members(std::chrono::steady_clock::time_point end) const {
           options_.start_timeout_ms, config_.file, fmt::join(configuration->missing(wanted), ", ")));
 }
 
-/// Connects with the node. False if its life is over.
-Result<bool> Peers::meet(rdma::Endpoint& endpoint, NodeNumber node, std::chrono::steady_clock::time_point end) const {
+/// Connects with the node. False if it does not live any more.
+Result<bool> Peers::meet(rdma::Endpoint& endpoint, NodeNumber node, std::chrono::steady_clock::time_point end,
+                         const std::function<bool()>& lives) const {
   constexpr std::uint64_t kTurn_us = 200'000;
   for (;;) {
     const Status connected = endpoint.connect(node, kTurn_us).status();
     if (connected.ok()) return true;
     if (connected.code() == StatusCode::kFailedPrecondition) return refuse_start(connected);
     if (const Status standing = check_standing(); !standing.ok()) return standing;
-    if (!membership_.configuration()->lives(node)) return false;
+    if (!lives()) return false;
     if (std::chrono::steady_clock::now() > end) {
       return Status(StatusCode::kUnavailable,
                     fmt::format("node {} cannot be connected with: {}", node, connected.message()));
@@ -112,7 +113,8 @@ Status Peers::meet_all(rdma::Fabric& fabric) const {
   for (const auto& node : config_.nodes) {
     for (bool met = node.id == options_.node; !met;) {
       if (Status joined = await_members(end); !joined.ok()) return joined;
-      const Result<bool> now = meet(**endpoint, node.id, end);
+      const Result<bool> now =
+          meet(**endpoint, node.id, end, [&] { return membership_.configuration()->lives(node.id); });
       if (!now.ok()) return now.status();
       met = *now;
     }
@@ -120,16 +122,40 @@ Status Peers::meet_all(rdma::Fabric& fabric) const {
   return {};
 }
 
-Status Peers::meet(rdma::Fabric& fabric, const std::vector<NodeNumber>& nodes) const {
+Status Peers::meet(rdma::Fabric& fabric, const std::vector<ServingLife>& lives) const {
   auto endpoint = fabric.open_endpoint();
   if (!endpoint.ok()) return endpoint.status();
   const auto end = end_of_start();
-  for (const NodeNumber node : nodes) {
-    const Result<bool> met = meet(**endpoint, node, end);
+  for (const ServingLife& life : lives) {
+    const Result<bool> met = meet(**endpoint, life.node, end, [&] { return serves(life); });
     if (!met.ok()) return met.status();
-    if (!*met) return Status(StatusCode::kUnavailable, fmt::format("node {} has left or died", node));
   }
-  return {};
+  return check_any_serves(lives);
+}
+
+bool Peers::serves(const ServingLife& life) const {
+  const auto configuration = membership_.configuration();
+  const membership::Member* const member = configuration->find(life.node);
+  return member != nullptr && member->state == MemberState::kServing && member->generation == life.generation;
+}
+
+Result<std::vector<ServingLife>> Peers::serving_lives() const {
+  std::vector<ServingLife> lives;
+  const auto configuration = membership_.configuration();
+  for (const auto& node : config_.nodes) {
+    const membership::Member* const member = configuration->find(node.id);
+    if (node.id != options_.node && member != nullptr && member->state == MemberState::kServing)
+      lives.push_back({.node = node.id, .generation = member->generation});
+  }
+  if (const Status any = check_any_serves(lives); !any.ok()) return any;
+  return lives;
+}
+
+Status Peers::check_any_serves(const std::vector<ServingLife>& lives) const {
+  if (std::ranges::any_of(lives, [this](const ServingLife& life) { return serves(life); })) return {};
+  return Status(
+      StatusCode::kUnavailable,
+      fmt::format("the nodes that served when node {} came back have all ended since: start it again", options_.node));
 }
 
 Status Peers::await_admission(epoch::ControlBlock& control, const LeaderThread& leader) const {
@@ -178,6 +204,21 @@ Status Peers::ask(cluster::messages::Question& question) const {
   }
 }
 
+Result<bool> Peers::ask(cluster::messages::Question& question, const ServingLife& life) const {
+  const auto end = end_of_start();
+  for (;;) {
+    messenger_->ask(question);
+    if (!serves(life)) return false;
+    if (question.outcome() == cluster::messages::AskOutcome::kAnswered) return true;
+    if (const Status standing = check_standing(); !standing.ok()) return standing;
+    if (std::chrono::steady_clock::now() > end) {
+      return Status(StatusCode::kUnavailable,
+                    fmt::format("node {} does not answer: {}", life.node, name(question.outcome())));
+    }
+    pause_briefly();
+  }
+}
+
 /// Whether the life was a visit, and has left in order.
 bool Peers::has_visited(const membership::Member& member) {
   return member.state == MemberState::kLeft && member.note == kVisit;
@@ -201,15 +242,16 @@ std::uint64_t Peers::reached_by(const cluster::messages::ControlAnswer& answer) 
   return reached;
 }
 
-Status Peers::catch_up(const std::vector<NodeNumber>& others) {
+Status Peers::catch_up(const std::vector<ServingLife>& others) {
   std::uint64_t most = 0;
-  for (const NodeNumber node : others) {
-    cluster::messages::Ask<cluster::messages::Control> question(node, {});
-    if (const Status asked = ask(question); !asked.ok()) return asked;
-    most = std::max(most, reached_by(question.answer()));
+  for (const ServingLife& life : others) {
+    cluster::messages::Ask<cluster::messages::Control> question(life.node, {});
+    const Result<bool> asked = ask(question, life);
+    if (!asked.ok()) return asked.status();
+    if (*asked) most = std::max(most, reached_by(question.answer()));
   }
   barriers_.store(most, std::memory_order_release);
-  return {};
+  return check_any_serves(others);
 }
 
 /// Each node counts the barriers that it has reached, and looks until no other has reached fewer.

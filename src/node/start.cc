@@ -115,37 +115,30 @@ Status ClusterNode::start_together() {
   if (status.ok()) status = take_from_elsewhere();
   if (status.ok() && takes_from_elsewhere())
     status = peers_->barrier();  // nobody looks at tables, or writes, before all have all
-  if (status.ok()) status = learn_tables(ids_);
+  if (status.ok()) status = learn_all_tables();
   if (status.ok()) status = begin_workers();
   return status.ok() ? peers_->barrier() : status;
 }
 
 /// The others serve. They begin to use this node when it says that it serves, so it has and knows everything by then.
+///
+/// One of the others may end meanwhile. What its log has of this node's records was loaded before, or is waited for (take_from_running),
+/// and transactions that it committed later have none of these records. The tables of its next life are learnt as soon as that
+/// serves (learn_returned).
 Status ClusterNode::come_back() {
   base::sync_point("return.loaded");
-  const auto others = others_that_serve();
+  const auto others = peers_->serving_lives();
   if (!others.ok()) return others.status();
   Status status = peers_->meet(*fabric_, *others);
+  base::sync_point("return.met");
   if (status.ok()) status = take_from_elsewhere();
-  if (status.ok()) status = learn_tables(*others);
+  if (status.ok()) status = learn_tables_of(*others);
+  base::sync_point("return.learned");
   if (status.ok()) status = membership_->be_ready();
   base::sync_point("return.ready");
   if (status.ok()) status = begin_workers();
   if (status.ok()) status = be_admitted();
   return status.ok() ? peers_->catch_up(*others) : status;
-}
-
-Result<std::vector<NodeNumber>> ClusterNode::others_that_serve() const {
-  std::vector<NodeNumber> others;
-  const auto configuration = membership_->configuration();
-  for (const NodeNumber id : ids_) {
-    const membership::Member* const member = configuration->find(id);
-    if (id != own_.id && member != nullptr && member->state == membership::MemberState::kServing) others.push_back(id);
-  }
-  if (!others.empty()) return others;
-  return Status(
-      StatusCode::kUnavailable,
-      fmt::format("the nodes that served when node {} came back have all ended since: start it again", own_.id));
 }
 
 /// If this node comes back, the others may have released results up to the present epoch without it. So before the node
@@ -208,19 +201,35 @@ bool ClusterNode::may_ask(NodeNumber node) const {
   return started ? membership_->living().reached(node) : membership_->configuration()->lives(node);
 }
 
-Status ClusterNode::learn_tables(const std::vector<NodeNumber>& nodes) {
-  const auto own = service_.description();
-  for (const NodeNumber node : nodes) {
+Status ClusterNode::learn_all_tables() {
+  for (const NodeNumber node : ids_) {
     if (node == own_.id) continue;
     const auto asked_in = membership_->configuration();
     cluster::messages::Ask<cluster::messages::Describe> question(node, {});
-    Status status = peers_->ask(question);
-    if (status.ok() && own) status = compare_tables(*own, node, question.answer());
-    if (!status.ok()) return status;
-    const membership::Generation generation = asked_in->find(node)->generation;
-    static_cast<void>(directory_.learn(node, generation, question.answer()));  // no transaction has begun
-    learned_[node] = generation;
+    if (Status asked = peers_->ask(question); !asked.ok()) return asked;
+    const ServingLife life{.node = node, .generation = asked_in->find(node)->generation};
+    if (Status learned = learn_tables(life, question.answer()); !learned.ok()) return learned;
   }
+  return {};
+}
+
+Status ClusterNode::learn_tables_of(const std::vector<ServingLife>& others) {
+  for (const ServingLife& life : others) {
+    cluster::messages::Ask<cluster::messages::Describe> question(life.node, {});
+    const Result<bool> asked = peers_->ask(question, life);
+    if (!asked.ok()) return asked.status();
+    if (!*asked) continue;
+    if (Status learned = learn_tables(life, question.answer()); !learned.ok()) return learned;
+  }
+  return peers_->check_any_serves(others);
+}
+
+/// No transaction has begun.
+Status ClusterNode::learn_tables(const ServingLife& life, const cluster::messages::DescribeAnswer& theirs) {
+  const auto own = service_.description();
+  if (const Status same = own ? compare_tables(*own, life.node, theirs) : Status(); !same.ok()) return same;
+  static_cast<void>(directory_.learn(life.node, life.generation, theirs));
+  learned_[life.node] = life.generation;
   return {};
 }
 

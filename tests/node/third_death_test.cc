@@ -1,0 +1,90 @@
+// While a node comes back, others are killed at the steps of its start: it goes on as long as one of them serves, and else ends before it
+// serves. Not covered: deaths of the node that comes back (second_death_test.cc).
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "cluster_config/membership/configuration.h"
+#include "cluster_config/membership/local/local_board.h"
+#include "tests/node/bank_under_load.h"
+
+namespace granary {
+namespace {
+
+using tests::BankUnderLoad;
+using tests::Branch;
+using tests::CrashChild;
+
+constexpr NodeNumber kReturns = 2;  ///< which is killed first, and comes back
+
+/// A node that comes back stands at a point of its start until other nodes have been killed.
+class DeathBesideAReturn : public BankUnderLoad {
+ protected:
+  using BankUnderLoad::BankUnderLoad;
+
+  void at_point(NodeNumber id) override {
+    if (id != kReturns || flags_.passed.exchange(true)) return;
+    (void)tests::comes_true([this] { return flags_.woken.load(); });
+  }
+  /// The node is killed, comes back as a process that does `returning`, and goes on once the others are dead.
+  void kill_beside(CrashChild::Body returning, const std::vector<NodeNumber>& others) {
+    ASSERT_NO_FATAL_FAILURE(start_all());
+    flags_.armed = true;
+    child(kReturns)->signal(SIGKILL);
+    (void)child(kReturns)->wait();
+    child(kReturns) = std::make_unique<CrashChild>(std::move(returning));
+    ASSERT_TRUE(tests::comes_true([&] { return flags_.passed.load(); })) << "it has not come to the point";
+    for (const NodeNumber id : others) {
+      child(id)->signal(SIGKILL);
+      (void)child(id)->wait();
+    }
+    flags_.woken = true;
+  }
+  void start(NodeNumber id) { child(id) = std::make_unique<CrashChild>(node(id, /*load=*/false)); }
+};
+
+struct Beside {
+  std::string point;
+  NodeNumber dies = 0;
+  bool apart = false;
+};
+std::string name_of_beside(const testing::TestParamInfo<Beside>& info) {
+  std::string name = fmt::format("{}_{}{}", info.param.point, info.param.dies, info.param.apart ? "_apart" : "");
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name;
+}
+
+class ThirdDeath : public DeathBesideAReturn, public testing::WithParamInterface<Beside> {
+ protected:
+  ThirdDeath() : DeathBesideAReturn({.point = GetParam().point, .apart = GetParam().apart}) {}
+};
+
+INSTANTIATE_TEST_SUITE_P(Points, ThirdDeath,
+                         testing::Values(Beside{"return.loaded", 1}, Beside{"return.loaded", 3},
+                                         Beside{"return.met", 3}, Beside{"return.learned", 1},
+                                         Beside{"return.ready", 3}, Beside{"return.admitted", 1},
+                                         Beside{"return.admitted", 3}, Beside{"return.loaded", 3, true},
+                                         Beside{"return.met", 1, true}, Beside{"return.admitted", 3, true}),
+                         name_of_beside);
+
+/// Where directories are apart, only the node that died has its log, so a return that has yet to read it waits until that node is back.
+TEST_P(ThirdDeath, DoesNotEndAReturnWhileAnotherNodeServes) {
+  const Beside& test = GetParam();
+  ASSERT_NO_FATAL_FAILURE(kill_beside(node(kReturns, /*load=*/false), {test.dies}));
+  const bool waits = test.apart && test.point != "return.admitted";
+  if (waits) start(test.dies);
+  EXPECT_TRUE(tests::comes_true([this] { return flags_.nodes[kReturns].lives == 2; })) << "it has not come back";
+  if (!waits) start(test.dies);
+  expect_progress_by_all();
+  end_all();
+}
+
+}  // namespace
+}  // namespace granary
