@@ -111,7 +111,7 @@ class ClusterNode {
   Status learn_tables(const ServingLife& life, const cluster::messages::DescribeAnswer& theirs);
   bool has_immutable_tables() const;
   bool may_ask(NodeNumber node) const;
-  Status be_admitted();
+  Status be_admitted(const std::vector<ServingLife>& others);
   Status begin_workers();
   Status open_call_workers();
   void begin_transactions();

@@ -111,7 +111,7 @@ Status ClusterNode::begin_threads() {
 Status ClusterNode::start_together() {
   Status status = membership_->be_ready();
   if (status.ok()) status = peers_->meet_all(*fabric_);
-  if (status.ok()) status = be_admitted();
+  if (status.ok()) status = be_admitted({});
   if (status.ok()) status = take_from_elsewhere();
   if (status.ok() && takes_from_elsewhere())
     status = peers_->barrier();  // nobody looks at tables, or writes, before all have all
@@ -137,16 +137,20 @@ Status ClusterNode::come_back() {
   if (status.ok()) status = membership_->be_ready();
   base::sync_point("return.ready");
   if (status.ok()) status = begin_workers();
-  if (status.ok()) status = be_admitted();
+  if (status.ok()) status = be_admitted(*others);
   return status.ok() ? peers_->catch_up(*others) : status;
 }
 
 /// If this node comes back, the others may have released results up to the present epoch without it. So before the node
 /// has a transaction, its manifest says that its log is whole up to there. After a loss of power the least that all logs
 /// have then reaches as far as what was released.
-Status ClusterNode::be_admitted() {
+///
+/// If the others (`others`) have all ended, nobody knows the present epoch: this node leads then, and would let itself in with the epoch
+/// that it began with, behind which the others may have released results.
+Status ClusterNode::be_admitted(const std::vector<ServingLife>& others) {
   Status status = peers_->await_admission(control_block(), *leader_);
   base::sync_point("return.admitted");
+  if (status.ok() && !others.empty()) status = peers_->check_any_serves(others);
   if (status.ok()) status = database_->engine().note_admitted();
   return status.ok() ? membership_->serve() : status;
 }

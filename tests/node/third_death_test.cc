@@ -86,5 +86,45 @@ TEST_P(ThirdDeath, DoesNotEndAReturnWhileAnotherNodeServes) {
   end_all();
 }
 
+class NobodyLeft : public DeathBesideAReturn {
+ protected:
+  NobodyLeft() : DeathBesideAReturn({.point = "return.learned"}) {}
+
+  /// Ends as a process that is killed as soon as its start has ended.
+  CrashChild::Body returning() {
+    return [this](const CrashChild::Report& report) {
+      base::set_process_sync_hook([this](std::string_view point) {
+        if (flags_.armed && point == case_.point) at_point(kReturns);
+      });
+      const auto start = [&](Branch& branch) {
+        report(branch.cluster->start().message());
+        tests::die();
+      };
+      const Branch branch(options(kReturns), /*load=*/false, start);
+    };
+  }
+  /// As the configuration was left.
+  membership::Member member(NodeNumber id) const {
+    const auto board =
+        membership::open_local_board(std::filesystem::path(file_.path()).parent_path() / "run", 60'000'000).value();
+    return *membership::configuration_of(board->read()->text)->find(id);
+  }
+};
+
+/// It would lead, and let itself in with an epoch of its own, behind which the others may have released results.
+TEST_F(NobodyLeft, EndsAReturnBeforeItServes) {
+  ASSERT_NO_FATAL_FAILURE(kill_beside(returning(), {1, 3}));
+  (void)child(kReturns)->wait();
+  EXPECT_EQ(
+      child(kReturns)->lines(),
+      std::vector<std::string>{"the nodes that served when node 2 came back have all ended since: start it again"});
+  EXPECT_EQ(member(kReturns).generation, 2u);
+  EXPECT_NE(member(kReturns).state, membership::MemberState::kServing);
+  flags_.armed = false;
+  for (const NodeNumber id : {1, 2, 3}) start(id);
+  expect_progress_by_all();
+  end_all();
+}
+
 }  // namespace
 }  // namespace granary
