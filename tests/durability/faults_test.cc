@@ -219,7 +219,7 @@ TEST(CheckpointFault, WhatCouldNotBeRemovedGoesWithTheNextOne) {
     }
     EXPECT_LE(checkpoints(rig), 1u) << "removal " << nth << " failed";
   }
-  EXPECT_GT(failed, 3u);
+  EXPECT_GT(failed, 0u);
 }
 
 TEST(DatabaseFaults, ACopyThatWasToReplaceASegmentGoesWithTheNextOpening) {

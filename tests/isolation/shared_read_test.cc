@@ -87,7 +87,7 @@ TEST_P(SharedTables, ASnapshotNeverReadsWhatAHolderMayBeWriting) {
 }
 
 TEST_P(SharedTables, ASnapshotsScanOfAnIndexCountsWhatItHasVisitedBeforeARecordThatIsHeld) {
-  const Table rows = db_.table("rows", {.max_value_bytes = kMaxValue, .shared = true});
+  const Table rows = db_.table("indexed", {.max_value_bytes = kMaxValue, .shared = true});
   const Index index = db_->create_index(rows, "by_value", {.parts = {{.length = 2}}}).value();
   db_.commit([&](Transaction& t) {
     for (const char* key : {"a", "b", "c"}) EXPECT_EQ(t.put(rows, key, key), Outcome::kOk);
