@@ -55,6 +55,7 @@ std::vector<Notice> PeerReports::look(const PeerView& view, std::uint64_t now_us
   look_at_debts(view, now_us, notices);
   look_at_durable(view, now_us, notices);
   look_at_epoch(view, now_us, notices);
+  look_for_logs_kept(view, now_us, notices);
   looked_us_ = now_us;
   return notices;
 }
@@ -157,6 +158,38 @@ void PeerReports::look_at_durable(const PeerView& view, std::uint64_t now_us, st
                           fmt::format("no result has been released for {} (D stays {}): {}",
                                       seconds(now_us - durable_since_us_), durable_, log_holder_),
                           view, view.least_logged));
+}
+
+/// While a node does not serve, C stays, so that checkpoints make no log needless: the node may need them when it comes back.
+void PeerReports::look_for_logs_kept(const PeerView& view, std::uint64_t now_us, std::vector<Notice>& notices) {
+  if (!logs_ || keeps_us_ == 0) return;
+  for (const membership::NodeId node : view.nodes) {
+    const Member* const member = view.configuration.find(node);
+    const bool serves = member != nullptr && member->state == MemberState::kServing;
+    if (serves || node == own_) {
+      const auto known = away_.find(node);
+      if (known == away_.end()) continue;
+      const std::string since = seconds(now_us - known->second.since_us);
+      if (known->second.told)
+        notices.push_back(about(
+            NoticeSeverity::kInfo,
+            fmt::format("node {} serves again, after {}: the next checkpoints remove the logs that were kept for it",
+                        node, since),
+            view, node));
+      away_.erase(known);
+      continue;
+    }
+    Away& away = away_.try_emplace(node, Away{.since_us = now_us}).first->second;
+    if (away.told || now_us - away.since_us < keeps_us_) continue;
+    away.told = true;
+    notices.push_back(
+        about(NoticeSeverity::kWarning,
+              fmt::format("logs are kept for node {}, which does not serve (for {} by now): no checkpoint "
+                          "of any node removes log files until it serves again. Start it again, or watch "
+                          "the room on the disks of all nodes",
+                          node, seconds(now_us - away.since_us)),
+              view, node));
+  }
 }
 
 std::string PeerReports::holder_of_durable(const PeerView& view) const {

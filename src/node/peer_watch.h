@@ -1,7 +1,7 @@
 #pragma once
 // Says which other node keeps results from being released, and since when: one that has died, after which D stays where it is until what it
 // had under way is recovered; one that stands still, or keeps a transaction open, so that E cannot advance; or one whose log has failed, or
-// is slow, so that D stays while E goes on.
+// is slow, so that D stays while E goes on. A node that is away for long holds back nothing, but the others keep their logs for it.
 //
 // It tells a notice when that begins and when it is over, and at any time a sentence for callers that wait
 // (Database::wait_released, Cluster::release_status).
@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,9 @@ namespace granary::db {
 /// A node's view of the others at one moment.
 struct PeerView {
   const membership::Configuration& configuration;
-  epoch::Epoch epoch = 0;    ///< E
-  epoch::Epoch durable = 0;  ///< D
+  std::span<const membership::NodeId> nodes = {};  ///< of the cluster file
+  epoch::Epoch epoch = 0;                          ///< E
+  epoch::Epoch durable = 0;                        ///< D
   /// Known to the leader only: the node for which E waits.
   std::optional<membership::NodeId> waits_for = {};
   /// Known to the leader only: the node whose log has the least, so that D is no greater.
@@ -39,11 +41,13 @@ struct PeerView {
 /// The rules, without thread and clock: one thread at a time.
 class PeerReports {
  public:
-  /// `logs`: whether nodes have directories, so that results wait for D. E may rest for `still_us` without a word.
-  PeerReports(membership::NodeId own, bool logs, std::uint64_t still_us)
+  /// `logs`: whether nodes have directories, so that results wait for D. E may rest for `still_us` without a word. A node may be away for
+  /// `keeps_us` before it is told that the others keep their logs for it; 0: that is never told, as there are no checkpoints.
+  PeerReports(membership::NodeId own, bool logs, std::uint64_t still_us, std::uint64_t keeps_us = 0)
       : own_(own),
         logs_(logs),
-        still_us_(still_us) {}
+        still_us_(still_us),
+        keeps_us_(keeps_us) {}
 
   /// Returns what is to be told now.
   std::vector<Notice> look(const PeerView& view, std::uint64_t now_us);
@@ -55,16 +59,22 @@ class PeerReports {
     membership::Generation generation;
     std::uint64_t since_us;
   };
+  struct Away {
+    std::uint64_t since_us;
+    bool told = false;
+  };
   void look_for_deaths(const PeerView& view, std::uint64_t now_us, std::vector<Notice>& notices);
   void look_at_debts(const PeerView& view, std::uint64_t now_us, std::vector<Notice>& notices);
   void look_at_epoch(const PeerView& view, std::uint64_t now_us, std::vector<Notice>& notices);
   void look_at_durable(const PeerView& view, std::uint64_t now_us, std::vector<Notice>& notices);
+  void look_for_logs_kept(const PeerView& view, std::uint64_t now_us, std::vector<Notice>& notices);
   std::string holder_of_epoch(const PeerView& view) const;
   std::string holder_of_durable(const PeerView& view) const;
 
   const membership::NodeId own_;
   const bool logs_;
   const std::uint64_t still_us_;
+  const std::uint64_t keeps_us_;
   std::map<membership::NodeId, membership::Generation> live_;  ///< at the last look
   std::map<membership::NodeId, Dead> dead_;
   std::vector<membership::Owed> owed_;  ///< at the last look; none where there are no logs
@@ -76,6 +86,7 @@ class PeerReports {
   std::uint64_t durable_since_us_ = 0;
   std::string log_holder_;  ///< while D stands still for long though E goes on
   bool log_holder_told_ = false;
+  std::map<membership::NodeId, Away> away_;  ///< nodes of the cluster file that do not serve
 };
 
 /// A thread that looks at the others from time to time, and tells the sink of notices.

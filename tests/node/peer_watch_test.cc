@@ -109,6 +109,80 @@ TEST(ReportsWithoutLogs, ADeathNeedsAnEndOfAll) {
   EXPECT_EQ(reports.obstacle(100), "");
 }
 
+/// The nodes that the file names, of which the last one has never joined, as node 2 sees them. Logs are kept for a node from when it is
+/// missed, and that is told after ten minutes.
+class LogsKept : public testing::Test {
+ protected:
+  static constexpr std::uint64_t kSecond_us = 1'000'000;
+  static constexpr std::uint64_t kKeeps_us = 600 * kSecond_us;
+
+  LogsKept() {
+    for (membership::NodeId id = 1; id <= 3; ++id)
+      configuration_.members.push_back({.id = id, .generation = 4, .state = MemberState::kServing, .address = {}});
+    configuration_.leads = 1;
+  }
+  Member& node(membership::NodeId id) { return *configuration_.find(id); }
+  /// E and D go on.
+  std::vector<Notice> look(PeerReports& reports, std::uint64_t now_us) {
+    ++epoch_;
+    return reports.look({.configuration = configuration_, .nodes = nodes_, .epoch = epoch_, .durable = epoch_}, now_us);
+  }
+
+  std::vector<membership::NodeId> nodes_{1, 2, 3};
+  membership::Configuration configuration_;
+  epoch::Epoch epoch_ = 10;
+};
+
+TEST_F(LogsKept, IsToldOnceAndWhenItIsOver) {
+  PeerReports reports(2, true, kSecond_us, kKeeps_us);
+  EXPECT_TRUE(look(reports, 0).empty());
+  node(3).state = MemberState::kLeft;
+  EXPECT_TRUE(look(reports, kSecond_us).empty()) << "a node is ended in order to be started again";
+  EXPECT_TRUE(look(reports, kKeeps_us).empty());
+  const std::vector<Notice> begins = look(reports, kSecond_us + kKeeps_us);
+  ASSERT_EQ(begins.size(), 1u);
+  EXPECT_THAT(begins[0].text, HasSubstr("logs are kept for node 3, which does not serve (for 600.0 s by now)"));
+  EXPECT_EQ(begins[0].topic, NoticeTopic::kPeers);
+  EXPECT_EQ(begins[0].severity, NoticeSeverity::kWarning);
+  EXPECT_EQ(begins[0].node, 3);
+  node(3) = {.id = 3, .generation = 5, .state = MemberState::kJoining, .address = {}};
+  EXPECT_TRUE(look(reports, 2 * kKeeps_us).empty()) << "once, and it does not serve yet";
+  node(3).state = MemberState::kServing;
+  const std::vector<Notice> ends = look(reports, kSecond_us + 2 * kKeeps_us);
+  ASSERT_EQ(ends.size(), 1u);
+  EXPECT_THAT(ends[0].text, HasSubstr("node 3 serves again, after 1200.0 s"));
+  EXPECT_EQ(ends[0].severity, NoticeSeverity::kInfo);
+  EXPECT_TRUE(look(reports, 9 * kKeeps_us).empty());
+}
+
+TEST_F(LogsKept, EachAbsenceIsCountedByItself) {
+  PeerReports reports(2, true, kSecond_us, kKeeps_us);
+  for (std::uint64_t now_us = 0; now_us < 4 * kKeeps_us; now_us += kKeeps_us / 2) {
+    node(1).state = now_us % kKeeps_us == 0 ? MemberState::kLeft : MemberState::kServing;
+    EXPECT_TRUE(look(reports, now_us).empty()) << now_us;
+  }
+}
+
+TEST_F(LogsKept, ForANodeThatHasNeverJoinedAsWell) {
+  nodes_.push_back(4);
+  PeerReports reports(2, true, kSecond_us, kKeeps_us);
+  EXPECT_TRUE(look(reports, 0).empty());
+  const std::vector<Notice> told = look(reports, kKeeps_us);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].node, 4);
+}
+
+/// Nor does a node say so of itself while it starts.
+TEST_F(LogsKept, IsNoWordWithoutLogsOrCheckpoints) {
+  PeerReports without_logs(2, false, kSecond_us, kKeeps_us), without_checkpoints(2, true, kSecond_us, 0),
+      own(3, true, kSecond_us, kKeeps_us);
+  node(3).state = MemberState::kJoining;
+  for (const std::uint64_t now_us : {std::uint64_t{0}, kKeeps_us, 2 * kKeeps_us}) {
+    for (PeerReports* const reports : {&without_logs, &without_checkpoints, &own})
+      EXPECT_TRUE(look(*reports, now_us).empty()) << now_us;
+  }
+}
+
 TEST_F(Reports, WhoLeavesInOrderIsNoWord) {
   EXPECT_THAT(look(0), IsEmpty());
   node(3).state = MemberState::kLeft;
