@@ -100,6 +100,7 @@ class Replayer {
   Replayer(base::FileSystem& files, Work& work, std::span<txn::TableCore* const> tables, cc::WorkerState& worker,
            PendingParts& pending, PackedIndexes* frugal)
       : work_(work),
+        limit_bytes_(worker.shared.slabs.limit_bytes()),
         applier_(tables, worker, pending, frugal),
         chunks_(files) {}
 
@@ -130,10 +131,11 @@ class Replayer {
                 : fmt::format("the log cannot be replayed: '{}', offset {}: {}", piece.segment->path, offset, cause)};
   }
 
-  static Status failed(const Piece& piece, std::uint64_t offset, Applier::Outcome outcome, const log::Write& write) {
+  Status failed(const Piece& piece, std::uint64_t offset, Applier::Outcome outcome, const log::Write& write) const {
     if (outcome == Applier::Outcome::kOutOfMemory)
       return {StatusCode::kResourceExhausted,
-              "recovery: the database does not fit into its memory limit (Options::memory_limit_bytes)"};
+              fmt::format("recovery: the database does not fit into its memory limit of {} bytes; raise {}",
+                          limit_bytes_, work_.options().limit_name)};
     if (outcome == Applier::Outcome::kUnknownTable)
       return damaged(piece, offset, fmt::format("a write to table {}, which the manifest does not know", write.table));
     if (outcome == Applier::Outcome::kPartOfShared)
@@ -195,6 +197,7 @@ class Replayer {
   }
 
   Work& work_;
+  const std::uint64_t limit_bytes_;
   Applier applier_;
   ChunkReader chunks_;
   ReplayStatistics statistics_;

@@ -44,6 +44,8 @@ struct ReplayOptions {
   /// Something that counts is known to be missing: damage that is given up, or records that found no memory. Then parts of values that are not
   /// there are counted and passed by; otherwise they are damage.
   bool incomplete = false;
+  /// Where the memory limit is set, for the message that the database does not fit.
+  std::string limit_name = "Options::memory_limit_bytes";
   /// So much memory may parts take at once; 0: a share of the memory limit.
   std::uint64_t parts_bytes = 0;
   /// Called now and then, by one thread at a time: bytes of the log that are done, and all; of a replay in stretches, of each.

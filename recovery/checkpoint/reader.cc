@@ -95,10 +95,11 @@ Result<Partitions> open_partitions(const ReadOptions& options) {
 /// Where a thread's records go; for verification, nowhere.
 class Target {
  public:
-  Target(std::span<txn::TableCore* const> tables, cc::WorkerState* worker, bool frugal)
+  Target(std::span<txn::TableCore* const> tables, cc::WorkerState* worker, const ReadOptions& options)
       : tables_(tables),
-        worker_(worker) {
-    if (frugal) packed_.emplace(tables, *worker);
+        worker_(worker),
+        limit_name_(options.limit_name) {
+    if (options.frugal) packed_.emplace(tables, *worker);
   }
   ~Target() {
     if (slot_ != nullptr) worker_->shared.epochs.release_slot(slot_);
@@ -161,9 +162,9 @@ class Target {
           mine->missing_bytes += table.likely_bytes(record.key.size(), record.value.size());
           if (packed_) break;
           return {StatusCode::kResourceExhausted,
-                  fmt::format("the checkpoint does not fit: the memory limit is reached in table '{}'; open with a "
-                              "greater memory_limit_bytes",
-                              table.name())};
+                  fmt::format("the checkpoint does not fit: the memory limit of {} bytes is reached in table '{}'; "
+                              "raise {}",
+                              worker_->shared.slabs.limit_bytes(), table.name(), limit_name_)};
       }
       add(record, count);
     }
@@ -172,6 +173,7 @@ class Target {
 
   const std::span<txn::TableCore* const> tables_;
   cc::WorkerState* const worker_;
+  const std::string& limit_name_;
   std::optional<PackedIndexes> packed_;  // if what finds no memory is left out
   epoch::Slot* slot_ = nullptr;
 };
@@ -197,7 +199,7 @@ class Reading {
   void run_thread(std::size_t me, std::size_t threads, std::span<txn::TableCore* const> tables,
                   cc::WorkerState* worker) {
     Contents mine;
-    Target target(tables, worker, options_.frugal);
+    Target target(tables, worker, options_);
     Status status = target.begin();
     if (status.ok()) status = read_partitions(me * partitions_.size() / threads, target, &mine);
     const std::lock_guard lock(mutex_);

@@ -27,6 +27,8 @@ struct ReadOptions {
   std::optional<log::DatabaseId> database;  ///< refuses another one's; none: takes any
   std::optional<epoch::Epoch> epoch;        ///< the same for the checkpoint's epoch
   std::optional<log::Stamp> stamp = {};     ///< the same for its stamp: it may be of a copy, or of another life
+  std::string limit_name =
+      "Options::memory_limit_bytes";  ///< where the memory limit is set, for the message that it is too small
   bool frugal = false;  ///< by one worker: packs indexes, and leaves out what finds no memory (Contents::missing_bytes)
   std::function<void(std::uint64_t bytes)> progress = {};  ///< of a block, after it; from any thread, several at once
 };

@@ -133,6 +133,13 @@ Status DatabaseRecovery::check_all_fitted(const memory::SlabPool& slabs) const {
                       options_.directory, slabs.limit_bytes(), (sufficient + kMiB - 1) / kMiB)};
 }
 
+/// Of a node, the key of the cluster file, in which nodes may differ (cluster_config::fingerprint).
+std::string DatabaseRecovery::limit_name() const {
+  if (part_.control == nullptr) return "Options::memory_limit_bytes";
+  return fmt::format("the key 'memory' of node {} in the cluster file, which the other nodes need not have alike",
+                     part_.node);
+}
+
 Status DatabaseRecovery::recover(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers,
                                  bool frugal) {
   if (!report_.recovered) return {};
@@ -200,7 +207,8 @@ Status DatabaseRecovery::replay(std::span<txn::TableCore* const> tables, std::sp
                                  .past_durable = report_.rings,
                                  .absents = &absents_,
                                  .frugal = frugal,
-                                 .incomplete = lost_ || missing_bytes_ != 0};
+                                 .incomplete = lost_ || missing_bytes_ != 0,
+                                 .limit_name = limit_name()};
   if (options_.recovery_progress) {
     replay.progress = [this](std::uint64_t done, std::uint64_t all) { options_.recovery_progress({done, all}); };
   }
@@ -265,8 +273,9 @@ Status DatabaseRecovery::take_by(const recovery::Manifest& manifest, base::FileS
   if (!scan.ok()) return scan.status();
   if (!scan->losses.empty() && !is_still(manifest, files, other)) return {StatusCode::kDamaged, scan->losses[0].cause};
   if (const Status behind = note_loaded(*scan, other, workers.front()->shared.epochs); !behind.ok()) return behind;
-  const auto replayed = recovery::replay(files, *scan, {}, tables, workers,
-                                         {.from_epoch = checkpoint_epoch(), .home = part_.node, .absents = &absents_});
+  const auto replayed = recovery::replay(
+      files, *scan, {}, tables, workers,
+      {.from_epoch = checkpoint_epoch(), .home = part_.node, .absents = &absents_, .limit_name = limit_name()});
   if (!replayed.ok()) return replayed.status();
   note_losses(*scan);
   const LoadedLog loaded{.directory = other.directory,
@@ -313,6 +322,7 @@ Status DatabaseRecovery::load_checkpoint(std::span<txn::TableCore* const> tables
                                              .database = manifest.database,
                                              .epoch = manifest.checkpoint->epoch,
                                              .stamp = manifest.checkpoint->stamp,
+                                             .limit_name = limit_name(),
                                              .frugal = frugal,
                                              .progress = [this](std::uint64_t bytes) { report_progress(bytes); }},
                                             tables, workers);

@@ -94,6 +94,7 @@ class DatabaseRecovery {
   Status settle(std::span<txn::TableCore* const> tables, cc::WorkerState& worker);
   Status remove_absents(cc::WorkerState& worker);
   Status check_all_fitted(const memory::SlabPool& slabs) const;
+  std::string limit_name() const;
   void report_progress(std::uint64_t bytes);
   epoch::Epoch checkpoint_epoch() const;
 

@@ -48,6 +48,36 @@ TEST_P(ClusterRecovery, ALogDirectoryOfANodeThatHasAnotherOwnerIsRefused) {
       << taken.message();
 }
 
+/// Nodes need not have the limit alike, so the message names the key of this one.
+TEST_P(ClusterRecovery, ANodeThatDoesNotFitSaysWhichLimitIsToBeRaised) {
+  open_all();
+  constexpr int kTransactions = 60, kRecords = 200;
+  const std::string value(1000, 'v');
+  for (int i = 0; i < kTransactions; ++i) {
+    std::vector<std::string> keys;
+    for (int k = 0; k < kRecords; ++k) keys.push_back(std::to_string(i) + "-" + std::to_string(k));
+    std::vector<cc::WriteEntry> writes(kRecords);
+    for (int k = 0; k < kRecords; ++k) {
+      writes[static_cast<std::size_t>(k)].table = 0;
+      writes[static_cast<std::size_t>(k)].key = keys[static_cast<std::size_t>(k)];
+      writes[static_cast<std::size_t>(k)].value = value;
+    }
+    commit_at(1, writes, {});
+    advance();
+  }
+  close_all();
+  memory_bytes_ = std::uint64_t{8} << 20;
+  epoch::ControlBlock control;
+  const auto refused = open(1, &control);
+  EXPECT_EQ(refused.status().code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(refused.status().message(),
+            "recovery: the database does not fit into its memory limit of 8388608 bytes; raise the key 'memory' of "
+            "node 1 in the cluster file, which the other nodes need not have alike");
+  memory_bytes_ = std::uint64_t{32} << 20;
+  const auto opened = open(1, &control);
+  EXPECT_TRUE(opened.ok()) << opened.status().message();
+}
+
 /// The removal is in one log, what was removed in another: whichever is read first.
 TEST_P(ClusterRecovery, WhatWasRemovedStaysSo) {
   open_all();

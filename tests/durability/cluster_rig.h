@@ -49,7 +49,7 @@ class ClusterRecovery : public testing::TestWithParam<Hosts> {
     Options options = manual_options();
     options.directory = path(node);
     options.reliable_directory = path(node) + "-rings";
-    options.memory_limit_bytes = std::uint64_t{16} << 20;
+    options.memory_limit_bytes = memory_bytes_;
     options.salvage = salvage_;
     options.background = background_;
     if (logs_outside_) options.log_directories = {logs(node)};
@@ -270,6 +270,7 @@ class ClusterRecovery : public testing::TestWithParam<Hosts> {
   bool salvage_ = false;
   Background background_ = Background::kManual;
   bool logs_outside_ = false;
+  std::uint64_t memory_bytes_ = std::uint64_t{16} << 20;
   std::shared_ptr<membership::MemoryPlace> place_;  ///< where nodes on several hosts agree
   std::atomic<unsigned> ended_{0};
 };
