@@ -168,7 +168,10 @@ bench::ExitCode run(const std::string&, const bench::FlagValues& flags) {
   Rejoining rejoining(static_cast<std::uint64_t>(flags.integer("rejoin")), has_data, log);
   while (rejoining.go_on(options.node, ended, std::exchange(served_ns, 0), signals)) {
     ended = live(options, signals, log, served_ns);
-    if (ended_as_told(ended, served_ns != 0, options.node, signals, log)) return bench::ExitCode::kOk;
+    const bool served = served_ns != 0;
+    if (ended_as_told(ended, served, options.node, signals, log)) return bench::ExitCode::kOk;
+    // It was told to leave, and could not leave in order, which has nothing to do with the membership that an earlier life has lost.
+    if (served && signals.requested() && ended.code() != StatusCode::kMembershipLost) return refuse(ended);
   }
   // Damaged data and disk faults are for somebody to look at; whatever else keeps it out, it has lost its membership.
   const bench::ExitCode code = bench::exit_code_of(ended);

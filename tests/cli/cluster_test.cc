@@ -292,6 +292,29 @@ TEST_F(Nodes, ThatLoseTheirMembershipAndHaveDataComeBackByThemselves) {
   EXPECT_EQ(second->wait().exit_code, 0);
 }
 
+/// The same in its first life, and in one after it has lost its membership and has come back by itself.
+TEST_F(Nodes, ThatCannotLeaveInOrderSayWhyByTheExitCode) {
+  std::ofstream(file_) << "[cluster]\nname = \"a\"\nrun_directory = \"run\"\n[defaults]\nmemory = \"64MiB\"\n"
+                          "[[node]]\nid = 1\ndata_directory = \"data\"\n";
+  for (const bool comes_back : {false, true}) {
+    SCOPED_TRACE(comes_back);
+    const auto node = start(1);
+    ASSERT_TRUE(node->run_until("node 1 of 1 serves"));
+    if (comes_back) {
+      std::filesystem::rename(directory_ / "run/membership", directory_ / "run/gone");
+      const auto served = [&] {
+        node->run_for(std::chrono::milliseconds(100));
+        return std::ranges::count(node->lines(), "node 1 of 1 serves") == 2;
+      };
+      ASSERT_TRUE(comes_true(served));
+    }
+    std::filesystem::remove_all(directory_ / "data");
+    node->signal(SIGTERM);
+    EXPECT_EQ(node->wait().exit_code, 3);
+    std::filesystem::remove_all(directory_ / "run");  // the next turn's is a new cluster
+  }
+}
+
 /// Its log directory stayed, so the directory could as well be a copy.
 TEST_F(Nodes, WhoseDirectoryWasMovedAreTold) {
   for (const bool by_recover : {false, true}) {
