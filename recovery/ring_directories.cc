@@ -40,7 +40,8 @@ void find_use(RingDirectory& found) {
   if (!manifest.ok()) return set_use(found, RingUse::kWaiting, manifest.status().message());
   if (manifest->database != found.owner->database || manifest->instance != found.owner->instance)
     return set_use(found, RingUse::kOrphan, "another database, or another copy of this one, is in its place");
-  if (manifest->reliable_directory != found.path)
+  // The path of either may lead through a symbolic link, as /dev/shm is one on some systems.
+  if (base::canonical(manifest->reliable_directory) != base::canonical(found.path))
     return set_use(found, RingUse::kOrphan, "the database has its rings elsewhere by now");
   set_use(found, RingUse::kWaiting, "the database takes them when it is opened");
 }

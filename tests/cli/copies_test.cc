@@ -229,6 +229,19 @@ TEST_F(CopiesForTools, AFileWithTheNameOfACheckpointStays) {
   EXPECT_EQ(contents(file), "somebody's");
 }
 
+/// As where /dev/shm is one: the database has noted the path with the link in it.
+TEST_F(CopiesForTools, RingsBehindASymbolicLinkAreNoOrphans) {
+  make_dead(options());
+  fs::rename(root_ / "rings", root_ / "memory");
+  fs::create_directory_symlink(root_ / "memory", root_ / "rings");
+  EXPECT_EQ(rings()[0]["use"], "waiting") << rings()[0]["why"];
+  EXPECT_EQ(granary("rings --remove_orphans " + rings_flag()).exit_code, 0);
+  EXPECT_EQ(rings().size(), 1u) << "what was written is nowhere else";
+  fs::remove(root_ / "rings");
+  fs::rename(root_ / "memory", root_ / "rings");
+  EXPECT_TRUE(Database::open(options()).value()->recovery_report().rings);
+}
+
 TEST_F(CopiesForTools, RingsAreListedAndThoseOfADeletedDatabaseRemoved) {
   {
     auto database = Database::open(options()).value();
