@@ -1,6 +1,8 @@
 #pragma once
 // Where timestamps come from that every transaction needs two of (Yu et al., VLDB 2014, section 4.3; "TS_ALLOC" in TicToc's Figure 11).
 
+#include <immintrin.h>
+
 #include <atomic>
 #include <cstdint>
 #include <mutex>
@@ -37,13 +39,24 @@ class Timestamps {
         return last + 1;
       }
       case TimestampSource::kFetchAdd: return counter_.fetch_add(1, std::memory_order_seq_cst) + 1;
-      case TimestampSource::kHardwareClock: return (__builtin_ia32_rdtsc() << kSessionBits) | session;
+      case TimestampSource::kHardwareClock: return (read_behind_stores() << kSessionBits) | session;
       case TimestampSource::kLocalClock: break;
     }
     return (base::monotonic_ns() << kSessionBits) | session;
   }
 
  private:
+  /// Reads the time stamp counter. RDTSC alone may be executed before what precedes it in the program. Then a commit could
+  /// read its time before others see that it takes its time (Shared::kTaking): somebody who draws a later timestamp in
+  /// between, and sees the transaction active still, would expect its end to be later, too (Transaction::holds_at()).
+  /// LFENCE lets nothing behind it begin before all before it has completed. That alone does not empty the store buffer,
+  /// but the stores that matter here are sequentially consistent: XCHG, which has completed only when its store is visible
+  /// to all.
+  static std::uint64_t read_behind_stores() {
+    _mm_lfence();
+    return __builtin_ia32_rdtsc();
+  }
+
   const TimestampSource source_;
   alignas(base::kCacheLine) std::atomic<Timestamp> counter_{0};  // relaxed under the mutex
   std::mutex mutex_;
