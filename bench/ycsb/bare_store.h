@@ -28,7 +28,10 @@ class BareStore {
       return Ending::kCommitted;
     }
     /// A read that tells if the key is there.
-    bool find(std::string_view key, std::span<char> buffer, AbortCounts&) { return access_.read(key, buffer); }
+    Ending find(std::string_view key, std::span<char> buffer, bool& found, AbortCounts&) {
+      found = access_.read(key, buffer);
+      return Ending::kCommitted;
+    }
     Ending update(std::string_view key, std::string_view value, AbortCounts&) {
       access_.update(key, value);
       return Ending::kCommitted;
@@ -57,8 +60,10 @@ class BareStore {
       }
       return Ending::kCommitted;
     }
-    template <typename Visit>
-    Ending scan(std::string_view from, std::size_t limit, std::span<char> buffer, Visit&& visit, AbortCounts&) {
+    template <typename Restart, typename Visit>
+    Ending scan(std::string_view from, std::size_t limit, std::span<char> buffer, Restart&& restart, Visit&& visit,
+                AbortCounts&) {
+      restart();
       access_.scan(from, limit, buffer, visit);
       return Ending::kCommitted;
     }

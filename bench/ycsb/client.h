@@ -77,8 +77,8 @@ class YcsbClient final : public store::StoreClient<Store> {
     }
     const KeyBytes from(requests_.next_key());
     return session_->scan(
-        from.view(), requests_.next_scan_length(), buffer_, [](std::string_view, std::string_view) { return true; },
-        aborts);
+        from.view(), requests_.next_scan_length(), buffer_, [] {},
+        [](std::string_view, std::string_view) { return true; }, aborts);
   }
 
   Request run_steps() {

@@ -107,18 +107,19 @@ class KeySession {
       }
     });
   }
-  /// Reads it; false if there is no such record.
-  bool find(std::string_view key, std::span<char> buffer, AbortCounts& aborts) {
-    bool found = false;
-    const Ending ending =
-        run(aborts, [&](Transaction& t) { found = t.get(table_, key, buffer).outcome == Outcome::kOk; });
-    return ending == Ending::kCommitted && found;
+  /// Reads the record, if it is there: `found` tells.
+  Ending find(std::string_view key, std::span<char> buffer, bool& found, AbortCounts& aborts) {
+    return run(aborts, [&](Transaction& t) { found = t.get(table_, key, buffer).outcome == Outcome::kOk; });
   }
-  /// Visits at most `limit` records from `from` on.
-  template <typename Visit>
-  Ending scan(std::string_view from, std::size_t limit, std::span<char>, Visit&& visit, AbortCounts& aborts) {
-    return run(aborts,
-               [&](Transaction& t) { static_cast<void>(t.scan(table_, {.from = from, .limit = limit}, visit)); });
+  /// Visits at most `limit` records from `from` on, in one transaction. Each of its attempts visits them, and says so
+  /// before by `restart()`.
+  template <typename Restart, typename Visit>
+  Ending scan(std::string_view from, std::size_t limit, std::span<char>, Restart&& restart, Visit&& visit,
+              AbortCounts& aborts) {
+    return run(aborts, [&](Transaction& t) {
+      restart();
+      static_cast<void>(t.scan(table_, {.from = from, .limit = limit}, visit));
+    });
   }
   void collect() { store::worker_of(held_).collect_garbage(); }
 

@@ -51,8 +51,9 @@ class RowStore {
     Ending read(std::string_view key, std::span<char> buffer, AbortCounts& aborts) {
       return run(aborts, [&] { return transaction_.read(row(key), buffer); });
     }
-    bool find(std::string_view key, std::span<char> buffer, AbortCounts& aborts) {
-      return access_.locate(key) != nullptr && read(key, buffer, aborts) == Ending::kCommitted;
+    Ending find(std::string_view key, std::span<char> buffer, bool& found, AbortCounts& aborts) {
+      found = access_.locate(key) != nullptr;
+      return found ? read(key, buffer, aborts) : Ending::kCommitted;
     }
     Ending update(std::string_view key, std::string_view value, AbortCounts& aborts) {
       return run(aborts, [&] { return change_row(key, {}, [&](std::span<char>) { return value; }); });
@@ -79,8 +80,10 @@ class RowStore {
       return access_.insert(key, {row_bytes_.data(), row_bytes_.size()}) ? Ending::kCommitted : Ending::kGaveUp;
     }
     /// Visits the newest versions without a transaction; only the check at the end calls it.
-    template <typename Visit>
-    Ending scan(std::string_view from, std::size_t limit, std::span<char>, Visit&& visit, AbortCounts&) {
+    template <typename Restart, typename Visit>
+    Ending scan(std::string_view from, std::size_t limit, std::span<char>, Restart&& restart, Visit&& visit,
+                AbortCounts&) {
+      restart();
       access_.scan(from, limit, row_bytes_, [&](std::string_view key, std::string_view bytes) {
         const auto& row = *reinterpret_cast<const Row*>(bytes.data());
         return visit(key, std::string_view(row.newest_value(value_bytes_), value_bytes_));

@@ -13,6 +13,7 @@
 #include "bench/harness/command.h"
 #include "bench/harness/jobs.h"
 #include "bench/harness/machine.h"
+#include "bench/ycsb/chunk.h"
 #include "bench/ycsb/client.h"
 
 namespace granary::bench::ycsb {
@@ -57,8 +58,11 @@ class YcsbWorkload final : public store::StoreWorkload<Store> {
     return std::make_unique<YcsbClient<Store>>(std::move(session), parameters_, types_, zipf_, keys_, worker,
                                                additions_);
   }
+  /// These call visit(number, value) for all records, and return for how many keys or chunks that was not possible.
   template <typename Visit>
-  void visit_all(Session& session, Visit&& visit);
+  std::uint64_t visit_numbered(Session& session, Visit&& visit);
+  template <typename Visit>
+  std::uint64_t visit_in_order(Session& session, Visit&& visit);
   Status load_range(const std::vector<std::uint64_t>& order, std::uint64_t from, std::uint64_t to, Progress& progress);
 
   const std::string name_;
@@ -113,28 +117,43 @@ Status YcsbWorkload<Store>::load_range(const std::vector<std::uint64_t>& order, 
   return {};
 }
 
-/// In chunks, in order; those of a hash index, which cannot be scanned, key by key.
+/// Keys are read one by one from a hash index, which cannot be scanned.
 template <typename Store>
 template <typename Visit>
-void YcsbWorkload<Store>::visit_all(Session& session, Visit&& visit) {
-  constexpr std::size_t kChunk = 1000;
+std::uint64_t YcsbWorkload<Store>::visit_numbered(Session& session, Visit&& visit) {
   std::vector<char> buffer(parameters_.value_bytes);
   AbortCounts aborts{};
-  for (std::uint64_t number = 0; parameters_.hash && number < keys_.count(); ++number) {
-    const KeyBytes key(parameters_.first_key() + number);
-    if (session.find(key.view(), buffer, aborts)) visit(key.view(), std::string_view(buffer.data(), buffer.size()));
+  std::uint64_t unread = 0;
+  for (std::uint64_t i = 0; i < keys_.count(); ++i) {
+    const std::uint64_t number = parameters_.first_key() + i;
+    bool found = false;
+    if (is_given_up(session.find(KeyBytes(number).view(), buffer, found, aborts)))
+      ++unread;
+    else if (found)
+      visit(number, std::string_view(buffer.data(), buffer.size()));
   }
+  return unread;
+}
+
+/// Each chunk is read in a transaction, which may run several times, and visited when it has committed.
+template <typename Store>
+template <typename Visit>
+std::uint64_t YcsbWorkload<Store>::visit_in_order(Session& session, Visit&& visit) {
+  std::vector<char> buffer(parameters_.value_bytes);
+  AbortCounts aborts{};
+  Chunk chunk;
   std::uint64_t next = 0;
-  for (std::size_t seen = kChunk; !parameters_.hash && seen == kChunk;) {
-    seen = 0;
-    const auto visit_one = [&](std::string_view key, std::string_view value) {
-      next = KeyBytes::number(key) + 1;
-      ++seen;
-      visit(key, value);
-      return true;
-    };
-    session.scan(KeyBytes(next).view(), kChunk, buffer, visit_one, aborts);
-  }
+  do {
+    const Ending ending = session.scan(
+        KeyBytes(next).view(), Chunk::kMostRecords, buffer, [&] { chunk.clear(); },
+        [&](std::string_view key, std::string_view value) { return chunk.add(KeyBytes::number(key), value); }, aborts);
+    if (is_given_up(ending)) return 1;
+    chunk.visit([&](std::uint64_t number, std::string_view value) {
+      next = number + 1;
+      visit(number, value);
+    });
+  } while (chunk.is_full());
+  return 0;
 }
 
 /// Looks at all records: keys complete and in order, values whole, and no read-modify-write lost.
@@ -143,8 +162,7 @@ std::vector<Finding> YcsbWorkload<Store>::verify() {
   auto session = this->store().session(0);
   if (!session.ok()) return {{"a session for the check", false, session.status().message()}};
   std::uint64_t records = 0, sum = 0, torn = 0, misplaced = 0, next = 0;
-  visit_all(**session, [&](std::string_view key, std::string_view value) {
-    const std::uint64_t number = KeyBytes::number(key);
+  const auto look_at = [&](std::uint64_t number, std::string_view value) {
     if (number < next) ++misplaced;
     next = number + 1;
     ++records;
@@ -153,10 +171,22 @@ std::vector<Finding> YcsbWorkload<Store>::verify() {
       if (!whole(value.substr(from, piece))) ++torn;
       sum += counter_of(value.substr(from, piece));
     }
-  });
+  };
+  const std::uint64_t unread =
+      parameters_.hash ? visit_numbered(**session, look_at) : visit_in_order(**session, look_at);
+  if (unread != 0) {
+    return {{"every record can be read", false,
+             parameters_.hash ? fmt::format("{} of {} keys could not be read", unread, keys_.count())
+                              : fmt::format("the records from key {} on could not be read", next)}};
+  }
   std::vector<Finding> findings;
-  findings.push_back({"every key is there once, in order", records == keys_.count() && misplaced == 0,
-                      fmt::format("{} records, {} expected, {} out of order", records, keys_.count(), misplaced)});
+  if (parameters_.hash) {
+    findings.push_back({"every key is found", records == keys_.count(),
+                        fmt::format("{} keys found, {} expected", records, keys_.count())});
+  } else {
+    findings.push_back({"every key is there once, in order", records == keys_.count() && misplaced == 0,
+                        fmt::format("{} records, {} expected, {} out of order", records, keys_.count(), misplaced)});
+  }
   findings.push_back({"no value is torn", torn == 0, fmt::format("{} torn", torn)});
   if (parameters_.mix.share(Operation::kUpdate) == 0) {
     const std::uint64_t added = additions_.load(std::memory_order_relaxed);

@@ -46,12 +46,16 @@ TYPED_TEST(RowStore, StepsAreOneTransaction) {
   for (int i = 0; i < 7; ++i)
     EXPECT_EQ(session->run_all(steps, 1, {buffer.data(), buffer.size()}, add_one, this->aborts_), Ending::kCommitted);
   const auto other = this->store_->session(2).value();
+  bool found = false;
   for (std::uint64_t key = 0; key < this->parameters_.keys; ++key) {
-    EXPECT_TRUE(other->find(KeyBytes(key).view(), {buffer.data(), buffer.size()}, this->aborts_));
+    EXPECT_EQ(other->find(KeyBytes(key).view(), {buffer.data(), buffer.size()}, found, this->aborts_),
+              Ending::kCommitted);
+    EXPECT_TRUE(found);
     EXPECT_EQ(counter_of(buffer), key == 1 || key == 3 ? 7u : 0u);
     EXPECT_TRUE(whole(buffer));
   }
-  EXPECT_FALSE(other->find(KeyBytes(99).view(), {buffer.data(), buffer.size()}, this->aborts_));
+  EXPECT_EQ(other->find(KeyBytes(99).view(), {buffer.data(), buffer.size()}, found, this->aborts_), Ending::kCommitted);
+  EXPECT_FALSE(found);
 }
 
 using DtaRowStore = RowStore<DtaStore>;

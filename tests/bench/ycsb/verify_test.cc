@@ -1,0 +1,145 @@
+// The check of YCSB's data says of sound data that it is sound, also where the check's own transactions are retried, and
+// says of data that it could not read that it could not. Damaged data is in tests/cli.
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "bench/ycsb/engine_store.h"
+#include "bench/ycsb/workload.h"
+#include "tests/support/at_sync_point.h"
+
+namespace granary::bench::ycsb {
+namespace {
+
+class NoProgress final : public Progress {
+ public:
+  void add(std::uint64_t) override {}
+};
+
+Settings small_settings() {
+  Settings settings;
+  settings.options.memory_limit_bytes = std::uint64_t{128} << 20;
+  settings.options.huge_pages = HugePages::kOff;
+  return settings;
+}
+
+template <typename Store>
+std::unique_ptr<YcsbWorkload<Store>> loaded(const Parameters& parameters) {
+  auto workload = std::make_unique<YcsbWorkload<Store>>("ycsb", small_settings(), parameters);
+  NoProgress progress;
+  const Status done = workload->load(1, progress);
+  EXPECT_TRUE(done.ok()) << done.message();
+  return workload;
+}
+
+Parameters changes(std::uint64_t keys) { return {.mix = mixes()[1], .keys = keys}; }
+
+void expect_all_hold(const std::vector<Finding>& findings) {
+  EXPECT_GE(findings.size(), 3u);
+  for (const Finding& finding : findings) EXPECT_TRUE(finding.holds) << finding.condition << ": " << finding.detail;
+}
+
+/// A record changes between the check's scan and its commit, which therefore fails, and the records are scanned again.
+TEST(YcsbVerify, AScanThatIsRetriedCountsItsRecordsOnce) {
+  if constexpr (!base::kTestHooks) GTEST_SKIP();
+  const auto workload = loaded<EngineStore>(changes(10));
+  auto client = workload->make_client(0).value();
+  const tests::AtSyncPoint change("commit.locked", [&] {
+    EXPECT_EQ(client->run_one().ending, Ending::kCommitted);
+    client = nullptr;  // now the workload knows what it has done
+  });
+  expect_all_hold(workload->verify());
+}
+
+TEST(YcsbVerify, LooksAtAllChunks) {
+  expect_all_hold(loaded<EngineStore>(changes(2 * Chunk::kMostRecords))->verify());
+  expect_all_hold(loaded<EngineStore>(changes(2 * Chunk::kMostRecords + 1))->verify());
+  Parameters large = changes(21);
+  large.value_bytes = 1 << 20;  // 4 of these are a chunk
+  expect_all_hold(loaded<EngineStore>(large)->verify());
+}
+
+TEST(YcsbVerify, AChunkIsBoundedByRecordsAndByBytes) {
+  Chunk small, large;
+  for (std::size_t i = 1; i < Chunk::kMostRecords; ++i) ASSERT_TRUE(small.add(i, "v"));
+  EXPECT_FALSE(small.add(0, "v"));
+  EXPECT_TRUE(small.is_full());
+  const std::string half(Chunk::kMostBytes / 2, 'v');
+  EXPECT_TRUE(large.add(7, half));
+  EXPECT_FALSE(large.add(9, half));
+  std::vector<std::uint64_t> numbers;
+  large.visit([&](std::uint64_t number, std::string_view value) {
+    numbers.push_back(number);
+    EXPECT_EQ(value, half);
+  });
+  EXPECT_EQ(numbers, (std::vector<std::uint64_t>{7, 9}));
+  large.clear();
+  EXPECT_FALSE(large.is_full());
+  large.visit([](std::uint64_t, std::string_view) { ADD_FAILURE() << "the chunk is empty"; });
+}
+
+/// A store whose transactions read nothing in time.
+class SlowStore {
+ public:
+  class Session : public EngineStore::Session {
+   public:
+    using EngineStore::Session::KeySession;
+    std::unique_ptr<Session> beside(std::uint64_t) { return nullptr; }
+    template <typename... Arguments>
+    Ending scan(Arguments&&...) {
+      return Ending::kTooLong;
+    }
+    template <typename... Arguments>
+    Ending find(Arguments&&...) {
+      return Ending::kTooLong;
+    }
+  };
+
+  static Result<std::unique_ptr<SlowStore>> open(const Settings& settings, const Parameters& parameters) {
+    return std::make_unique<SlowStore>(open_fresh(settings.options).value(), parameters.hash);
+  }
+  SlowStore(std::unique_ptr<Database> database, bool hash)
+      : database_(std::move(database)),
+        table_(database_->create_table("usertable", {.index = hash ? IndexKind::kHash : IndexKind::kOrdered}).value()) {
+  }
+  Result<std::unique_ptr<Session>> session(std::uint64_t seed) {
+    auto worker = std::make_shared<Worker>(database_->register_worker().value());
+    return std::make_unique<Session>(std::move(worker), table_, base::Random(seed));
+  }
+  StoreFigures figures() const { return figures_of(*database_); }
+
+ private:
+  const std::unique_ptr<Database> database_;
+  const Table table_;
+};
+
+TEST(YcsbVerify, RecordsThatCannotBeReadAreNotSaidToBeLost) {
+  for (const bool hash : {false, true}) {
+    Parameters parameters = changes(10);
+    parameters.hash = hash;
+    const std::vector<Finding> findings = loaded<SlowStore>(parameters)->verify();
+    ASSERT_EQ(findings.size(), 1u);
+    EXPECT_FALSE(findings[0].holds);
+    EXPECT_EQ(findings[0].condition, "every record can be read");
+    EXPECT_NE(findings[0].detail.find("could not be read"), std::string::npos) << findings[0].detail;
+  }
+}
+
+/// Each key of a hash index is looked up, which cannot tell whether it is there twice, nor in which order.
+TEST(YcsbVerify, SaysOfAHashIndexOnlyThatEveryKeyIsFound) {
+  Parameters parameters = changes(10);
+  const auto ordered = loaded<EngineStore>(parameters)->verify();
+  parameters.hash = true;
+  const auto hash = loaded<EngineStore>(parameters)->verify();
+  expect_all_hold(ordered);
+  expect_all_hold(hash);
+  EXPECT_EQ(ordered[0].condition, "every key is there once, in order");
+  EXPECT_EQ(hash[0].condition, "every key is found");
+}
+
+}  // namespace
+}  // namespace granary::bench::ycsb
