@@ -13,10 +13,11 @@ std::string_view name(Operation operation) {
   return kNames[static_cast<std::size_t>(operation)];
 }
 
-const std::array<Mix, 11>& mixes() {
+const std::array<Mix, 12>& mixes() {
   //                                          read update insert scan rmw
-  static constexpr std::array<Mix, 11> kMixes{{{"silo", {80, 0, 0, 0, 20}, false, 0},
+  static constexpr std::array<Mix, 12> kMixes{{{"silo", {80, 0, 0, 0, 20}, false, 0},
                                                {"changes", {0, 0, 0, 0, 100}, false, 0},
+                                               {"few_changes", {95, 0, 0, 0, 5}, false, 0},
                                                {"a", {50, 50, 0, 0, 0}, false, 0.99},
                                                {"b", {95, 5, 0, 0, 0}, false, 0.99},
                                                {"c", {100, 0, 0, 0, 0}, false, 0.99},
@@ -37,7 +38,7 @@ const std::array<Preset, 6>& presets() {
         0.8, 16, 10, 1000},
        {"dbx1000_high", "DBx1000, TicToc: the same with 50 % and zipf 0.9", "high", 0.9, 16, 10, 1000},
        {"cicada_uniform", "Cicada: 10 operations, half of them read-modify-writes, uniform", "f", 0, 10},
-       {"cicada_reads", "Cicada: 10 operations, 5 % updates, zipf 0.9", "b", 0.9, 10}}};
+       {"cicada_reads", "Cicada: 10 operations, 5 % read-modify-writes, zipf 0.9", "few_changes", 0.9, 10}}};
   return kPresets;
 }
 
@@ -85,8 +86,8 @@ std::vector<Flag> parameter_flags() {
       choice_flag("preset", "none", engines, preset_help()),
       choice_flag(
           "mix", "silo", names,
-          "silo: 80 % reads and 20 % read-modify-writes as in the Silo paper; changes: read-modify-writes only; a to "
-          "f: YCSB's standard workloads; "
+          "silo: 80 % reads and 20 % read-modify-writes as in the Silo paper; changes: read-modify-writes only; "
+          "few_changes: 95 % reads and 5 % read-modify-writes; a to f: YCSB's standard workloads; "
           "read_only, medium, high: those of the TicToc paper, 16 operations on records of ten fields of 100 bytes, "
           "with "
           "0, 10 and 50 % read-modify-writes."),
@@ -115,7 +116,8 @@ std::vector<Flag> parameter_flags() {
           "Isolation level of all transactions; on a node of a cluster, on the bare index and with --variant=dta, only "
           "the first."),
       real_flag("theta", 0, 0, 0.999, "",
-                "Zipfian skew of the keys, 0 = uniform; unless given, 0 for silo, changes and read_only, 0.8 for "
+                "Zipfian skew of the keys, 0 = uniform; unless given, 0 for silo, changes, few_changes and read_only, "
+                "0.8 for "
                 "medium, 0.9 for "
                 "high and 0.99 for a to f."),
       integer_flag("scan_length", 100, 1, 1'000'000, "records", "Mix e: scans visit 1 to this many records."),

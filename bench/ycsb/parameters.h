@@ -38,9 +38,10 @@ inline constexpr std::uint32_t kOps = 16, kFields = 10, kFieldBytes = 100;
 inline constexpr std::uint32_t kMaxOps = 100, kKeysPerOp = 4;
 
 /// "silo" is the variant of the Silo paper (5.2): 80 % reads, 20 % read-modify-writes, uniform keys. "changes" is that
-/// of its section 5.6: read-modify-writes only. "read_only", "medium" and "high"
+/// of its section 5.6: read-modify-writes only. "few_changes" has few of them: in Cicada's own benchmark each write is a
+/// read-modify-write, also where YCSB's mix b writes without reading. "read_only", "medium" and "high"
 /// are the workloads of the TicToc paper (5.1).
-const std::array<Mix, 11>& mixes();
+const std::array<Mix, 12>& mixes();
 
 /// A preset stands for the flags with which `bench ycsb` does the work of another engine's own benchmark. Flags that are given take precedence.
 struct Preset {

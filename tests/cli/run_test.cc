@@ -99,6 +99,7 @@ TEST(Run, TransactionsOfSeveralOperationsOnFieldsVerify) {
                             "--mix=medium --parts --isolation=snapshot",
                             "--preset=dbx1000_high --parts",
                             "--preset=cicada_uniform --theta=0.5",
+                            "--preset=cicada_reads --theta=0.5",
                             "--mix=a --fields=4",
                             "--mix=high --protocol=tictoc --variant=dta-bound",
                             "--mix=high --variant=dta",
