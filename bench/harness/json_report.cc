@@ -68,6 +68,7 @@ Json type_json(const Measurement& run, const TypeResult& type) {
           {"rolled_back", type.rolled_back},
           {"gave_up", type.gave_up},
           {"open_too_long", type.too_long},
+          {"transactions", type.transactions},
           {"throughput", run.rate(type.finished())},
           {"aborts", type.aborted()},
           {"abort_share", abort_share(type)},

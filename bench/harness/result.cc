@@ -12,6 +12,7 @@ void TypeResult::add(const TypeResult& other) {
   rolled_back += other.rolled_back;
   gave_up += other.gave_up;
   too_long += other.too_long;
+  transactions += other.transactions;
   for (std::size_t i = 0; i < aborts.size(); ++i) aborts[i] += other.aborts[i];
   latency.merge(other.latency);
   durable.merge(other.durable);
@@ -26,7 +27,7 @@ TypeResult Measurement::total() const {
 
 double abort_share(const TypeResult& type) {
   const double aborted = static_cast<double>(type.aborted());
-  const double attempts = aborted + static_cast<double>(type.finished());
+  const double attempts = aborted + static_cast<double>(type.transactions);
   return attempts == 0 ? 0 : aborted / attempts;
 }
 

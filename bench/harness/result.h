@@ -18,10 +18,11 @@ struct TypeResult {
   std::uint64_t committed = 0;
   std::uint64_t rolled_back = 0;
   std::uint64_t gave_up = 0;
-  std::uint64_t too_long = 0;  ///< of those: Ending::kTooLong
-  AbortCounts aborts{};        ///< attempts that failed, by reason
-  Histogram latency;           ///< in clock ticks, sampled
-  Histogram durable;           ///< until the result may be shown; empty without a log
+  std::uint64_t too_long = 0;      ///< of those: Ending::kTooLong
+  std::uint64_t transactions = 0;  ///< that came to their end: one or several of each request (Request::transactions())
+  AbortCounts aborts{};            ///< attempts that failed, by reason
+  Histogram latency;               ///< in clock ticks, sampled
+  Histogram durable;               ///< until the result may be shown; empty without a log
 
   /// Requests that count as throughput.
   std::uint64_t finished() const { return committed + rolled_back; }
@@ -67,7 +68,7 @@ struct Measurement {
   }
 };
 
-/// Failed attempts among all attempts, 0 to 1.
+/// Failed attempts among all attempts of transactions, 0 to 1.
 double abort_share(const TypeResult& type);
 
 /// Index of the median by throughput (the lower one of an even number). Precondition: not empty.

@@ -68,7 +68,7 @@ void WorkerThread::run_phase(Client& client, Phase phase) {
       last = now;
       until_timed = sample;
     }
-    counters_[request.type].count(request.ending);
+    counters_[request.type].count(request);
     if (track_) [[unlikely]]
       track(client, request);
     if (--until_published == 0) {
@@ -106,7 +106,7 @@ void WorkerThread::track(Client& client, const Request& request) {
 void WorkerThread::begin_measurement() {
   for (const auto& client : clients_) client->begin_measurement();
   for (std::size_t type = 0; type < type_count_; ++type) {
-    for (auto& counter : counters_[type].by_ending) counter.store(0, std::memory_order_relaxed);
+    counters_[type].reset();
     latencies_[type].reset();
     aborts_at_start_[type] = aborts(type);
   }
@@ -137,6 +137,7 @@ void WorkerThread::add_to(std::vector<TypeResult>& types) const {
     types[type].rolled_back += counters_[type].of(Ending::kRolledBack);
     types[type].gave_up += counters_[type].given_up();
     types[type].too_long += counters_[type].of(Ending::kTooLong);
+    types[type].transactions += counters_[type].transactions;
     for (std::size_t reason = 0; reason < kAbortReasons; ++reason) types[type].aborts[reason] += aborts_[type][reason];
     types[type].latency.merge(latencies_[type]);
     types[type].durable.merge(durable_.of(type));

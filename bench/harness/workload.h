@@ -41,6 +41,12 @@ using AbortCounts = std::array<std::uint64_t, kAbortReasons>;
 struct Request {
   std::uint8_t type = 0;
   Ending ending = Ending::kCommitted;
+  /// Where a request is several transactions, one after the other: how many came to their end before the last one, whose
+  /// ending is the request's.
+  std::uint32_t transactions_before = 0;
+
+  /// Transactions of this request that came to their end.
+  std::uint64_t transactions() const { return std::uint64_t{transactions_before} + (is_given_up(ending) ? 0 : 1); }
 };
 
 /// One worker's side of a workload: runs one request after another. Made and used by one thread.

@@ -26,14 +26,14 @@ class TpccClient final : public store::StoreClient<S> {
     if (!deliveries_.empty()) {
       const DeliveryRequest request = deliveries_.front();
       deliveries_.pop_front();
-      return result(Type::kDelivery, deliver(request));
+      return deliver(request);
     }
     Type type = source_.next_type();
     for (; type == Type::kDelivery; type = source_.next_type()) {
       deliveries_.push_back(source_.delivery());
       if (state_.parameters.mix[static_cast<std::size_t>(Type::kDelivery)] == 100) return run_one();
     }
-    return result(type, run(type));
+    return run(type);
   }
 
  private:
@@ -48,10 +48,13 @@ class TpccClient final : public store::StoreClient<S> {
     const std::uint32_t node = state_.parameters.warehouse_ranges().part_of(warehouse - 1);
     if (node != state_.parameters.share.node) reached_ |= std::uint64_t{1} << node;
   }
-  static Request result(Type type, Ending ending) { return {static_cast<std::uint8_t>(type), ending}; }
+  /// `before`: transactions of the request that came to their end before its last one.
+  static Request result(Type type, Ending ending, std::uint32_t before = 0) {
+    return {static_cast<std::uint8_t>(type), ending, before};
+  }
   AbortCounts& aborts_of(Type type) { return this->aborts(static_cast<std::uint8_t>(type)); }
 
-  Ending run(Type type) {
+  Request run(Type type) {
     switch (type) {
       case Type::kNewOrder: return enter(source_.new_order());
       case Type::kPayment: return pay(source_.payment());
@@ -59,61 +62,62 @@ class TpccClient final : public store::StoreClient<S> {
       case Type::kStockLevel: return count(source_.stock_level());
       case Type::kDelivery: break;
     }
-    return Ending::kGaveUp;
+    return result(type, Ending::kGaveUp);
   }
 
-  Ending enter(const NewOrderRequest& request) {
+  Request enter(const NewOrderRequest& request) {
     store::Footprint footprint{tables_.partition_of(request.warehouse)};
     for (std::size_t i = 0; i < request.line_count; ++i) {
       footprint.add(tables_.partition_of(request.lines[i].supply_warehouse));
       need(request.lines[i].supply_warehouse);
     }
     NewOrderReply reply;
-    return session_->run(footprint, aborts_of(Type::kNewOrder),
-                         [&](auto& t) { return new_order(t, tables_, request, reply); });
+    return result(Type::kNewOrder, session_->run(footprint, aborts_of(Type::kNewOrder),
+                                                 [&](auto& t) { return new_order(t, tables_, request, reply); }));
   }
 
-  Ending pay(const PaymentRequest& request) {
+  Request pay(const PaymentRequest& request) {
     PaymentReply reply;
     need(request.customer.warehouse);
     if (state_.parameters.chopping) return pay_in_pieces(request, reply);
     const store::Footprint footprint{tables_.partition_of(request.warehouse),
                                      tables_.partition_of(request.customer.warehouse)};
-    return session_->run(footprint, aborts_of(Type::kPayment),
-                         [&](auto& t) { return payment(t, tables_, request, reply); });
+    return result(Type::kPayment, session_->run(footprint, aborts_of(Type::kPayment),
+                                                [&](auto& t) { return payment(t, tables_, request, reply); }));
   }
 
   /// The request ends with the last piece.
-  Ending pay_in_pieces(const PaymentRequest& request, PaymentReply& reply) {
-    for (std::size_t piece = 0; piece < kPaymentPieces; ++piece) {
+  Request pay_in_pieces(const PaymentRequest& request, PaymentReply& reply) {
+    for (std::uint32_t piece = 0;; ++piece) {
       const store::Footprint footprint{
           tables_.partition_of(piece == 0 ? request.customer.warehouse : request.warehouse)};
       const Ending ending = session_->run(footprint, aborts_of(Type::kPayment),
                                           [&](auto& t) { return payment_piece(t, tables_, request, reply, piece); });
-      if (ending != Ending::kCommitted) return ending;
+      if (ending != Ending::kCommitted || piece + 1 == kPaymentPieces) return result(Type::kPayment, ending, piece);
     }
-    return Ending::kCommitted;
   }
 
-  Ending show(const OrderStatusRequest& request) {
+  Request show(const OrderStatusRequest& request) {
     OrderStatusReply reply;
-    return session_->run({tables_.partition_of(request.customer.warehouse)}, aborts_of(Type::kOrderStatus),
-                         [&](auto& t) { return order_status(t, tables_, request, reply); });
+    return result(Type::kOrderStatus,
+                  session_->run({tables_.partition_of(request.customer.warehouse)}, aborts_of(Type::kOrderStatus),
+                                [&](auto& t) { return order_status(t, tables_, request, reply); }));
   }
 
-  Ending count(const StockLevelRequest& request) {
+  Request count(const StockLevelRequest& request) {
     StockLevelReply reply;
     const store::Footprint footprint{tables_.partition_of(request.warehouse)};
     AbortCounts& aborted = aborts_of(Type::kStockLevel);
     const auto body = [&](auto& t) { return stock_level(t, tables_, request, reply); };
-    return state_.parameters.snapshot_stock_level ? session_->run_snapshot(footprint, aborted, body)
-                                                  : session_->run(footprint, aborted, body);
+    return result(Type::kStockLevel, state_.parameters.snapshot_stock_level
+                                         ? session_->run_snapshot(footprint, aborted, body)
+                                         : session_->run(footprint, aborted, body));
   }
 
   /// All ten districts; the request ends with the last one.
-  Ending deliver(DeliveryRequest request) {
+  Request deliver(DeliveryRequest request) {
     const store::Footprint footprint{tables_.partition_of(request.warehouse)};
-    for (std::uint32_t district = 1; district <= kDistricts; ++district) {
+    for (std::uint32_t district = 1;; ++district) {
       request.district = static_cast<std::uint8_t>(district);
       std::atomic<std::uint32_t>& hint = state_.undelivered_from(request.warehouse, district);
       // FastIds hands out numbers before they are entered, so an older order may still come: no hint then.
@@ -121,10 +125,9 @@ class TpccClient final : public store::StoreClient<S> {
       DeliveryReply reply;
       const Ending ending = session_->run(footprint, aborts_of(Type::kDelivery),
                                           [&](auto& t) { return deliver_district(t, tables_, request, reply); });
-      if (ending != Ending::kCommitted) return ending;
-      if (reply.order != 0) raise(hint, reply.order + 1);
+      if (ending == Ending::kCommitted && reply.order != 0) raise(hint, reply.order + 1);
+      if (ending != Ending::kCommitted || district == kDistricts) return result(Type::kDelivery, ending, district - 1);
     }
-    return Ending::kCommitted;
   }
 
   static void raise(std::atomic<std::uint32_t>& hint, std::uint32_t to) {

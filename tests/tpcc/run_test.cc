@@ -57,6 +57,39 @@ TEST(TpccRun, TwoWorkersOnAWarehouseEach) { run_and_check<store::GranaryStore>(s
 
 TEST(TpccRun, FourWorkersOnOneWarehouse) { run_and_check<store::GranaryStore>(small_parameters(1, 4)); }
 
+/// A delivery is a transaction for each district, and a chopped payment one for each piece.
+TEST(TpccRun, TransactionsOfRequestsAreThoseOfTheDatabase) {
+  Parameters parameters = small_parameters(1, 1);
+  parameters.snapshot_stock_level = false;
+  parameters.chopping = true;
+  Database* database = nullptr;
+  TpccWorkload<store::GranaryStore> workload(parameters, [&]() -> Result<std::unique_ptr<store::GranaryStore>> {
+    auto store = store::GranaryStore::open(small_options(), false);
+    if (store.ok()) database = &(*store)->database();
+    return store;
+  });
+  NoProgress progress;
+  ASSERT_TRUE(workload.load(1, progress).ok());
+  const auto client = workload.make_client(0).value();
+  const auto ended = [&] {
+    const Statistics sums = database->statistics();
+    return sums.commits + sums.aborts[static_cast<std::size_t>(AbortReason::kUser)];
+  };
+  std::array<std::uint64_t, kTypes> seen{};
+  for (std::uint64_t before = ended(); seen[static_cast<std::size_t>(Type::kDelivery)] < 5;) {
+    const Request request = client->run_one();
+    ASSERT_EQ(ended() - before, request.transactions()) << kTypeNames[request.type];
+    before = ended();
+    if (request.ending == Ending::kCommitted && request.type == static_cast<std::uint8_t>(Type::kDelivery)) {
+      EXPECT_EQ(request.transactions(), 10u);
+    }
+    if (request.ending == Ending::kCommitted && request.type == static_cast<std::uint8_t>(Type::kPayment)) {
+      EXPECT_EQ(request.transactions(), 3u);
+    }
+    ++seen[request.type];
+  }
+}
+
 TEST(TpccRun, StockLevelAsTransaction) {
   Parameters parameters = small_parameters(1, 3);
   parameters.snapshot_stock_level = false;

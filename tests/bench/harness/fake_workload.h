@@ -1,6 +1,6 @@
 #pragma once
 // A workload whose every figure is known beforehand: two types in turn, each request one failed attempt, every tenth
-// request rolled back.
+// request rolled back. An odd request is three transactions.
 
 #include <memory>
 #include <thread>
@@ -15,7 +15,7 @@ class FakeClient final : public Client {
     std::this_thread::sleep_for(std::chrono::microseconds(100));
     const auto type = static_cast<std::uint8_t>(++requests_ % 2);
     ++aborts(type)[static_cast<std::size_t>(AbortReason::kReadChanged)];
-    return {type, requests_ % 10 == 0 ? Ending::kRolledBack : Ending::kCommitted};
+    return {type, requests_ % 10 == 0 ? Ending::kRolledBack : Ending::kCommitted, type == 1 ? 2u : 0u};
   }
 
  private:

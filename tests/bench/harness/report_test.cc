@@ -36,6 +36,22 @@ TEST(Report, RolledBackRequestsAreThroughputButNotGoodput) {
   EXPECT_DOUBLE_EQ(run.goodput(), 450);
 }
 
+/// Each of ten requests was ten transactions, and each of these lost an attempt.
+TEST(Report, AbortShareIsThatOfTransactionsAttempts) {
+  Measurement run = measurement(10, 0);
+  run.types[0].transactions = 100;
+  run.types[0].aborts = {};
+  run.types[0].aborts[static_cast<std::size_t>(AbortReason::kReadChanged)] = 100;
+  run.types[1].committed = run.types[1].transactions = 50;
+  EXPECT_DOUBLE_EQ(abort_share(run.types[0]), 0.5);
+  EXPECT_DOUBLE_EQ(abort_share(run.total()), 0.4);
+  EXPECT_NE(result_text("title", {run}).find("aborts 40.000 % of attempts"), std::string::npos);
+  const auto json = repeat_json(run);
+  EXPECT_EQ(json["types"]["new_order"]["transactions"], 100);
+  EXPECT_EQ(json["total"]["transactions"], 150);
+  EXPECT_DOUBLE_EQ(json["total"]["abort_share"].get<double>(), 0.4);
+}
+
 TEST(Report, ColumnsAlign) {
   EXPECT_EQ(aligned({{"a", "b"}, {"long", "1"}, {"x", "12345"}}), "a         b\nlong      1\nx     12345\n");
 }

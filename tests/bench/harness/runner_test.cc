@@ -47,6 +47,16 @@ TEST(Runner, TellsTypesApart) {
   EXPECT_NEAR(static_cast<double>(result->types[0].finished()), static_cast<double>(result->types[1].finished()), 4);
 }
 
+TEST(Runner, CountsTheTransactionsOfRequests) {
+  FakeWorkload workload;
+  const auto result = run(workload, short_plan());
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->types[0].transactions, result->types[0].finished()) << "warm-up excluded";
+  EXPECT_EQ(result->types[1].transactions, 3 * result->types[1].finished());
+  EXPECT_EQ(Request({.ending = Ending::kGaveUp, .transactions_before = 6}).transactions(), 6u);
+  EXPECT_EQ(Request({.ending = Ending::kTooLong}).transactions(), 0u);
+}
+
 TEST(Runner, LatenciesAreThoseOfTheRequests) {
   for (const std::uint64_t sample : {1u, 4u}) {
     FakeWorkload workload;
