@@ -71,7 +71,9 @@ Result<std::vector<Checked>> check(const FlagValues& flags, const Model& model, 
                       .fibers = measured->fibers,
                       .cores = measured->cores,
                       .costs = costs};
-    checks.push_back({*measured, model.predict(measured->distributed_share, place).throughput});
+    // A share of the model's transactions stands for the run's own distributed transactions per request.
+    const double share = measured->distributed_per_request() / model.transactions_per_request();
+    checks.push_back({*measured, model.predict(share, place).throughput});
   }
   return checks;
 }
@@ -125,15 +127,18 @@ std::string per_second(double rate) { return with_commas(static_cast<std::uint64
 std::string text_of(const Answer& answer) {
   const Counts& each = answer.model.each();
   std::string text = fmt::format(
-      "granary bench predict, {}\n\n{}: a request of one node takes {} us of its worker, and a distributed one {} us "
-      "more where it was measured.\n"
-      "It makes {:.2f} round trips with {:.2f} READs, {:.2f} WRITEs and {:.2f} compare-and-swaps, and {:.3f} messages; "
+      "granary bench predict, {}\n\n{}: a request of one node takes {} us of its worker, and each distributed "
+      "transaction "
+      "{} us more where it was measured. A request is {:.2f} transactions.\n"
+      "A distributed one makes {:.2f} round trips with {:.2f} READs, {:.2f} WRITEs and {:.2f} compare-and-swaps, and "
+      "{:.3f} messages; "
       "its own work for them is {} us.\n\n"
       "{} node{} of {} worker{}, {} transaction{} of each open at once{}\n\n",
       base::version_text(), answer.more.benchmark, us(answer.model.local_ns()), us(answer.model.extra_ns()),
-      each.round_trips, each.reads, each.writes, each.compare_swaps, each.messages, us(answer.model.software_ns()),
-      answer.place.nodes, answer.place.nodes == 1 ? "" : "s", answer.place.workers,
-      answer.place.workers == 1 ? "" : "s", answer.place.fibers, answer.place.fibers == 1 ? "" : "s",
+      answer.model.transactions_per_request(), each.round_trips, each.reads, each.writes, each.compare_swaps,
+      each.messages, us(answer.model.software_ns()), answer.place.nodes, answer.place.nodes == 1 ? "" : "s",
+      answer.place.workers, answer.place.workers == 1 ? "" : "s", answer.place.fibers,
+      answer.place.fibers == 1 ? "" : "s",
       answer.place.cores == 0 ? "" : fmt::format(", on {} cores", answer.place.cores));
   std::vector<std::vector<std::string>> cells{{"distributed", "processor us", "waiting us", "requests/s", "of none"}};
   for (const Row& row : answer.rows) {
@@ -154,11 +159,16 @@ std::string text_of(const Answer& answer) {
 }
 
 Json json_of(const Answer& answer) {
-  Json ours{{"schema_version", kJsonSchemaVersion},     {"version", base::version_text()},
-            {"benchmark", answer.more.benchmark},       {"nodes", answer.place.nodes},
-            {"workers", answer.place.workers},          {"fibers", answer.place.fibers},
-            {"local_ns", answer.model.local_ns()},      {"extra_ns", answer.model.extra_ns()},
-            {"software_ns", answer.model.software_ns()}};
+  Json ours{{"schema_version", kJsonSchemaVersion},
+            {"version", base::version_text()},
+            {"benchmark", answer.more.benchmark},
+            {"nodes", answer.place.nodes},
+            {"workers", answer.place.workers},
+            {"fibers", answer.place.fibers},
+            {"local_ns", answer.model.local_ns()},
+            {"extra_ns", answer.model.extra_ns()},
+            {"software_ns", answer.model.software_ns()},
+            {"transactions_per_request", answer.model.transactions_per_request()}};
   for (const Row& row : answer.rows) {
     ours["predictions"].push_back({{"distributed_share", row.share},
                                    {"processor_ns", row.prediction.processor_ns},

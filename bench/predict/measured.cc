@@ -13,18 +13,41 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// How transactions, requests and attempts of a run go together.
+struct Ratios {
+  double transactions_per_request = 1;
+  double attempts_per_transaction = 1;
+};
+
+/// A cluster counts attempts, and clients count requests, transactions and attempts that failed. Reports of older releases do not tell how many
+/// transactions there were: then each request was one.
+Ratios ratios_of(const Json& repeat) {
+  if (!repeat.contains("total") || !repeat.at("total").contains("transactions")) return {};
+  const Json& total = repeat.at("total");
+  const double requests = amount(total.at("committed")) + amount(total.at("rolled_back"));
+  const double ended = amount(total.at("transactions")), attempts = ended + amount(total.at("aborts"));
+  if (requests == 0 || ended == 0) return {};
+  const double succeeding = ended / attempts;
+  return {.transactions_per_request = amount(repeat.at("cluster").at("attempts")) * succeeding / requests,
+          .attempts_per_transaction = 1 / succeeding};
+}
+
 Measured measured_of(const Json& report, const std::string& path) {
   const Json& ours = report.at("granary");
   const std::size_t median = ours.at("median_repeat");
   const Json& repeat = ours.at("repeats").at(median);
   const Json& cluster = repeat.at("cluster");
-  const double transactions = std::max(1.0, amount(cluster.at("distributed")));
-  const auto each = [&](const char* name) { return amount(cluster.at(name)) / transactions; };
+  const Ratios ratios = ratios_of(repeat);
+  const double attempts = std::max(1.0, amount(cluster.at("distributed")));
+  const auto each = [&](const char* name) {
+    return amount(cluster.at(name)) / attempts * ratios.attempts_per_transaction;
+  };
   const Json& parameters = ours.at("parameters");
   return {.path = path,
           .benchmark = report.at("Benchmark Type"),
           .throughput = amount(repeat.at("throughput")),
           .distributed_share = std::min(1.0, amount(cluster.at("distributed_share"))),
+          .transactions_per_request = ratios.transactions_per_request,
           .each = {.round_trips = each("round_trips"),
                    .reads = each("reads"),
                    .writes = each("writes"),

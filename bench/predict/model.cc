@@ -41,20 +41,23 @@ Result<Model> Model::fit(const Measured& less, const Measured& more, const Costs
     return refusal("the runs' own costs are of RDMA devices; a prediction begins with runs over shared memory");
   Model model;
   model.each_ = more.each;
-  model.extra_ns_ = (worker_ns(more) - worker_ns(less)) / apart;
-  model.local_ns_ = worker_ns(less) - less.distributed_share * model.extra_ns_;
+  model.transactions_per_request_ = more.transactions_per_request;
+  model.extra_ns_ =
+      (worker_ns(more) - worker_ns(less)) / (more.distributed_per_request() - less.distributed_per_request());
+  model.local_ns_ = worker_ns(less) - less.distributed_per_request() * model.extra_ns_;
   // This is below 0 where operations overlap with other work, so that they cost less in a transaction than `bench fabric` measures.
   model.beside_fabric_ns_ = model.extra_ns_ - model.fabric_ns(costs);
   return model;
 }
 
 Prediction Model::predict(double distributed_share, const Place& place) const {
+  const double distributed = distributed_share * transactions_per_request_;
   const Costs& costs = place.costs;
   const double fabric = fabric_ns(costs);
   const double of_worker =
       costs.by_processor ? beside_fabric_ns_ + fabric : software_ns() + each_.round_trips * costs.post;
-  Prediction prediction{.processor_ns = local_ns_ + distributed_share * of_worker,
-                        .waiting_ns = costs.by_processor ? 0 : distributed_share * fabric};
+  Prediction prediction{.processor_ns = local_ns_ + distributed * of_worker,
+                        .waiting_ns = costs.by_processor ? 0 : distributed * fabric};
   const double threads = static_cast<double>(place.nodes) * place.workers;
   const double all_ns = prediction.processor_ns + prediction.waiting_ns;
   // A worker is busy, or all of its fibers wait; the cores are busy, or all of the workers wait.

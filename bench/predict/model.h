@@ -1,8 +1,8 @@
 #pragma once
 // What a workload's transactions take, by how many of them are distributed.
 //
-// A worker's time for one request is `local`, and for the distributed share of the requests more: what the operations at other
-// nodes cost, and `software`, the work that this node does for them. Two runs on one machine tell both, as the operations are counted and
+// A worker's time for one request is `local`, and for each of its distributed transactions more: what the operations at other
+// nodes cost, and `software`, the work that this node does for them. A request may be several transactions (TPC-C's delivery is ten). Two runs on one machine tell both, as the operations are counted and
 // what each costs there has been measured. Elsewhere the same counts cost what they cost there. Not in the model: caches that more rows or
 // nodes miss more often, and conflicts that more nodes bring; both are as they were in the two runs.
 
@@ -37,7 +37,9 @@ class Model {
   /// do not tell the two apart.
   static Result<Model> fit(const Measured& less, const Measured& more, const Costs& costs);
 
+  /// Of a request without distributed transactions.
   double local_ns() const { return local_ns_; }
+  double transactions_per_request() const { return transactions_per_request_; }
   double software_ns() const { return std::max(0.0, beside_fabric_ns_); }
   const Counts& each() const { return each_; }
   /// What the operations of a distributed transaction cost.
@@ -45,10 +47,12 @@ class Model {
   /// What a distributed transaction takes longer than a local one, on the machine of the two runs.
   double extra_ns() const { return extra_ns_; }
 
+  /// `distributed_share`: of the transactions.
   Prediction predict(double distributed_share, const Place& place) const;
 
  private:
   double local_ns_ = 0;
+  double transactions_per_request_ = 1;
   double beside_fabric_ns_ = 0;
   double extra_ns_ = 0;
   Counts each_;

@@ -38,6 +38,22 @@ TEST(Predict, PartsOfARequest) {
   EXPECT_NEAR(model().software_ns(), 2'000, 0.01);
 }
 
+/// TPC-C's standard mix: a request is 1.32 transactions.
+TEST(Predict, TimesAreThoseOfADistributedTransactionAlsoIfRequestsAreSeveral) {
+  const auto run_of_several = [](double share) {
+    Measured run = run_with(share);
+    run.transactions_per_request = 1.32;
+    run.throughput = 2e9 / (1'000 + share * 1.32 * 3'000);
+    return run;
+  };
+  const Model model = Model::fit(run_of_several(0.1), run_of_several(0.67), kShm).value();
+  EXPECT_NEAR(model.local_ns(), 1'000, 0.01);
+  EXPECT_NEAR(model.extra_ns(), 3'000, 0.01);
+  EXPECT_NEAR(model.software_ns(), 2'000, 0.01);
+  EXPECT_NEAR(model.predict(0.5, {.cores = 2, .costs = kShm}).throughput, run_of_several(0.5).throughput, 1);
+  EXPECT_NEAR(model.predict(1, {.costs = kCard}).waiting_ns, 1.32 * 7'500, 0.01);
+}
+
 TEST(Predict, GivesBackWhatWasMeasured) {
   for (const double share : {0.0, 0.1, 0.5, 1.0}) {
     const Prediction there = model().predict(share, {.cores = 2, .costs = kShm});
@@ -117,6 +133,26 @@ TEST_F(Reports, ThatAreNone) {
   const std::string words = "is no report of 'granary bench fabric --json': ";
   EXPECT_NE(costs_of_report(file("{")).status().message().find(words + "it is no JSON, or not whole"),
             std::string::npos);
+}
+
+/// A tenth of the requests are ten transactions, and another tenth snapshots, which are none of the cluster's attempts. Each transaction is
+/// tried twice, and one in ten is distributed.
+TEST_F(Reports, TellHowManyTransactionsARequestIs) {
+  const std::string text =
+      R"({"Benchmark Type":"tpcc","granary":{"median_repeat":0,"parameters":{"workers":1},"machine":{"cpus":2},)"
+      R"("nodes":[{"node 1":{}}],"repeats":[{"throughput":100,"total":{"committed":95,"rolled_back":5,)"
+      R"("transactions":190,"aborts":190},"cluster":{"attempts":360,"distributed":36,"distributed_share":0.1,)"
+      R"("reads":72,"writes":0,"compare_swaps":0,"messages":0,"round_trips":108}}]}})";
+  const Measured measured = read_measured(file(text)).value();
+  EXPECT_NEAR(measured.transactions_per_request, 1.8, 1e-9);
+  EXPECT_NEAR(measured.distributed_per_request(), 0.18, 1e-9);
+  EXPECT_NEAR(measured.each.round_trips, 6, 1e-9) << "of two attempts";
+  std::string older = text;
+  older.replace(older.find(R"("transactions":190,)"), std::string(R"("transactions":190,)").size(), "");
+  const Measured of_older = read_measured(file(older)).value();
+  EXPECT_EQ(of_older.transactions_per_request, 1);
+  EXPECT_EQ(of_older.distributed_per_request(), 0.1);
+  EXPECT_EQ(of_older.each.round_trips, 3);
 }
 
 /// A report of a cluster's run, with this in the place of its number of round trips and its workers.
