@@ -287,8 +287,11 @@ std::vector<Flag> common_flags(const BenchCommand& command) {
   if (command.on_nodes) add_cluster_flags(command, flags);
   flags.push_back(
       choice_flag("pin", "auto", {"auto", "on", "off"}, "Pins workers to cores; auto does if there are enough cores."));
-  flags.push_back(
-      integer_flag("latency_sample", command.latency_sample, 1, 1000000, "requests", "Times one request in so many."));
+  flags.push_back(integer_flag(
+      "latency_sample", command.latency_sample, 1, 1000000, "requests",
+      "Times one request in so many, also those that were rolled back or given up. Each client waits for its answer "
+      "before it sends the next request, so a stall is in one latency of each client, and not in those of "
+      "the requests that would have come meanwhile (coordinated omission)."));
   add_engine_flags(command, flags);
   flags.push_back(
       switch_flag("progress", true, "Prints a line a second while loading and running, on standard error."));
