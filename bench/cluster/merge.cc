@@ -68,6 +68,7 @@ bool same_findings(std::span<const Measurement> nodes) {
 
 Measurement merged(std::span<const Measurement> nodes) {
   Measurement all = nodes.front();
+  all.begun = all.baseline();
   for (const Measurement& node : nodes.subspan(1)) {
     for (std::size_t i = 0; i < all.types.size(); ++i) all.types[i].add(node.types[i]);
     all.elapsed_ns = std::max(all.elapsed_ns, node.elapsed_ns);
@@ -76,6 +77,7 @@ Measurement merged(std::span<const Measurement> nodes) {
     all.pinned &= node.pinned;
     all.resident_bytes += node.resident_bytes;
     add(all.loaded, node.loaded);
+    add(*all.begun, node.baseline());
     add(all.store, node.store);
     if (all.cluster && node.cluster) all.cluster->add(*node.cluster);
   }

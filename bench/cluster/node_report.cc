@@ -31,6 +31,7 @@ TypeResult type_of(const std::string& name, const Json& json) {
                   .latency = histogram_of(json.at("latency_buckets")),
                   .durable = histogram_of(json.at("released_latency_buckets"))};
   type.transactions = json.value("transactions", type.finished());  // the same
+  type.unreleased = json.value("unreleased", std::uint64_t{0});
   for (const auto& [reason, count] : json.at("aborts_by_reason").items()) {
     for (std::size_t i = 0; i < kAbortReasons; ++i) {
       if (granary::name(static_cast<AbortReason>(i)) == reason) type.aborts[i] = count;
@@ -86,6 +87,7 @@ Measurement measurement(const Json& report) {
   run.load_average_after = repeat.at("load_average_after");
   run.resident_bytes = repeat.at("memory").at("resident_bytes");
   run.loaded = store_of(repeat.at("memory").at("after_load"), page_kind);
+  if (repeat.at("memory").contains("at_begin")) run.begun = store_of(repeat.at("memory").at("at_begin"), page_kind);
   run.store = store_of(repeat.at("memory").at("at_end"), page_kind);
   run.verified = repeat.at("verified");
   for (const auto& [name, type] : repeat.at("types").items()) run.types.push_back(type_of(name, type));

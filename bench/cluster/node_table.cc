@@ -64,15 +64,16 @@ class NodeTable {
   }
 
   void add_htm() {
-    const auto since_loaded = [this](const char* what, std::uint64_t HtmStatistics::*count) {
-      add(what, [count](const Measurement& run) { return with_commas(run.store.htm.*count - run.loaded.htm.*count); });
+    const auto since_begin = [this](const char* what, std::uint64_t HtmStatistics::*count) {
+      add(what,
+          [count](const Measurement& run) { return with_commas(run.store.htm.*count - run.baseline().htm.*count); });
     };
-    since_loaded("htm commits", &HtmStatistics::commits);
-    since_loaded("htm gave way to locks", &HtmStatistics::fallbacks);
-    since_loaded("htm aborts, conflict", &HtmStatistics::conflicts);
-    since_loaded("htm aborts, capacity", &HtmStatistics::capacity);
-    since_loaded("htm aborts, explicit", &HtmStatistics::explicit_aborts);
-    since_loaded("htm aborts, other", &HtmStatistics::others);
+    since_begin("htm commits", &HtmStatistics::commits);
+    since_begin("htm gave way to locks", &HtmStatistics::fallbacks);
+    since_begin("htm aborts, conflict", &HtmStatistics::conflicts);
+    since_begin("htm aborts, capacity", &HtmStatistics::capacity);
+    since_begin("htm aborts, explicit", &HtmStatistics::explicit_aborts);
+    since_begin("htm aborts, other", &HtmStatistics::others);
   }
 
   void add_cluster() {

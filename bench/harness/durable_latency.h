@@ -44,6 +44,11 @@ class DurableLatency {
     for (Histogram& histogram : latencies_) histogram.reset();
   }
   const Histogram& of(std::size_t type) const { return latencies_[type]; }
+  /// Requests of the type whose results may not be shown yet. They are in no latency.
+  std::uint64_t unreleased(std::size_t type) const {
+    return static_cast<std::uint64_t>(
+        std::ranges::count_if(waiting_, [type](const Waiting& waiting) { return waiting.type == type; }));
+  }
   /// Of all types, in the order of time.
   const std::vector<Histogram>& pieces() const { return pieces_; }
 

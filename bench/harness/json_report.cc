@@ -74,7 +74,8 @@ Json type_json(const Measurement& run, const TypeResult& type) {
           {"abort_share", abort_share(type)},
           {"aborts_by_reason", aborts},
           {"latency", latency_json(run, type.latency)},
-          {"released_latency", type.durable.count() == 0 ? Json() : latency_json(run, type.durable)}};
+          {"released_latency", type.durable.count() == 0 ? Json() : latency_json(run, type.durable)},
+          {"unreleased", type.unreleased}};
 }
 
 /// Latencies until results may be shown over time; `seconds` since the measurement began, in the middle of each piece.
@@ -227,6 +228,7 @@ Json repeat_json(const Measurement& run) {
           {"types", types},
           {"memory",
            {{"after_load", store_json(run.loaded)},
+            {"at_begin", store_json(run.baseline())},
             {"at_end", store_json(run.store)},
             {"resident_bytes", run.resident_bytes}}},
           {"checkpoint_cost",

@@ -16,6 +16,7 @@ void TypeResult::add(const TypeResult& other) {
   for (std::size_t i = 0; i < aborts.size(); ++i) aborts[i] += other.aborts[i];
   latency.merge(other.latency);
   durable.merge(other.durable);
+  unreleased += other.unreleased;
 }
 
 TypeResult Measurement::total() const {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct TypeResult {
   AbortCounts aborts{};            ///< attempts that failed, by reason
   Histogram latency;               ///< in clock ticks, sampled
   Histogram durable;               ///< until the result may be shown; empty without a log
+  std::uint64_t unreleased = 0;    ///< sampled as well, but their results could not be shown before the end
 
   /// Requests that count as throughput.
   std::uint64_t finished() const { return committed + rolled_back; }
@@ -40,8 +42,9 @@ struct Measurement {
   bool pinned = false;
   double load_average_before = 0, load_average_after = 0;
   std::uint64_t resident_bytes = 0;
-  StoreFigures loaded;  ///< before the workers started
-  StoreFigures store;   ///< when they had stopped
+  StoreFigures loaded;                ///< before the workers started
+  std::optional<StoreFigures> begun;  ///< when the measurement began; none: reports of older releases do not tell it
+  StoreFigures store;                 ///< when they had stopped
   CheckpointCost checkpoint_cost;
   /// Latencies until results may be shown, of all types, by when in the measurement they were: one for each
   /// durable_piece_seconds. Empty without a log.
@@ -49,12 +52,14 @@ struct Measurement {
   double durable_piece_seconds = 0;
   std::vector<Sample> samples;  ///< one a second, warm-up included
   std::vector<ExtraFigure> extra;
-  std::optional<ClusterFigures> cluster;  ///< since the workers started
+  std::optional<ClusterFigures> cluster;  ///< since the measurement began
   std::vector<Finding> findings;
   bool verified = false;
   /// If the process has taken the place of one that was killed, and nobody else knows what that had done.
   std::shared_ptr<const LifeAccount> lost_life;
 
+  /// What `store` counts beyond this belongs to the measurement, without the warm-up.
+  const StoreFigures& baseline() const { return begun ? *begun : loaded; }
   TypeResult total() const;
   /// Requests that were given up because memory ran out.
   std::uint64_t starved() const { return total().aborts[static_cast<std::size_t>(AbortReason::kOutOfMemory)]; }

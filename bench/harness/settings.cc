@@ -255,7 +255,10 @@ std::vector<Flag> common_flags(const BenchCommand& command) {
       integer_flag("workers", 2, 1, kMaxWorkers, "threads", "Worker threads, each running one request after another."));
   flags.push_back(
       real_flag("seconds", command.seconds, 0.01, 1e6, "seconds", "Measured time of each repeat, by the wall clock."));
-  flags.push_back(real_flag("warmup", 2, 0, 1e5, "seconds", "Time before the measurement that counts nowhere."));
+  flags.push_back(
+      real_flag("warmup", 2, 0, 1e5, "seconds",
+                "Time before the measurement. It is in no figure but those that --protocol=two_pc_tcp and partitions "
+                "add of themselves (distributed_share and what follows it)."));
   flags.push_back(integer_flag("repeat", command.repeat, 1, 1000, "runs",
                                "Measurements; the median by throughput is reported, with minimum and maximum."));
   flags.push_back(text_flag("json", "", "FILE",

@@ -66,38 +66,41 @@ std::string spread(const std::vector<Measurement>& runs, double (Measurement::*f
   return fmt::format("minimum {}, maximum {}", rate_text(values.front()), rate_text(values.back()));
 }
 
-/// What was logged between the start of the workers and their end, and when results could be shown.
+/// What was logged in the measurement, and when results could be shown.
 std::string durability_text(const Measurement& run) {
   const TypeResult total = run.total();
   const auto milliseconds = [&](double percent) {
     return run.microseconds(static_cast<double>(total.durable.percentile(percent))) / 1000;
   };
-  const std::uint64_t bytes = run.store.log_bytes - run.loaded.log_bytes;
-  const std::uint64_t entries = std::max<std::uint64_t>(1, run.store.log_entries - run.loaded.log_entries);
+  const std::uint64_t bytes = run.store.log_bytes - run.baseline().log_bytes;
+  const std::uint64_t entries = std::max<std::uint64_t>(1, run.store.log_entries - run.baseline().log_entries);
   return fmt::format(
       "log         {}, {:.0f} bytes a logged transaction, {} syncs, {} commits waited for room in a ring\n"
-      "released    p50 {:.1f} ms, p95 {:.1f} ms, p99 {:.1f} ms, max {:.1f} ms after the request began\n",
+      "released    p50 {:.1f} ms, p95 {:.1f} ms, p99 {:.1f} ms, max {:.1f} ms after the request began{}\n",
       human_bytes(bytes), static_cast<double>(bytes) / static_cast<double>(entries),
-      with_commas(run.store.log_syncs - run.loaded.log_syncs),
-      with_commas(run.store.ring_waits - run.loaded.ring_waits), milliseconds(50), milliseconds(95), milliseconds(99),
-      run.microseconds(static_cast<double>(total.durable.max())) / 1000);
+      with_commas(run.store.log_syncs - run.baseline().log_syncs),
+      with_commas(run.store.ring_waits - run.baseline().ring_waits), milliseconds(50), milliseconds(95),
+      milliseconds(99), run.microseconds(static_cast<double>(total.durable.max())) / 1000,
+      total.unreleased == 0
+          ? ""
+          : fmt::format("; {} more could not be shown before the end", with_commas(total.unreleased)));
 }
 
-/// Checkpoints between the start of the workers and their end.
+/// Checkpoints of the measurement.
 std::string checkpoint_text(const Measurement& run) {
   std::string text = fmt::format("checkpoints {} taken, {} written, in progress for {:.2f} s",
-                                 run.store.checkpoints - run.loaded.checkpoints,
-                                 human_bytes(run.store.checkpoint_bytes - run.loaded.checkpoint_bytes),
-                                 run.store.checkpoint_seconds - run.loaded.checkpoint_seconds);
+                                 run.store.checkpoints - run.baseline().checkpoints,
+                                 human_bytes(run.store.checkpoint_bytes - run.baseline().checkpoint_bytes),
+                                 run.store.checkpoint_seconds - run.baseline().checkpoint_seconds);
   if (const double ratio = run.checkpoint_cost.ratio(); ratio != 0)
     text += fmt::format("; throughput meanwhile {:.3f} of that without", ratio);
   return text + "\n";
 }
 
-/// Tells what became of commits in hardware transactions between the start of the workers and their end. The shares are those of DrTM's table
+/// Tells what became of commits in hardware transactions in the measurement. The shares are those of DrTM's table
 /// (SOSP 2015, slide 57): of attempts that did not fit into the cache, and of transactions that took locks.
 std::string htm_text(const Measurement& run) {
-  const HtmStatistics &before = run.loaded.htm, &now = run.store.htm;
+  const HtmStatistics &before = run.baseline().htm, &now = run.store.htm;
   if (now.backend == "off") return "htm         off\n";
   const std::uint64_t commits = now.commits - before.commits, fallbacks = now.fallbacks - before.fallbacks;
   const std::uint64_t conflicts = now.conflicts - before.conflicts, capacity = now.capacity - before.capacity;
@@ -137,7 +140,7 @@ std::string summary(const std::vector<Measurement>& runs, const Measurement& med
   }
   if (!median.store.protocol.empty()) text += fmt::format("protocol    {}\n", median.store.protocol);
   if (median.store.durable_epoch != 0) text += durability_text(median);
-  if (median.store.checkpoint_seconds > median.loaded.checkpoint_seconds) text += checkpoint_text(median);
+  if (median.store.checkpoint_seconds > median.baseline().checkpoint_seconds) text += checkpoint_text(median);
   if (median.store.htm.backend != "off" || median.cluster) text += htm_text(median);
   if (median.cluster) text += cluster_text(*median.cluster);
   for (const ExtraFigure& figure : median.extra) text += fmt::format("{:<11} {:.6g}\n", figure.name, figure.value);

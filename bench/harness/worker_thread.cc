@@ -141,6 +141,7 @@ void WorkerThread::add_to(std::vector<TypeResult>& types) const {
     for (std::size_t reason = 0; reason < kAbortReasons; ++reason) types[type].aborts[reason] += aborts_[type][reason];
     types[type].latency.merge(latencies_[type]);
     types[type].durable.merge(durable_.of(type));
+    types[type].unreleased += durable_.unreleased(type);
   }
 }
 

@@ -23,6 +23,21 @@ TEST(DurableLatency, CountsRequestsOnceTheirEpochIsReleased) {
   EXPECT_EQ(latencies.of(1).max(), 700u);
 }
 
+TEST(DurableLatency, CountsWhatIsNotReleased) {
+  DurableLatency latencies(2, kPiece);
+  latencies.begin(0);
+  latencies.add(0, 5, 100);
+  latencies.add(1, 6, 200);
+  latencies.add(1, 7, 300);
+  EXPECT_EQ(latencies.unreleased(0), 1u);
+  EXPECT_EQ(latencies.unreleased(1), 2u);
+  latencies.release(6, 400);
+  EXPECT_EQ(latencies.unreleased(0), 0u);
+  EXPECT_EQ(latencies.unreleased(1), 1u);
+  latencies.begin(500);
+  EXPECT_EQ(latencies.unreleased(1), 0u);
+}
+
 TEST(DurableLatency, KeepsApartWhatIsReleasedInDifferentPieces) {
   DurableLatency latencies(2, kPiece);
   latencies.begin(10'000);

@@ -103,6 +103,28 @@ TEST(Report, TellsThatRequestsTookTooLong) {
             std::string::npos);
 }
 
+/// What was logged, and what became of it, in the measurement alone.
+TEST(Report, TableTellsWhatWasLoggedAndWhatWasNotReleased) {
+  Measurement run = measurement(900, 100);
+  run.loaded.log_bytes = 1 << 20;
+  run.begun = run.loaded;
+  run.begun->log_bytes = 3 << 20;
+  run.store.log_bytes = 10 << 20;
+  run.store.durable_epoch = 7;
+  run.types[0].durable.record(2'000'000);
+  std::string text = result_text("title", {run});
+  EXPECT_NE(text.find("log         7.0 MiB,"), std::string::npos) << text;
+  EXPECT_NE(text.find("max 1.0 ms after the request began\n"), std::string::npos) << text;
+  run.types[0].unreleased = 1200;
+  run.types[1].unreleased = 34;
+  text = result_text("title", {run});
+  EXPECT_NE(text.find("after the request began; 1,234 more could not be shown before the end\n"), std::string::npos)
+      << text;
+  const auto json = repeat_json(run);
+  EXPECT_EQ(json["total"]["unreleased"], 1234);
+  EXPECT_EQ(json["memory"]["at_begin"]["log_bytes"], 3 << 20);
+}
+
 TEST(Report, TableTellsWhatCheckpointsCost) {
   Measurement run = measurement(900, 100);
   EXPECT_EQ(result_text("title", {run}).find("checkpoints"), std::string::npos);

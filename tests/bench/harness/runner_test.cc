@@ -47,6 +47,19 @@ TEST(Runner, TellsTypesApart) {
   EXPECT_NEAR(static_cast<double>(result->types[0].finished()), static_cast<double>(result->types[1].finished()), 4);
 }
 
+/// The warm-up is two fifths of all. This thread may lose its processor between the look at the figures and the measurement's begin.
+TEST(Runner, LeavesTheWarmUpOutOfWhatTheStoreAndTheClusterCount) {
+  FakeWorkload workload;
+  const auto result = run(workload, short_plan());
+  ASSERT_TRUE(result.ok());
+  const auto finished = static_cast<double>(result->total().finished());
+  EXPECT_GT(result->baseline().log_entries, result->loaded.log_entries + 100);
+  EXPECT_NEAR(static_cast<double>(result->store.log_entries - result->baseline().log_entries), finished,
+              0.3 * finished);
+  ASSERT_TRUE(result->cluster);
+  EXPECT_NEAR(static_cast<double>(result->cluster->attempts), finished, 0.3 * finished);
+}
+
 TEST(Runner, CountsTheTransactionsOfRequests) {
   FakeWorkload workload;
   const auto result = run(workload, short_plan());
