@@ -9,6 +9,10 @@ namespace {
 
 constexpr std::uint64_t kBatch = 1000;
 
+Status unreadable(const RunResult& done) {
+  return {StatusCode::kResourceExhausted, fmt::format("cannot read what was recovered: {}", name(done.reason))};
+}
+
 /// What one pass over the keys found.
 struct Tally {
   std::uint64_t present = 0, wrong = 0, missing = 0, unexpected = 0;
@@ -33,6 +37,27 @@ void look_at(const Load& load, std::uint64_t key, std::uint64_t operation, bool 
   if (value != expected) tally->bad(key, &tally->wrong);
 }
 
+/// Counts the records of the table in the order of their keys, those that no load writes included.
+Result<std::uint64_t> count_records(Worker& worker, const Table& table, const EarlyEnd& end) {
+  std::string from;
+  std::uint64_t records = 0, seen = kBatch;
+  while (seen == kBatch && !end.requested()) {
+    std::string last;
+    const RunResult done = worker.run([&](Transaction& transaction) {
+      seen = 0;
+      static_cast<void>(transaction.scan(table, {.from = from, .limit = kBatch}, [&](std::string_view key, auto) {
+        ++seen;
+        last = key;
+        return true;
+      }));
+    });
+    if (!done.committed()) return unreadable(done);
+    records += seen;
+    from = last + '\0';  // the key that follows the last one
+  }
+  return records;
+}
+
 }  // namespace
 
 Result<Finding> verify(Database& database, const Load& load, const EarlyEnd& end) {
@@ -52,16 +77,21 @@ Result<Finding> verify(Database& database, const Load& load, const EarlyEnd& end
         look_at(load, key, last[key], found, value, &attempt);
       }
     });
-    if (!done.committed())
-      return Status(StatusCode::kResourceExhausted,
-                    fmt::format("cannot read what was recovered: {}", name(done.reason)));
+    if (!done.committed()) return unreadable(done);
     tally = attempt;
   }
-  const bool holds = tally.wrong + tally.missing + tally.unexpected == 0;
-  Finding finding{"recovered contents", holds,
+  const auto records = count_records(*worker, *table, end);
+  if (!records.ok()) return records.status();
+  const std::uint64_t bad = tally.wrong + tally.missing + tally.unexpected;
+  const bool same_count = *records == tally.present || end.requested();
+  Finding finding{"recovered contents", bad == 0 && same_count,
                   fmt::format("{} records, {} wrong, {} missing, {} unexpected", tally.present, tally.wrong,
                               tally.missing, tally.unexpected)};
-  if (!holds) finding.detail += fmt::format("; the first at key {}", tally.first_bad);
+  if (bad != 0) finding.detail += fmt::format("; the first at key {}", tally.first_bad);
+  if (!same_count) {
+    finding.detail += fmt::format("; the table has {} records, so {} of them by keys that the load does not have",
+                                  *records, *records - tally.present);
+  }
   return finding;
 }
 

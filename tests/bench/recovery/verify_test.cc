@@ -79,6 +79,32 @@ TEST_F(Verify, NoticesARecordThatNobodyWrote) {
   EXPECT_NE(found().detail.find("1 unexpected"), std::string::npos) << found().detail;
 }
 
+TEST_F(Verify, NoticesARecordWithAKeyThatTheLoadDoesNotHave) {
+  put(kLoad.keys + 7, 1);
+  EXPECT_FALSE(found().holds);
+  change([&](Transaction& t) { static_cast<void>(t.put(table_, "", "of no load")); });
+  EXPECT_NE(found().detail.find("0 unexpected; the table has"), std::string::npos) << found().detail;
+  EXPECT_NE(found().detail.find("so 2 of them by keys that the load does not have"), std::string::npos)
+      << found().detail;
+}
+
+TEST_F(Verify, CountsMoreRecordsThanOneTransactionReads) {
+  Load longer = kLoad;
+  longer.keys = 2500;
+  longer.records = 20'000;
+  const auto last = last_operations(longer);
+  for (std::uint64_t key = 0; key < longer.keys; ++key) {
+    change([&](Transaction& t) {
+      std::string value;
+      make_value(longer, key, last[key], &value);
+      if (last[key] != 0) static_cast<void>(t.put(table_, key_of(key), value));
+      if (last[key] == 0) static_cast<void>(t.remove(table_, key_of(key)));
+    });
+  }
+  const Finding finding = verify(*database_, longer).value();
+  EXPECT_TRUE(finding.holds) << finding.detail;
+}
+
 TEST_F(Verify, NoticesALateLostWrite) {
   Load longer = kLoad;
   longer.records += 3;  // one more of each worker
