@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/harness/given_up.h"
 #include "bench/harness/machine.h"
 #include "bench/harness/progress.h"
 #include "src/base/build_info.h"
@@ -114,6 +115,9 @@ ExitCode check_given_up(const std::vector<Measurement>& runs, std::string_view s
                       "epochs, so the figures are of something else; make requests smaller, or epochs longer "
                       "(--epoch_ms; in a cluster, 'epoch_ms' of its file)",
                       name, with_commas(too_long), Options().max_open_epochs));
+    }
+    if (const std::string others = given_up_text(run); !others.empty()) {
+      return refuse(ExitCode::kEnvironment, fmt::format("{}{}, so the figures are of something else", name, others));
     }
   }
   return ExitCode::kOk;

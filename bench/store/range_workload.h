@@ -29,6 +29,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/harness/given_up.h"
 #include "bench/store/range_work.h"
 #include "bench/store/spread.h"
 #include "bench/store/store_workload.h"
@@ -263,10 +264,7 @@ Status RangeWorkload<S, Plan>::load_piece(Session& session, const Piece& piece, 
       sums = {};
       return Plan::template insert<S>(t, tables_, batch, random, sums) ? Verdict::kCommit : Verdict::kRetry;
     });
-    if (ending != Ending::kCommitted) {
-      return Status(StatusCode::kResourceExhausted, fmt::format("memory ran out while loading; use fewer {}, or {}",
-                                                                Plan::kWords.size_flag, kMoreMemory));
-    }
+    if (ending != Ending::kCommitted) return load_failure(aborts, "", Plan::kWords.size_flag);
     loaded_.add(sums);
     progress.add(batch.keys.size());
   }

@@ -5,9 +5,8 @@
 #include <chrono>
 #include <thread>
 
-#include <fmt/format.h>
-
 #include "bench/harness/workload.h"
+#include "bench/harness/given_up.h"
 #include "bench/harness/jobs.h"
 #include "bench/tpcc/population.h"
 #include "bench/tpcc/requests.h"
@@ -121,10 +120,7 @@ class Loader {
         }
         return store::Verdict::kCommit;
       });
-      if (ending != Ending::kCommitted) {
-        return Status(StatusCode::kResourceExhausted,
-                      fmt::format("memory ran out while loading; use fewer --warehouses, or {}", kMoreMemory));
-      }
+      if (ending != Ending::kCommitted) return load_failure(aborts_, "", "--warehouses");
       progress_.add(to - from);
     }
     return {};

@@ -36,8 +36,10 @@ class BareStore {
       access_.update(key, value);
       return Ending::kCommitted;
     }
-    Ending insert(std::string_view key, std::string_view value, AbortCounts&) {
-      return access_.insert(key, value) ? Ending::kCommitted : Ending::kGaveUp;
+    Ending insert(std::string_view key, std::string_view value, AbortCounts& aborts) {
+      if (access_.insert(key, value)) return Ending::kCommitted;
+      ++aborts[static_cast<std::size_t>(AbortReason::kOutOfMemory)];
+      return Ending::kGaveUp;
     }
     template <typename Change>
     Ending modify(std::string_view key, std::span<char> buffer, Change&& change, AbortCounts&) {

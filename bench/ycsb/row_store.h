@@ -75,9 +75,11 @@ class RowStore {
       });
     }
     /// Makes a row without a transaction; only the loader calls it.
-    Ending insert(std::string_view key, std::string_view value, AbortCounts&) {
+    Ending insert(std::string_view key, std::string_view value, AbortCounts& aborts) {
       Row::make(row_bytes_, value);
-      return access_.insert(key, {row_bytes_.data(), row_bytes_.size()}) ? Ending::kCommitted : Ending::kGaveUp;
+      if (access_.insert(key, {row_bytes_.data(), row_bytes_.size()})) return Ending::kCommitted;
+      ++aborts[static_cast<std::size_t>(AbortReason::kOutOfMemory)];
+      return Ending::kGaveUp;
     }
     /// Visits the newest versions without a transaction; only the check at the end calls it.
     template <typename Restart, typename Visit>

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "bench/harness/command.h"
+#include "bench/harness/given_up.h"
 #include "bench/harness/jobs.h"
 #include "bench/harness/machine.h"
 #include "bench/ycsb/chunk.h"
@@ -107,9 +108,7 @@ Status YcsbWorkload<Store>::load_range(const std::vector<std::uint64_t>& order, 
   for (std::uint64_t i = from; i < to; ++i) {
     const KeyBytes key(parameters_.first_key() + (order.empty() ? i : order[i]));
     if ((*session)->insert(key.view(), {value.data(), value.size()}, aborts) != Ending::kCommitted) {
-      return Status(
-          StatusCode::kResourceExhausted,
-          fmt::format("no memory left after {} of {} keys; use fewer --keys, or {}", i - from, to - from, kMoreMemory));
+      return load_failure(aborts, fmt::format(" after {} of {} keys", i - from, to - from), "--keys");
     }
     if ((i + 1 - from) % kReportEvery == 0) progress.add(kReportEvery);
   }

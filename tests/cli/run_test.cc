@@ -87,6 +87,14 @@ TEST(Run, AHashIndexRunsAndVerifies) {
   }
 }
 
+/// The records that a request writes are more than its log ring holds, so each request is given up.
+TEST(Run, RequestsThatAreGivenUpAreAnError) {
+  const Ran ran = granary(std::string("bench ycsb --repeat=1 --mix=changes --ops=100 --value_bytes=1000") +
+                          " --durability=tmpfs --ring_bytes=64KiB" + kTiny);
+  EXPECT_EQ(ran.exit_code, 3) << ran.out;
+  EXPECT_NE(ran.err.find(" requests were given up (log_entry_too_large: "), std::string::npos) << ran.err;
+}
+
 TEST(Run, TransactionsOfSeveralOperationsOnFieldsVerify) {
   for (const char* flags : {"--mix=high",
                             "--mix=high --index=hash --protocol=tictoc",

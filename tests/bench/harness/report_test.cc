@@ -104,6 +104,32 @@ TEST(Report, TellsThatRequestsTookTooLong) {
 }
 
 /// What was logged, and what became of it, in the measurement alone.
+/// Whatever no retry mends makes figures that are not the workload's. Nodes that die are part of what is measured.
+TEST(Report, RequestsThatWereGivenUpAreAnError) {
+  const auto judged = [](AbortReason reason, std::uint64_t gave_up, std::string* told) {
+    Measurement run = measurement(900, 100);
+    run.types[0].gave_up = gave_up;
+    run.types[0].aborts[static_cast<std::size_t>(reason)] += gave_up;
+    testing::internal::CaptureStderr();
+    const ExitCode code = check_given_up({run}, "a step");
+    *told = testing::internal::GetCapturedStderr();
+    return code;
+  };
+  std::string told;
+  for (std::size_t i = 0; i < kAbortReasons; ++i) {
+    const auto reason = static_cast<AbortReason>(i);
+    const bool of_nodes = reason == AbortReason::kNodeUnreachable || reason == AbortReason::kNodeRecovering ||
+                          reason == AbortReason::kMembershipLost || reason == AbortReason::kTooMuchUndelivered;
+    EXPECT_EQ(judged(reason, 1234, &told), of_nodes ? ExitCode::kOk : ExitCode::kEnvironment) << name(reason);
+    EXPECT_EQ(told.find("a step: 1,234 requests were given up") == std::string::npos, of_nodes) << told;
+  }
+  judged(AbortReason::kLogEntryTooLarge, 5, &told);
+  EXPECT_NE(told.find("5 requests were given up (log_entry_too_large: the transaction writes more"), std::string::npos)
+      << told;
+  judged(AbortReason::kWriteLocked, 50, &told);
+  EXPECT_NE(told.find("most attempts failed by write_locked: "), std::string::npos) << told;
+}
+
 TEST(Report, TableTellsWhatWasLoggedAndWhatWasNotReleased) {
   Measurement run = measurement(900, 100);
   run.loaded.log_bytes = 1 << 20;

@@ -8,9 +8,11 @@
 
 #include <gtest/gtest.h>
 
+#include "bench/ycsb/bare_store.h"
 #include "bench/ycsb/engine_store.h"
 #include "bench/ycsb/workload.h"
 #include "tests/support/at_sync_point.h"
+#include "tests/support/temporary_directory.h"
 
 namespace granary::bench::ycsb {
 namespace {
@@ -126,6 +128,38 @@ TEST(YcsbVerify, RecordsThatCannotBeReadAreNotSaidToBeLost) {
     EXPECT_FALSE(findings[0].holds);
     EXPECT_EQ(findings[0].condition, "every record can be read");
     EXPECT_NE(findings[0].detail.find("could not be read"), std::string::npos) << findings[0].detail;
+  }
+}
+
+/// A value that no log ring holds is no want of memory.
+TEST(YcsbLoad, TellsWhyItGaveUp) {
+  const tests::TemporaryDirectory directory;
+  Settings settings = small_settings();
+  settings.options.directory = directory.path() + "/database";
+  settings.options.ring_bytes = 64 << 10;
+  Parameters large = changes(10);
+  large.value_bytes = 200'000;
+  YcsbWorkload<EngineStore> workload("ycsb", settings, large);
+  NoProgress progress;
+  const Status refused = workload.load(1, progress);
+  EXPECT_EQ(refused.code(), StatusCode::kUnavailable);
+  EXPECT_NE(refused.message().find("loading was given up after 0 of 10 keys (log_entry_too_large: "), std::string::npos)
+      << refused.message();
+}
+
+TEST(YcsbLoad, TellsThatMemoryRanOut) {
+  Settings settings = small_settings();
+  settings.options.memory_limit_bytes = std::uint64_t{8} << 20;
+  Parameters large = changes(100);
+  large.value_bytes = 1 << 20;
+  YcsbWorkload<EngineStore> engine("ycsb", settings, large);
+  YcsbWorkload<BareStore> bare("kv", settings, large);
+  NoProgress progress;
+  for (Workload* workload : {static_cast<Workload*>(&engine), static_cast<Workload*>(&bare)}) {
+    const Status refused = workload->load(1, progress);
+    EXPECT_EQ(refused.code(), StatusCode::kResourceExhausted);
+    EXPECT_NE(refused.message().find("memory ran out while loading after "), std::string::npos) << refused.message();
+    EXPECT_NE(refused.message().find("use fewer --keys"), std::string::npos) << refused.message();
   }
 }
 
