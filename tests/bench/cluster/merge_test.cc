@@ -25,7 +25,7 @@ Measurement node(std::uint64_t committed, std::uint64_t slowness = 1) {
   run.types[0].transactions = 2 * committed + 10;
   run.types[0].unreleased = 5;
   run.begun.emplace();
-  run.begun->htm.conflicts = 1;
+  run.begun->log_bytes = 8;
   run.types[0].aborts[static_cast<std::size_t>(AbortReason::kNodeChanged)] = 7;
   run.types[1].name = "look";
   run.types[0].latency.record(20'000, committed / 2);
@@ -56,7 +56,7 @@ TEST(MergedReports, AddUpCounts) {
   EXPECT_EQ(all.total().rolled_back, 20u);
   EXPECT_EQ(all.total().transactions, 8020u);
   EXPECT_EQ(all.total().unreleased, 10u);
-  EXPECT_EQ(all.baseline().htm.conflicts, 2u);
+  EXPECT_EQ(all.baseline().log_bytes, 16u);
   EXPECT_EQ(all.types[0].aborts[static_cast<std::size_t>(AbortReason::kNodeChanged)], 14u);
   EXPECT_DOUBLE_EQ(all.throughput(), 2010);
   EXPECT_EQ(all.store.memory_bytes, 200u);
