@@ -79,7 +79,7 @@ struct LogScan {
   /// Segments of an opening that did not come to its end. They hold nothing but copies, and are removed before the next opening.
   std::vector<std::string> abandoned;
   std::vector<std::string> superseded;  ///< segments that the checkpoint has made needless; may be removed
-  std::uint64_t kept = 0;               ///< of `segments`: which add_kept_log() has added
+  std::uint64_t kept = 0;               ///< how many of `segments` add_kept_log() has added
   std::uint64_t bytes = 0, transactions = 0;
 };
 

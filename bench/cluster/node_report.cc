@@ -30,7 +30,8 @@ TypeResult type_of(const std::string& name, const Json& json) {
                   .too_long = json.value("open_too_long", std::uint64_t{0}),  // older releases do not tell it
                   .latency = histogram_of(json.at("latency_buckets")),
                   .durable = histogram_of(json.at("released_latency_buckets"))};
-  type.transactions = json.value("transactions", type.finished());  // the same
+  // Older releases do not tell these, either.
+  type.transactions = json.value("transactions", type.finished());
   type.unreleased = json.value("unreleased", std::uint64_t{0});
   for (const auto& [reason, count] : json.at("aborts_by_reason").items()) {
     for (std::size_t i = 0; i < kAbortReasons; ++i) {

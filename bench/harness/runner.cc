@@ -86,12 +86,12 @@ Status Run::start_workers() {
 /// Lets a phase run for its time, looking at it once a second.
 void Run::pass(Phase phase, double seconds, double offset) {
   requests_before_ = aborts_before_ = 0;
-  const std::uint64_t start = base::monotonic_ns();
-  const std::uint64_t end = end_of(phase, seconds, start);
   if (phase == Phase::kMeasure) {
     result_.begun = workload_.figures();
     result_.cluster = workload_.cluster_figures();
   }
+  const std::uint64_t start = base::monotonic_ns();
+  const std::uint64_t end = end_of(phase, seconds, start);
   set_phase(phase);
   result_.checkpoint_cost = {};
   result_.checkpoint_cost.begin(look());

@@ -258,7 +258,8 @@ std::vector<Flag> common_flags(const BenchCommand& command) {
   flags.push_back(
       real_flag("warmup", 2, 0, 1e5, "seconds",
                 "Time before the measurement. It is in no figure but those that --protocol=two_pc_tcp and partitions "
-                "add of themselves (distributed_share and what follows it)."));
+                "add of themselves (distributed_share and what follows it), and in the JSON's samples and counters at "
+                "the end."));
   flags.push_back(integer_flag("repeat", command.repeat, 1, 1000, "runs",
                                "Measurements; the median by throughput is reported, with minimum and maximum."));
   flags.push_back(text_flag("json", "", "FILE",

@@ -52,9 +52,14 @@ class Timestamps {
   /// LFENCE lets nothing behind it begin before all before it has completed. That alone does not empty the store buffer,
   /// but the stores that matter here are sequentially consistent: XCHG, which has completed only when its store is visible
   /// to all.
+  ///
+  /// The second LFENCE keeps later looks at other transactions behind the time. Two sessions may read the same tick: then the
+  /// lower session has the earlier time, whichever of them read it first.
   static std::uint64_t read_behind_stores() {
     _mm_lfence();
-    return __builtin_ia32_rdtsc();
+    const std::uint64_t ticks = __builtin_ia32_rdtsc();
+    _mm_lfence();
+    return ticks;
   }
 
   const TimestampSource source_;

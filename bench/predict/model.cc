@@ -31,7 +31,7 @@ Result<Model> Model::fit(const Measured& less, const Measured& more, const Costs
   }
   constexpr double kLeastApart = 0.05;
   const double apart = more.distributed_share - less.distributed_share;
-  if (apart < kLeastApart) {
+  if (apart < kLeastApart || more.distributed_per_request() - less.distributed_per_request() < kLeastApart) {
     return refusal(fmt::format(
         "{:.1f} % of '{}' and {:.1f} % of '{}' were distributed; the second must have more, by "
         "{:.0f} points at least",

@@ -89,8 +89,10 @@ Result<Finding> verify(Database& database, const Load& load, const EarlyEnd& end
                               tally.missing, tally.unexpected)};
   if (bad != 0) finding.detail += fmt::format("; the first at key {}", tally.first_bad);
   if (!same_count) {
-    finding.detail += fmt::format("; the table has {} records, so {} of them by keys that the load does not have",
-                                  *records, *records - tally.present);
+    const bool more = *records > tally.present;
+    finding.detail += fmt::format("; a scan of the table finds {} records, so {} {}", *records,
+                                  more ? *records - tally.present : tally.present - *records,
+                                  more ? "of them have keys that the load does not have" : "are missing in it");
   }
   return finding;
 }

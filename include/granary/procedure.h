@@ -104,7 +104,8 @@ class GRANARY_EXPORT Procedures {
   }
 
   /// Runs a procedure as one transaction, with retries, or as a chain of them: `policy` is for the first. The reply is that of the
-  /// committed (or last) attempt, each of which begins with the reply as the caller has filled it. Of a chain the result is that of the last piece that ran. AbortReason::kMisuse if the handle is empty.
+  /// committed (or last) attempt, each of which begins with the reply as the caller has filled it. Of a chain the result is that of the
+  /// last piece that ran. AbortReason::kMisuse if the handle is empty.
   template <Plain Args, Plain Reply>
   RunResult call(Worker& worker, const Handle<Args, Reply>& procedure, const Args& args, Reply& reply,
                  const RetryPolicy& policy = {}) const {

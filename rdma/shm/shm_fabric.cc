@@ -279,8 +279,10 @@ void ShmFabric::watch(const std::shared_ptr<Peer>& peer) {
     if (!peer->has_hung_up() && !peer->process()->ended()) return;
     peer->end(Peer::Life::kEnded);
     watcher_->remove(peer->socket());
-    watcher_->remove(peer->process()->handle());
     bells_->ring_all();
+    // cut_off() has hung up. It may be called again until the process has ended, which the other descriptor tells.
+    if (peer->life() == Peer::Life::kCutOff && !peer->process()->ended()) return;
+    watcher_->remove(peer->process()->handle());
     forget(peer);
   };
   watcher_->add(peer->socket(), died);
@@ -288,10 +290,8 @@ void ShmFabric::watch(const std::shared_ptr<Peer>& peer) {
 }
 
 /// Gives a dead peer's memory back as soon as no endpoint has it any more, and not only when the node's next life is met: that loads its
-/// data first, and would need as much memory once more. A life that was cut off stays until its process has ended, as cut_off() may be
-/// called again until then.
+/// data first, and would need as much memory once more. An endpoint lets go of it when it sleeps or connects.
 void ShmFabric::forget(const std::shared_ptr<Peer>& peer) {
-  if (peer->life() == Peer::Life::kCutOff && !peer->process()->ended()) return;
   const std::lock_guard lock(mutex_);
   const auto known = peers_.find(peer->regions().node());
   if (known != peers_.end() && known->second == peer) peers_.erase(known);

@@ -58,8 +58,17 @@ Result<int> open_locked(const std::string& path, LockKind kind) {
   const auto take = [&opened](int operation) { return ::flock(*opened, operation | LOCK_NB) == 0; };
   if (take(whole ? LOCK_EX : LOCK_SH)) return opened;
   if (errno != EWOULDBLOCK) return fail(file_error("lock", path, errno));
-  if (whole && take(LOCK_SH)) {
-    if (take(LOCK_EX)) return opened;  // it was given up meanwhile
+  // Another process that looks as this one does just now has the shared lock for a moment, too, and gives it up again.
+  bool others_read = false;
+  for (int attempt = 0; whole && attempt < 3; ++attempt) {
+    others_read = take(LOCK_SH);
+    if (!others_read) break;
+    if (take(LOCK_EX)) return opened;
+    take(LOCK_UN);
+    ::usleep(1000U << attempt);
+    if (take(LOCK_EX)) return opened;
+  }
+  if (others_read) {
     return fail({StatusCode::kUnavailable,
                  "'" + path +
                      "' is locked by a program that only reads the database, as `granary log verify` does: wait until "

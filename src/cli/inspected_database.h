@@ -35,7 +35,7 @@ struct InspectedDatabase {
   std::string table_name(std::uint32_t id) const;
   /// Whether a node of a cluster wrote it: its file MEMBER says so, or if that is missing, its manifest.
   bool of_node() const;
-  /// The scan of its logs that opening would do. Of a cluster's node, also of the segments that only other nodes may still need.
+  /// Scans its logs as opening would. For a cluster's node it scans the segments as well that only other nodes may still need.
   Result<recovery::LogScan> scan(bool salvage) const;
   /// The same with the rings.
   Result<recovery::LogSurvey> survey(bool salvage) const;

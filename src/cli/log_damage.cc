@@ -35,7 +35,10 @@ Result<LogReport> examine_logs(const InspectedDatabase& database) {
   if (!survey.ok()) return first;
   const Status member = db::check_member_file(base::system_files(), database.directory, database.manifest);
   if (!member.ok() && member.code() != StatusCode::kDamaged) return member;
-  if (!member.ok()) report.damages.push_back(member.message());
+  if (!member.ok()) {
+    report.beyond_salvage = true;
+    report.damages.push_back(member.message());
+  }
   report.scan = std::move(survey->scan);
   report.rings = std::move(survey->rings);
   auto replay = preview_replay(database, report.scan, report.rings.entries(), /*salvaged=*/!first.ok());

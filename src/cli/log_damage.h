@@ -17,7 +17,7 @@ struct LogReport {
   recovery::SurvivingRings rings;
   ReplayPreview replay;
   std::vector<std::string> damages;  ///< with file, offset and cause; opening would refuse. Empty: it would not
-  /// Opening with salvage would refuse as well, since a file is of another database or in the wrong place. The rest is empty then.
+  /// Opening with salvage would refuse as well, since a file is of another database or in the wrong place. The rest may be empty then.
   bool beyond_salvage = false;
 };
 

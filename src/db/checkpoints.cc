@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <thread>
+#include <utility>
 
 #include "recovery/checkpoint/reader.h"
 #include "recovery/checkpoint/writer.h"
@@ -43,17 +44,19 @@ epoch::Epoch logs_needed_from(const recovery::CheckpointEntry& checkpoint, const
 }  // namespace
 
 Status Checkpoints::remove_stale() const {
+  Status first;  // error; the rest is removed all the same
   const auto names = files_.list(options_.directory);
   if (!names.ok()) return names.status();
-  const std::optional<recovery::CheckpointEntry>& current = manifest_.now().checkpoint;
+  const std::optional<recovery::CheckpointEntry> current =
+      manifest_.copy().checkpoint;  // others may change it meanwhile
   for (const std::string& name : *names) {
     if (!name.starts_with(recovery::kCheckpointPrefix) || (current && current->directory == name)) continue;
     const Status removed = recovery::checkpoint::remove_checkpoint(files_, options_.directory + "/" + name);
     // A name that is no directory's, or whose directory may not be listed, is somebody else's: it does not count, and
     // stays.
-    if (!removed.ok() && removed.code() != StatusCode::kUnavailable) return removed;
+    if (first.ok() && !removed.ok() && removed.code() != StatusCode::kUnavailable) first = removed;
   }
-  return {};
+  return first;
 }
 
 Status Checkpoints::await_turn(std::unique_lock<std::timed_mutex>& turn, std::uint64_t timeout_us,
@@ -132,12 +135,13 @@ Status Checkpoints::await_durable(const recovery::CheckpointEntry& checkpoint, c
 
 /// Makes the checkpoint current, and then removes what it makes needless: those before, and the logs below it.
 Status Checkpoints::install(const recovery::CheckpointEntry& checkpoint, const cc::Shared& shared) {
+  std::optional<recovery::CheckpointEntry> former;
   recovery::Manifest now;
   const epoch::Epoch needed_from = logs_needed_from(checkpoint, shared.epochs);
   const std::vector<std::uint64_t> first = shared.log->first_after(needed_from == 0 ? 0 : needed_from - 1);
   doubtful_ = checkpoint;
   const Status named = manifest_.change([&](recovery::Manifest& next) {
-    next.checkpoint = checkpoint;
+    former = std::exchange(next.checkpoint, checkpoint);
     std::erase_if(next.generations, [&](const recovery::Generation& generation) {
       return generation.cut && *generation.cut < needed_from;
     });
@@ -150,7 +154,10 @@ Status Checkpoints::install(const recovery::CheckpointEntry& checkpoint, const c
   doubtful_.reset();
   figures_.installed();
   base::sync_point("checkpoint.installed");
-  return remove_needless(now, first, shared);
+  const Status removed = remove_needless(now, first, shared);
+  if (!removed.ok() || !former || former->directory == checkpoint.directory) return removed;
+  // It is gone by now, unless the system does not allow that: remove_stale() says nothing of such directories.
+  return recovery::checkpoint::remove_checkpoint(files_, path_of(*former));
 }
 
 /// What one device refuses to remove does not keep what stands on the others. The next checkpoint tries again.

@@ -133,7 +133,8 @@ Status DatabaseRecovery::check_all_fitted(const memory::SlabPool& slabs) const {
                       options_.directory, slabs.limit_bytes(), (sufficient + kMiB - 1) / kMiB)};
 }
 
-/// Of a node, the key of the cluster file, in which nodes may differ (cluster_config::fingerprint).
+/// Returns the name by which whoever opens the database sets the limit: for a node, the key of the cluster file, in which nodes may differ
+/// (cluster_config::fingerprint).
 std::string DatabaseRecovery::limit_name() const {
   if (part_.control == nullptr) return "Options::memory_limit_bytes";
   return fmt::format("the key 'memory' of node {} in the cluster file, which the other nodes need not have alike",

@@ -239,15 +239,19 @@ void Directories::remove_ring_directory(const std::string& directory) {
 
 Status remove_files(base::FileSystem& files, const std::vector<std::string>& directories,
                     FunctionRef<bool(const std::string& name)> needless) {
+  Status failure;  // the first one; other directories may be of other devices
+  const auto note = [&failure](const Status& status) {
+    if (failure.ok() && !status.ok()) failure = status;
+  };
   for (const std::string& directory : directories) {
     const auto names = files.list(directory);
-    if (!names.ok()) return names.status();
+    note(names.status());
+    if (!names.ok()) continue;
     for (const std::string& name : *names) {
-      if (!needless(name)) continue;
-      if (const Status removed = files.remove(directory + "/" + name); !removed.ok()) return removed;
+      if (needless(name)) note(files.remove(directory + "/" + name));
     }
   }
-  return {};
+  return failure;
 }
 
 }  // namespace granary::db

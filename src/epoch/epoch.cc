@@ -84,7 +84,7 @@ Epoch EpochManager::complete() const {
 
 EpochManager::Oldest EpochManager::look() {
   const std::lock_guard lock(promise_mutex_);
-  const Epoch allowed = snapshot_reclamation();  // before the fence: pin_answer()
+  const Epoch allowed = snapshot_reclamation();  // read before the fence, as pin_answer() argues
   // E before the slots, too: a slot that the fence does not show is entered with an E that is read after it, so with at least this one.
   const Epoch now = current();
   const Epoch latest = latest_snapshot_.load(std::memory_order_acquire);

@@ -272,10 +272,12 @@ std::vector<std::uint64_t> Log::first_after(epoch::Epoch epoch) {
 }
 
 Status Log::remove_before(std::span<const std::uint64_t> first) {
+  Status failure;  // the first one; other loggers may have other devices
   for (std::size_t i = 0; i < loggers_.size(); ++i) {
-    if (const Status removed = loggers_[i]->remove_before(first[i]); !removed.ok()) return removed;
+    const Status removed = loggers_[i]->remove_before(first[i]);
+    if (failure.ok() && !removed.ok()) failure = removed;
   }
-  return {};
+  return failure;
 }
 
 }  // namespace granary::log

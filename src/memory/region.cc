@@ -20,7 +20,8 @@ constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
 std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 /// Reserved 2 MiB pages that are free, on this NUMA node or, with -1, on all; 0 where there are none. The kernel's reservation is of no
-/// certain node, so those of other nodes would not do for a region that is bound to one.
+/// certain node, so those of other nodes would not do for a region that is bound to one. Nor does it keep two regions that are bound to
+/// one node from the same pages: whoever binds several to a node gives it pages for all.
 std::uint64_t free_reserved_pages(int numa_node) {
   const std::string where = numa_node < 0 ? "kernel/mm" : fmt::format("devices/system/node/node{}", numa_node);
   std::ifstream file(fmt::format("/sys/{}/hugepages/hugepages-2048kB/free_hugepages", where));

@@ -62,7 +62,7 @@ class Peers {
   Result<std::vector<ServingLife>> serving_lives() const;
   /// OK as long as one of these lives serves.
   Status check_any_serves(const std::vector<ServingLife>& lives) const;
-  /// Makes this node count as many barriers as the others have reached.
+  /// Makes this node count as many barriers as the others have reached. This node serves by now, so it goes on also if all of them end.
   Status catch_up(const std::vector<ServingLife>& others);
   /// Waits until every node has come to as many barriers as this one, or has left.
   Status barrier();

@@ -254,7 +254,6 @@ TEST_F(DurableSchema, TwoDatabasesMayShareThePlaceOfTheirRings) {
   }
 }
 
-/// Space for the log is set aside while the database is open; what a process that died had set aside goes with the next opening.
 TEST(FailedCreation, OfAHashTableGivesItsMemoryBack) {
   const RingDirectory rings;
   FaultFiles files;
@@ -273,6 +272,7 @@ TEST(FailedCreation, OfAHashTableGivesItsMemoryBack) {
   EXPECT_TRUE(database->create_table("t", large).ok());
 }
 
+/// Space for the log is set aside while the database is open; what a process that died had set aside goes with the next opening.
 TEST(LogReserve, LastsAsLongAsTheDatabase) {
   FaultFiles files;
   TemporaryDirectory rings;

@@ -107,7 +107,7 @@ TEST(SilentDevice, ASlowDeviceIsWaitedForWhereSegmentsChange) {
   RingDirectory rings;
   std::atomic<bool> slow{false};
   files.set_observer([&slow](FileCall call, const std::string& path) {
-    constexpr std::chrono::milliseconds kEachCall(120);
+    constexpr std::chrono::milliseconds kEachCall(130);
     if (slow && (call == FileCall::kSyncDirectory || path.find("log-g") != std::string::npos))
       std::this_thread::sleep_for(kEachCall);
   });
@@ -117,7 +117,7 @@ TEST(SilentDevice, ASlowDeviceIsWaitedForWhereSegmentsChange) {
   ASSERT_TRUE(database.ok()) << database.status().message();
   const Table table = (*database)->create_table("t").value();
   Worker worker = (*database)->register_worker().value();
-  worker.core()->state().shared.log->set_silence(kSilence_us);
+  worker.core()->state().shared.log->set_silence(450'000);
   const std::uint64_t begun = files.calls(FileCall::kSyncDirectory);
   constexpr std::uint64_t kSegments = 4;
   const std::string value(std::size_t{8} << 10, 'v');

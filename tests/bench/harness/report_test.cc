@@ -103,7 +103,6 @@ TEST(Report, TellsThatRequestsTookTooLong) {
             std::string::npos);
 }
 
-/// What was logged, and what became of it, in the measurement alone.
 /// Whatever no retry mends makes figures that are not the workload's. Nodes that die are part of what is measured.
 TEST(Report, RequestsThatWereGivenUpAreAnError) {
   const auto judged = [](AbortReason reason, std::uint64_t gave_up, std::string* told) {
@@ -130,6 +129,7 @@ TEST(Report, RequestsThatWereGivenUpAreAnError) {
   EXPECT_NE(told.find("most attempts failed by write_locked: "), std::string::npos) << told;
 }
 
+/// What was logged, and what became of it, is told of the measurement alone.
 TEST(Report, TableTellsWhatWasLoggedAndWhatWasNotReleased) {
   Measurement run = measurement(900, 100);
   run.loaded.log_bytes = 1 << 20;

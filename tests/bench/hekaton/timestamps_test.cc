@@ -48,7 +48,7 @@ class TimestampOrder : public testing::TestWithParam<TimestampSource> {};
 /// If one session has its timestamp and sees that another does not take any yet, the other's is going to be greater.
 TEST_P(TimestampOrder, AreTakenAfterItWasTold) {
   if (GetParam() == TimestampSource::kHardwareClock && !counters_agree()) GTEST_SKIP() << "no clock for all processors";
-  constexpr std::uint32_t kRounds = 50'000, kPauses = 40;
+  constexpr std::uint32_t kRounds = 20'000, kPauses = 40;
   Timestamps timestamps(GetParam());
   Session first, second;
   std::thread other([&] {

@@ -82,6 +82,10 @@ TEST(Predict, FibersHideWhatACardTakes) {
 }
 
 TEST(Predict, RefusesRunsThatTellNothingApart) {
+  Measured older = run_with(0.66);  // by a release that takes a request for one transaction
+  Measured newer = run_with(0.5);
+  newer.transactions_per_request = 1.32;
+  EXPECT_EQ(Model::fit(newer, older, kShm).status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(Model::fit(run_with(0.3), run_with(0.31), kShm).status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(Model::fit(run_with(0.5), run_with(0), kShm).status().code(), StatusCode::kInvalidArgument);
   Measured other = run_with(0.5);

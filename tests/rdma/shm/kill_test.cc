@@ -288,5 +288,25 @@ TEST_F(Kill, ItsMemoryGoesWithItsConnections) {
   EXPECT_THAT(mapped, testing::Each(mapped.front()));
 }
 
+TEST_F(Kill, TheMemoryOfWhoIsCutOffGoesWithItsProcess) {
+  CrashChild victim([&](const CrashChild::Report& report) {
+    const Node node(directory_.path(), kVictim, 1);
+    report("up");
+    ::pause();
+  });
+  const Node& here = open_here();
+  const auto endpoint = here.fabric->open_endpoint().value();
+  const std::size_t before = mapped_memory_files();
+  ASSERT_TRUE(victim.run_until("up"));
+  ASSERT_TRUE(endpoint->connect(kVictim, kPatience_us).ok());
+  EXPECT_GT(mapped_memory_files(), before);
+  victim.signal(SIGSTOP);
+  ASSERT_TRUE(victim.wait_until_stopped());
+  ASSERT_TRUE(here.fabric->cut_off(kVictim, 1).ok());
+  for (int turn = 0; turn < 5000 && mapped_memory_files() != before; ++turn) (void)endpoint->sleep(1000);
+  EXPECT_EQ(mapped_memory_files(), before);
+  EXPECT_TRUE(victim.wait().killed);
+}
+
 }  // namespace
 }  // namespace granary::rdma::shm
