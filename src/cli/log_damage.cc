@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "cluster_config/membership/life.h"
 #include "src/db/member_file.h"
 
 namespace granary::cli {
@@ -36,7 +37,8 @@ Result<LogReport> examine_logs(const InspectedDatabase& database) {
   const Status member = db::check_member_file(base::system_files(), database.directory, database.manifest);
   if (!member.ok() && member.code() != StatusCode::kDamaged) return member;
   if (!member.ok()) {
-    report.beyond_salvage = true;
+    // A salvage does without a MEMBER that is missing or older, but does not guess what a damaged one has said.
+    report.beyond_salvage = !membership::read_any_life(base::system_files(), database.directory).ok();
     report.damages.push_back(member.message());
   }
   report.scan = std::move(survey->scan);
