@@ -40,7 +40,7 @@ class Checkpoints {
               const Obstacle& obstacle);
 
   /// No checkpoint is in progress while the returned lock is held.
-  std::unique_lock<std::timed_mutex> hold_off() { return std::unique_lock(mutex_); }
+  std::unique_lock<std::mutex> hold_off() { return std::unique_lock(mutex_); }
   /// Ends checkpoints for good: the one in progress ends soon, with kUnavailable and without a trace. Thread-safe.
   void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
   bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
@@ -52,7 +52,7 @@ class Checkpoints {
   const CheckpointFigures& figures() const { return figures_; }
 
  private:
-  Status await_turn(std::unique_lock<std::timed_mutex>& turn, std::uint64_t timeout_us, const Obstacle& obstacle) const;
+  Status await_turn(std::unique_lock<std::mutex>& turn, std::uint64_t timeout_us, const Obstacle& obstacle) const;
   Status await_durable(const recovery::CheckpointEntry& checkpoint, const cc::Shared& shared, std::uint64_t timeout_us,
                        const Obstacle& obstacle);
   Status install(const recovery::CheckpointEntry& checkpoint, const cc::Shared& shared);
@@ -65,7 +65,7 @@ class Checkpoints {
   const Options& options_;
   base::FileSystem& files_;
   DurableManifest& manifest_;
-  std::timed_mutex mutex_;                             // one checkpoint at a time; guards doubtful_
+  std::mutex mutex_;                             // one checkpoint at a time; guards doubtful_
   std::optional<recovery::CheckpointEntry> doubtful_;  // written, but its manifest may or may not be on the device
   /// When the checkpoint in progress began to wait for D; 0: it does not wait.
   std::atomic<std::uint64_t> durable_wait_us_{0};

@@ -340,7 +340,7 @@ Status Engine::seal(txn::TableCore* table, std::uint64_t timeout_us) {
 
 Status Engine::resize(txn::TableCore* table, std::uint64_t expected_keys) {
   if (const Status good = schema_.check_resize(table, expected_keys); !good.ok()) return good;
-  std::unique_lock<std::timed_mutex> no_checkpoint;
+  std::unique_lock<std::mutex> no_checkpoint;
   if (storage_ != nullptr) no_checkpoint = storage_->checkpoints().hold_off();
   const auto no_worker = workers_.hold_still();  // idle workers' garbage waits
   return schema_.resize(*table, expected_keys);
