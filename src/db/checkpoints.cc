@@ -134,8 +134,9 @@ Status Checkpoints::await_durable(const recovery::CheckpointEntry& checkpoint, c
   return durable;
 }
 
-/// Makes the checkpoint current, and then removes what it makes needless: those before, and the logs below it.
-Status Checkpoints::install(const recovery::CheckpointEntry& checkpoint, const cc::Shared& shared) {
+/// Makes the checkpoint current, and then removes what it makes needless: those before, and the logs below it. The argument is a copy, as it
+/// may be that of doubtful_.
+Status Checkpoints::install(recovery::CheckpointEntry checkpoint, const cc::Shared& shared) {
   std::optional<recovery::CheckpointEntry> former;
   recovery::Manifest now;
   const epoch::Epoch needed_from = logs_needed_from(checkpoint, shared.epochs);

@@ -55,7 +55,7 @@ class Checkpoints {
   Status await_turn(std::unique_lock<std::mutex>& turn, std::uint64_t timeout_us, const Obstacle& obstacle) const;
   Status await_durable(const recovery::CheckpointEntry& checkpoint, const cc::Shared& shared, std::uint64_t timeout_us,
                        const Obstacle& obstacle);
-  Status install(const recovery::CheckpointEntry& checkpoint, const cc::Shared& shared);
+  Status install(recovery::CheckpointEntry checkpoint, const cc::Shared& shared);
   Status remove_needless(const recovery::Manifest& now, std::span<const std::uint64_t> first,
                          const cc::Shared& shared) const;
   std::string path_of(const recovery::CheckpointEntry& checkpoint) const {
@@ -65,7 +65,7 @@ class Checkpoints {
   const Options& options_;
   base::FileSystem& files_;
   DurableManifest& manifest_;
-  std::mutex mutex_;                             // one checkpoint at a time; guards doubtful_
+  std::mutex mutex_;                                   // one checkpoint at a time; guards doubtful_
   std::optional<recovery::CheckpointEntry> doubtful_;  // written, but its manifest may or may not be on the device
   /// When the checkpoint in progress began to wait for D; 0: it does not wait.
   std::atomic<std::uint64_t> durable_wait_us_{0};
