@@ -58,7 +58,7 @@ struct Measurement {
   /// If the process has taken the place of one that was killed, and nobody else knows what that had done.
   std::shared_ptr<const LifeAccount> lost_life;
 
-  /// What `store` counts beyond this belongs to the measurement, without the warm-up.
+  /// Returns the figures from which `store` counts on in the measurement, so that the warm-up is left out.
   const StoreFigures& baseline() const { return begun ? *begun : loaded; }
   TypeResult total() const;
   /// Requests that were given up because memory ran out.

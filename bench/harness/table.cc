@@ -66,7 +66,7 @@ std::string spread(const std::vector<Measurement>& runs, double (Measurement::*f
   return fmt::format("minimum {}, maximum {}", rate_text(values.front()), rate_text(values.back()));
 }
 
-/// What was logged in the measurement, and when results could be shown.
+/// Returns the lines that tell what was logged in the measurement, and when results could be shown.
 std::string durability_text(const Measurement& run) {
   const TypeResult total = run.total();
   const auto milliseconds = [&](double percent) {

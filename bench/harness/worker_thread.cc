@@ -133,11 +133,13 @@ std::uint64_t WorkerThread::live_requests() const {
 
 void WorkerThread::add_to(std::vector<TypeResult>& types) const {
   for (std::size_t type = 0; type < type_count_; ++type) {
-    types[type].committed += counters_[type].of(Ending::kCommitted);
-    types[type].rolled_back += counters_[type].of(Ending::kRolledBack);
+    const std::uint64_t committed = counters_[type].of(Ending::kCommitted);
+    const std::uint64_t rolled_back = counters_[type].of(Ending::kRolledBack);
+    types[type].committed += committed;
+    types[type].rolled_back += rolled_back;
     types[type].gave_up += counters_[type].given_up();
     types[type].too_long += counters_[type].of(Ending::kTooLong);
-    types[type].transactions += counters_[type].transactions;
+    types[type].transactions += committed + rolled_back + counters_[type].earlier;
     for (std::size_t reason = 0; reason < kAbortReasons; ++reason) types[type].aborts[reason] += aborts_[type][reason];
     types[type].latency.merge(latencies_[type]);
     types[type].durable.merge(durable_.of(type));

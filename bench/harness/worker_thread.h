@@ -67,15 +67,15 @@ class alignas(base::kCacheLine) WorkerThread {
   /// Written by the worker, read by the progress line: relaxed, each figure stands for itself.
   struct Counters {
     std::atomic<std::uint64_t> by_ending[kEndings] = {};
-    std::uint64_t transactions = 0;  // the worker's own, until it has ended
+    std::uint64_t earlier = 0;  // sum of Request::transactions_before; the worker's own, until it has ended
     void count(const Request& request) {
       auto& counter = by_ending[static_cast<std::size_t>(request.ending)];
       counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-      transactions += request.transactions();
+      earlier += request.transactions_before;
     }
     void reset() {
       for (auto& counter : by_ending) counter.store(0, std::memory_order_relaxed);
-      transactions = 0;
+      earlier = 0;
     }
     std::uint64_t of(Ending ending) const {
       return by_ending[static_cast<std::size_t>(ending)].load(std::memory_order_relaxed);

@@ -37,7 +37,7 @@ class Model {
   /// do not tell the two apart.
   static Result<Model> fit(const Measured& less, const Measured& more, const Costs& costs);
 
-  /// Of a request without distributed transactions.
+  /// Returns the time that a worker spends on a request without distributed transactions.
   double local_ns() const { return local_ns_; }
   double transactions_per_request() const { return transactions_per_request_; }
   double software_ns() const { return std::max(0.0, beside_fabric_ns_); }

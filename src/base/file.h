@@ -80,7 +80,7 @@ Status file_error(const char* operation, const std::string& path, int error);
 /// All of a file.
 Result<std::string> read_file(FileSystem& files, const std::string& path);
 
-/// What replace_file() appends to a file's name for the one that it writes aside.
+/// replace_file() appends this to a file's name for the one that it writes aside.
 inline constexpr std::string_view kAsideSuffix = ".new";
 
 /// Replaces a file as a whole: written aside, synced, renamed, directory synced. A crash leaves the old or the new one,

@@ -162,7 +162,8 @@ Status Checkpoints::install(recovery::CheckpointEntry checkpoint, const cc::Shar
   return recovery::checkpoint::remove_checkpoint(files_, path_of(*former));
 }
 
-/// What one device refuses to remove does not keep what stands on the others. The next checkpoint tries again.
+/// Removes all that it can and returns the first error, so that a device which refuses a removal does not keep what stands on the others.
+/// The next checkpoint tries again.
 Status Checkpoints::remove_needless(const recovery::Manifest& now, std::span<const std::uint64_t> first,
                                     const cc::Shared& shared) const {
   const auto of_former_generation = [oldest = now.generations.front().number](const std::string& name) {

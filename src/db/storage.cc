@@ -183,7 +183,7 @@ Status Storage::begin(const epoch::EpochManager& epochs, Ended ended) {
   }
   generations.push_back(next_generation(epochs, ended));
   const recovery::Generation& generation = generations.back();
-  // What openings that did not come to their end have left, and what the former process had set aside.
+  // A file goes if an opening that did not come to its end has left it, or if the former process had set it aside.
   const auto unfinished = [&generation](const std::string& name) {
     if (const auto segment = recovery::parse_segment_name(name)) return segment->generation >= generation.number;
     return log::is_spare_name(name) || is_unfinished_segment(name);

@@ -57,7 +57,7 @@ class Peers {
   /// Asks a node until there is an answer. False if this life of it has ended: then the answer, if there is one, may be another life's.
   Result<bool> ask(cluster::messages::Question& question, const ServingLife& life) const;
 
-  // Of a node that comes back while others serve. It goes on without one that ends meanwhile as long as there is another.
+  // The following are for a node that comes back while others serve. It goes on without one that ends meanwhile as long as there is another.
   /// Returns the other nodes' lives that serve in the newest configuration; an error if there are none.
   Result<std::vector<ServingLife>> serving_lives() const;
   /// OK as long as one of these lives serves.

@@ -292,7 +292,8 @@ TEST_F(Nodes, ThatLoseTheirMembershipAndHaveDataComeBackByThemselves) {
   EXPECT_EQ(second->wait().exit_code, 0);
 }
 
-/// The same in its first life, and in one after it has lost its membership and has come back by itself.
+/// A node that cannot leave in order ends with the code of the cause in its first life, and also in one after it has lost its membership and
+/// has come back by itself.
 TEST_F(Nodes, ThatCannotLeaveInOrderSayWhyByTheExitCode) {
   std::ofstream(file_) << "[cluster]\nname = \"a\"\nrun_directory = \"run\"\n[defaults]\nmemory = \"64MiB\"\n"
                           "[[node]]\nid = 1\ndata_directory = \"data\"\n";

@@ -114,7 +114,7 @@ TEST_P(KeptLog, DamageOfWhatOnlyOthersNeedIsTold) {
   EXPECT_THAT(missing.out, AllOf(HasSubstr("DAMAGED: '" + old_segment()), HasSubstr("the file is missing")));
 }
 
-/// What the tools tell agrees with what the other nodes do.
+/// The tools tell damage exactly where the other nodes refuse to start.
 TEST_P(KeptLog, ANodeIsRefusedWhereTheToolsTellDamage) {
   leave_one_ahead();
   flip_in_old_segment();

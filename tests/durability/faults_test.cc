@@ -13,6 +13,7 @@
 #include "src/base/file.h"
 #include "src/log/format.h"
 #include "tests/durability/crash_rig.h"
+#include "tests/durability/ringed_directory.h"
 #include "tests/support/manual_database.h"
 #include "tests/support/scale.h"
 #include "tests/support/seeds.h"
@@ -285,14 +286,7 @@ TEST(DatabaseFaults, AFailedLogTellsThoseWhoWait) {
 TEST(DatabaseFaults, WakesThoseWhoWaitInOtherThreads) {
   FaultFiles files;
   RingDirectory rings;
-  Options options = manual_options();
-  options.directory = "/db";
-  options.reliable_directory = rings.path();
-  options.background = Background::kThreads;
-  options.epoch_ms = 2;
-  options.ring_bytes = std::uint64_t{64} << 10;
-  options.checkpoint_interval_s = 0;
-  auto database = Database::open(options, files);
+  auto database = Database::open(small_ring_options(rings), files);
   ASSERT_TRUE(database.ok()) << database.status().message();
   const Table table = (*database)->create_table("t").value();
   files.plan({.call = FileCall::kSync, .path = "log-g", .from_then_on = true});

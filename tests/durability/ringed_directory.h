@@ -12,15 +12,30 @@
 
 namespace granary::tests {
 
+/// Returns the options of a database in the directory "/db" of a file system in memory, with threads of its own and small log rings.
+inline Options ringed_options(const RingDirectory& rings) {
+  Options options = manual_options();
+  options.background = Background::kThreads;
+  options.directory = "/db";
+  options.reliable_directory = rings.path();
+  options.ring_bytes = std::uint64_t{64} << 10;
+  return options;
+}
+
+/// The epochs of these options are short, so that writers soon wait for room in their rings if the log stands still.
+inline Options small_ring_options(const RingDirectory& rings) {
+  Options options = ringed_options(rings);
+  options.epoch_ms = 2;
+  options.checkpoint_interval_s = 0;
+  return options;
+}
+
 class RingedDirectory : public testing::TestWithParam<Survives> {
  protected:
   Options options() const {
-    Options options = manual_options();
-    options.background = Background::kThreads;
+    Options options = ringed_options(rings_);
     options.epoch_ms = 5;
-    options.directory = "/db";
-    options.reliable_directory = rings_.path();
-    options.ring_bytes = options.log_segment_bytes = std::uint64_t{64} << 10;
+    options.log_segment_bytes = options.ring_bytes;
     return options;
   }
   std::unique_ptr<FaultFiles> new_files() const {

@@ -49,28 +49,21 @@ TEST_P(DurableSeal, APowerLossTakesNoRow) {
   EXPECT_EQ(put(*database, table), Outcome::kImmutable);
 }
 
-TEST_P(DurableSeal, WaitsUntilTheRowsAreReleased) {
-  const std::unique_ptr<FaultFiles> files = new_files();
-  Options by_hand = options();
-  by_hand.background = Background::kManual;
-  const auto database = open(*files, by_hand);
-  const Table table = database->create_table("t", kImmutable).value();
-  load(*database, table);
-  EXPECT_EQ(database->seal(table, /*timeout_us=*/1000).code(), StatusCode::kUnavailable);
-  EXPECT_FALSE(table.sealed());
-  EXPECT_EQ(put(*database, table), Outcome::kOk) << "it is as before";
-}
-
-TEST_P(DurableSeal, WaitsUntilTheRowsAreDurableWhereResultsAreNotHeldBack) {
-  const std::unique_ptr<FaultFiles> files = new_files();
-  Options at_commit = options();
-  at_commit.background = Background::kManual;
-  at_commit.release = Release::kCommit;
-  const auto database = open(*files, at_commit);
-  const Table table = database->create_table("t", kImmutable).value();
-  load(*database, table);
-  EXPECT_EQ(database->seal(table, /*timeout_us=*/1000).code(), StatusCode::kUnavailable);
-  EXPECT_FALSE(table.sealed());
+/// The rows must be durable also where results are not held back until they are.
+TEST_P(DurableSeal, WaitsUntilTheRowsAreDurable) {
+  for (const Release release : {Release::kDurable, Release::kCommit}) {
+    rings_.empty();
+    const std::unique_ptr<FaultFiles> files = new_files();
+    Options by_hand = options();
+    by_hand.background = Background::kManual;
+    by_hand.release = release;
+    const auto database = open(*files, by_hand);
+    const Table table = database->create_table("t", kImmutable).value();
+    load(*database, table);
+    EXPECT_EQ(database->seal(table, /*timeout_us=*/1000).code(), StatusCode::kUnavailable);
+    EXPECT_FALSE(table.sealed());
+    EXPECT_EQ(put(*database, table), Outcome::kOk) << "it is as before";
+  }
 }
 
 TEST_P(DurableSeal, AnotherOpeningHasIt) {

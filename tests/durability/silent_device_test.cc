@@ -15,6 +15,7 @@
 #include "src/log/log.h"
 #include "src/txn/worker_core.h"
 #include "tests/durability/crash_rig.h"
+#include "tests/durability/ringed_directory.h"
 #include "tests/support/manual_database.h"
 
 namespace granary::tests {
@@ -23,17 +24,6 @@ namespace {
 using testing::HasSubstr;
 
 constexpr std::uint64_t kSilence_us = 300'000;
-
-Options small_ring_options(const RingDirectory& rings) {
-  Options options = manual_options();
-  options.directory = "/db";
-  options.reliable_directory = rings.path();
-  options.background = Background::kThreads;
-  options.epoch_ms = 2;
-  options.ring_bytes = std::uint64_t{64} << 10;
-  options.checkpoint_interval_s = 0;
-  return options;
-}
 
 /// A device that answers no call while it hangs, as one whose path is lost.
 class HangingDevice {

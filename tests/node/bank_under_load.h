@@ -32,7 +32,7 @@ struct BankCase {
   bool stands = false;  ///< the first one is stopped instead of killed, and is woken at the point, where nobody dies
 };
 
-/// What the processes of a case share; they only know what was acknowledged.
+/// The processes of a case share these words, and know only what was acknowledged.
 struct BankFlags {
   std::atomic<bool> armed{false}, passed{false}, woken{false}, ending{false};
   std::atomic<unsigned> ended{0};

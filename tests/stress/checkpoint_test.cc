@@ -6,9 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/fault_files.h"
-#include "tests/support/manual_database.h"
-#include "tests/support/ring_directory.h"
+#include "tests/durability/ringed_directory.h"
 #include "tests/support/scale.h"
 
 namespace granary::tests {
@@ -18,13 +16,9 @@ TEST(CheckpointStress, TablesAreMadeWhileOthersAreRemoved) {
   const RingDirectory rings;
   FaultFiles files;
   files.pass_through(rings.path());
-  Options options = manual_options();
-  options.background = Background::kThreads;
+  Options options = small_ring_options(rings);
   options.epoch_ms = 1;
-  options.directory = "/db";
-  options.reliable_directory = rings.path();
-  options.ring_bytes = options.log_segment_bytes = std::uint64_t{64} << 10;
-  options.checkpoint_interval_s = 0;
+  options.log_segment_bytes = options.ring_bytes;
   const std::uint64_t tables = scaled(100);
   {
     const auto database = Database::open(options, files).value();

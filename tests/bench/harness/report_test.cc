@@ -129,7 +129,7 @@ TEST(Report, RequestsThatWereGivenUpAreAnError) {
   EXPECT_NE(told.find("most attempts failed by write_locked: "), std::string::npos) << told;
 }
 
-/// What was logged, and what became of it, is told of the measurement alone.
+/// The table tells of the log during the measurement alone, and counts results that could not be shown before its end.
 TEST(Report, TableTellsWhatWasLoggedAndWhatWasNotReleased) {
   Measurement run = measurement(900, 100);
   run.loaded.log_bytes = 1 << 20;

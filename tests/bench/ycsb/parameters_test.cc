@@ -1,4 +1,4 @@
-// What presets stand for.
+// The tests check what the presets of `bench ycsb` stand for.
 
 #include "bench/ycsb/parameters.h"
 
