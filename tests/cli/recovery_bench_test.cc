@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/command_line.h"
@@ -31,18 +32,23 @@ TEST_P(RecoveryBench, GivesBackWhatWasWritten) {
   EXPECT_TRUE(std::filesystem::is_empty(directory.path())) << "it leaves nothing behind";
 }
 
-/// Writing takes longer than the second after which the database takes a checkpoint of itself.
+/// The database takes a checkpoint of itself when the writers have been busy for a second. How many records that takes is the machine's
+/// business. Within five seconds it is taken on any machine.
 TEST(RecoveryBenchInterval, TellsOfTheCheckpointThatWasLoaded) {
   const tests::TemporaryDirectory directory;
   const std::string json = scratch(".json");
-  const Ran ran = granary(
-      "bench recovery --records=6000000 --keys=700 --value_bytes=8 --writes=1 --epoch_ms=2 --snapshot_epochs=2 "
-      "--checkpoint_interval=1 --noprogress --directory=" +
-      directory.path() + " --json=" + json);
-  EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  const auto parsed = nlohmann::json::parse(contents(json), nullptr, false);
-  std::remove(json.c_str());
-  ASSERT_TRUE(parsed.is_object());
+  nlohmann::json parsed;
+  Ran ran;
+  for (std::uint64_t records = 6'000'000; records < 600'000'000; records *= 2) {
+    ran = granary("bench recovery --keys=700 --value_bytes=8 --writes=1 --epoch_ms=2 --snapshot_epochs=2 " +
+                  fmt::format("--checkpoint_interval=1 --noprogress --records={} --directory={} --json={}", records,
+                              directory.path(), json));
+    ASSERT_EQ(ran.exit_code, 0) << ran.err;
+    parsed = nlohmann::json::parse(contents(json), nullptr, false);
+    std::remove(json.c_str());
+    ASSERT_TRUE(parsed.is_object());
+    if (parsed["granary"]["phases"][0]["name"] == "checkpoint load" || parsed["granary"]["write_seconds"] > 5) break;
+  }
   EXPECT_EQ(parsed["granary"]["parameters"]["checkpoint_interval"], 1);
   EXPECT_EQ(parsed["granary"]["phases"][0]["name"], "checkpoint load");
   EXPECT_NE(ran.out.find("checkpoint load"), std::string::npos) << ran.out;
