@@ -42,6 +42,7 @@ using record::Record;
 using record::TidWord;
 
 struct AccessSet;
+struct Running;
 
 /// The settings of a database that the commit path looks at. They are constant after the database has opened.
 struct Settings {
@@ -175,6 +176,8 @@ struct WorkerState {
   std::unique_ptr<htm::Region> region;           ///< tries commits in regions; nullptr under drtm
   std::unique_ptr<htm::OpenRegion> open_region;  ///< runs whole transactions in regions; only under drtm
   const AccessSet* in_open_region = nullptr;     ///< the access sets of the transaction that runs in `open_region` now
+  /// Those of the worker's open transactions that hold lock bits since START (Running::claimed); only under drtm.
+  std::vector<const Running*> holders;
   const void* body =
       nullptr;  ///< what tells apart what transactions do: FunctionRef::code of a body, or begin()'s caller
 

@@ -38,8 +38,10 @@ inline void Context::release(bool over) {
 inline void Context::release_here() {
   if (cc::AccessSet& access = execution_.local().sets(); access.held.must_let_go) [[unlikely]] {
     cc::let_go(access, worker_.state());
-    // There are fewer owners than contexts. There are enough for each worker's first context, which keeps its own.
-    if (this != worker_.first_context()) cc::retire_owner(access, worker_.state());
+    // There are fewer owners than contexts. There are enough for each worker's first context, which keeps its own as
+    // long as others find one.
+    if (this != worker_.first_context() || worker_.shared().owners.all_taken())
+      cc::retire_owner(access, worker_.state());
   }
   execution_.local().clear();
 }

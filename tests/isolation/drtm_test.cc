@@ -227,6 +227,36 @@ TEST_F(DrTmWithLocks, WhatIsHeldIsGivenBackByAnAbort) {
   EXPECT_TRUE(writes_meanwhile("y", 'b'));
 }
 
+/// A transaction of the same worker that is still open gives nothing back while the other one waits or is run again. The inner bodies give
+/// up by themselves after some attempts, so that this test ends where run() does not.
+TEST_F(DrTmWithLocks, WhatTheSameWorkerHoldsIsNotWaitedFor) {
+  Worker& worker = db_->worker();
+  const auto run = [&](auto&& act) {
+    return worker.run([&, attempt = 0](Transaction& t) mutable {
+      if (++attempt == 20) return t.abort();
+      act(t);
+    });
+  };
+  const auto expect_refused = [](const char* what, const RunResult& done) {
+    EXPECT_EQ(done.reason, AbortReason::kLockedByOwnWorker) << what << ": " << name(done.reason);
+    EXPECT_LT(done.attempts, 20u) << what;
+  };
+  const RunResult outer = worker.run([&](Transaction& t) {
+    EXPECT_EQ(declare(t, {"x"}), Outcome::kOk);
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(read(t, "x"), Outcome::kOk);
+    expect_refused("written", run([&](Transaction& inner) { (void)write(inner, "x", 'b'); }));
+    expect_refused("read", run([&](Transaction& inner) { (void)read(inner, "x"); }));
+    expect_refused("declared", run([&](Transaction& inner) {
+                     (void)declare(inner, {"x"});
+                     for (int i = 0; i < 20; ++i) (void)read(inner, "y");
+                   }));
+    EXPECT_TRUE(run([&](Transaction& inner) { (void)write(inner, "y", 'b'); }).committed());
+    EXPECT_EQ(write(t, "x", 'c'), Outcome::kOk);
+  });
+  EXPECT_TRUE(outer.committed()) << name(outer.reason);
+  EXPECT_TRUE(writes_meanwhile("x", 'd')) << "it is free again";
+}
+
 TEST_F(DrTmWithLocks, WhatWasNotDeclaredIsValidated) {
   Transaction t = db_->begin();
   for (int i = 0; i < 20; ++i) EXPECT_EQ(read(t, "x"), Outcome::kOk);

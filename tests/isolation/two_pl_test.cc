@@ -271,6 +271,36 @@ TEST_P(TwoPhaseLocking, NoMoreWorkersThanOwners) {
   EXPECT_TRUE(db_->register_worker().ok());
 }
 
+/// Workers that rest keep an owner each, but not the last one. When all owners are those of open transactions, a transaction within one of
+/// them gives up, as the others may be waiting in the same way.
+TEST_P(TwoPhaseLocking, ATransactionWithinAnotherFindsAnOwner) {
+  std::vector<Worker> workers;
+  for (auto worker = db_->register_worker(); worker.ok(); worker = db_->register_worker())
+    workers.push_back(std::move(*worker));
+  for (Worker& worker : workers)
+    EXPECT_TRUE(worker.run([&](Transaction& t) { (void)t.put(table_, "z", "0"); }).committed());
+  EXPECT_TRUE(db_.worker().run([&](Transaction& t) { (void)t.put(table_, "z", "0"); }).committed());
+  const auto inner = [&](Worker& worker) {
+    return worker.run([&](Transaction& t) { (void)t.put(table_, "y", "inner"); }, {.max_attempts = 20}).reason;
+  };
+  Worker& nested = workers.front();
+  EXPECT_TRUE(nested.run([&](Transaction& t) {
+    EXPECT_EQ(get(t, "x"), Outcome::kOk);
+    EXPECT_EQ(inner(nested), AbortReason::kNone);
+  }));
+  std::vector<Transaction> open;
+  AbortReason refused = AbortReason::kNone;
+  for (std::size_t i = 0; refused == AbortReason::kNone; ++i) {
+    ASSERT_LT(i, 2 * workers.size());
+    open.push_back(workers[i % workers.size()].begin());
+    if (get(open.back(), "x") != Outcome::kOk) refused = open.back().commit().reason;
+  }
+  EXPECT_EQ(refused, AbortReason::kLockedByOwnWorker);
+  EXPECT_EQ(inner(nested), AbortReason::kLockedByOwnWorker);
+  EXPECT_TRUE(commits(open.front()));
+  EXPECT_EQ(inner(workers.back()), AbortReason::kNone);
+}
+
 /// Each of some threads updates a record of its own and then its neighbour's. Of those who wait for each other in a circle one must give way, and
 /// because it has seen the circle.
 class Circle {

@@ -62,6 +62,17 @@ bool has_claimed(const AccessSet& access, const Record& record) {
   return !claimed.empty() && std::binary_search(claimed.begin(), claimed.end(), &record);
 }
 
+/// Whether another open transaction of the worker holds the record's lock bit since START, and does not end while this
+/// one waits or is run again. Those of other fibers do, which only a node of a cluster has under this protocol.
+bool is_barred(const Record& record, const AccessSet& access, const WorkerState& worker) {
+  if (worker.holders.empty()) return false;
+  if (const RemotePart* const elsewhere = access.running.elsewhere; elsewhere != nullptr && !elsewhere->is_alone())
+    return false;
+  return std::ranges::any_of(worker.holders, [&](const Running* holder) {
+    return holder != &access.running && std::ranges::binary_search(holder->claimed, &record);
+  });
+}
+
 /// START of the fallback handler: claims the declared records of this node, in the order of addresses, so that waits
 /// never form a cycle. A record that was replaced is left to the commit. If a claim fails, all are given back.
 bool claim_declared(AccessSet& access, WorkerState& worker) {
@@ -70,7 +81,7 @@ bool claim_declared(AccessSet& access, WorkerState& worker) {
   std::sort(declared.begin(), declared.end());
   declared.erase(std::unique(declared.begin(), declared.end()), declared.end());
   for (Record* const record : declared) {
-    const AbortReason reason = silo::Silo::claim(*record, worker, access);
+    const AbortReason reason = DrTm::claim(*record, worker, access);
     if (!failed(reason)) {
       claimed.push_back(record);
     } else if (reason != AbortReason::kRecordReplaced) {
@@ -86,7 +97,9 @@ bool claim_declared(AccessSet& access, WorkerState& worker) {
 /// Claims what the transaction has declared, since it will run without a region. If it cannot, the transaction has to
 /// be run again.
 Way begin_with_locks(AccessSet& access, WorkerState& worker) {
-  return claim_declared(access, worker) ? Way::kLocks : Way::kAgain;
+  if (!claim_declared(access, worker)) return Way::kAgain;
+  if (!access.running.claimed.empty()) worker.holders.push_back(&access.running);
+  return Way::kLocks;
 }
 
 /// Whether the log has room for a transaction of any likely size: a region must not wait for room, and it is not known
@@ -118,6 +131,8 @@ Way begin(AccessSet& access, WorkerState& worker) {
 /// Returns the reason that the application is given if the transaction has to be run again.
 AbortReason why_again(const htm::Attempt& lost, const AccessSet& access, const WorkerState& worker) {
   if (lost.cause != htm::Cause::kExplicit) return AbortReason::kReadChanged;
+  const auto barred = [&](const WriteEntry& write) { return is_barred(*write.record, access, worker); };
+  if (std::ranges::any_of(access.writes.entries(), barred)) return AbortReason::kLockedByOwnWorker;
   switch (lost.verdict.code()) {
     case kReadLocked: return AbortReason::kReadLocked;
     case kWriteLocked: return AbortReason::kWriteLocked;
@@ -166,7 +181,10 @@ StableRead read(const Record& record, std::size_t key_bytes, std::span<char> buf
     if (worker.open_region->part(part)) return seen;
     resolve_loss(access, worker);
   }
-  if (access.running.way == Way::kAgain) return {};
+  const bool again = access.running.way == Way::kAgain;
+  access.held.barred =
+      (again && access.running.reason == AbortReason::kLockedByOwnWorker) || is_barred(record, access, worker);
+  if (again) return {};
   if (has_claimed(access, record)) return read_claimed(record, key_bytes, buffer, copies);
   return copies ? record::read_record(record, key_bytes, buffer.data(), buffer.size(), *worker.waiter)
                 : record::read_record_tid(record, *worker.waiter);
@@ -185,9 +203,13 @@ StableRead DrTm::look(const Record& record, WorkerState& worker, AccessSet& acce
 AbortReason DrTm::claim(Record& record, const WorkerState& worker, AccessSet& access) {
   std::vector<Record*>& claimed = access.running.claimed;
   const auto at = std::lower_bound(claimed.begin(), claimed.end(), &record);
-  if (at == claimed.end() || *at != &record) return Silo::claim(record, worker, access);
-  claimed.erase(at);
-  return AbortReason::kNone;
+  if (at != claimed.end() && *at == &record) {
+    claimed.erase(at);
+    return AbortReason::kNone;
+  }
+  const AbortReason reason = Silo::claim(record, worker, access);
+  const bool busy = failed(reason) && reason != AbortReason::kRecordReplaced;
+  return busy && is_barred(record, access, worker) ? AbortReason::kLockedByOwnWorker : reason;
 }
 
 void DrTm::declare(Record& record, AccessSet& access) {
@@ -210,6 +232,7 @@ void DrTm::end(AccessSet& access, WorkerState& worker) {
     worker.in_open_region = nullptr;
   }
   for (Record* const record : access.running.claimed) give_back(*record);
+  if (access.running.way == Way::kLocks) std::erase(worker.holders, &access.running);
   access.running.claimed.clear();
   access.running.declared.clear();
   access.running.way = Way::kUnknown;

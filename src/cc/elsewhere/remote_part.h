@@ -37,6 +37,8 @@ class RemotePart {
 
   /// Returns all writes, for the log. They are valid until the transaction ends.
   virtual std::span<const RemoteWrite> writes() = 0;
+  /// Whether the worker has no other fiber, whose transaction could go on while this one waits.
+  virtual bool is_alone() const = 0;
   /// Prepares a commit that must not wait, as it runs in an HTM region (drtm/). Called after declare(), before the
   /// region opens. Agrees on an epoch, which is at least `here`, and keeps old versions of the x-locked records. False
   /// if the transaction has touched something that it does not hold, or an owner does not answer. A transaction that

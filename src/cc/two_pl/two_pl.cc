@@ -49,13 +49,25 @@ AbortReason refused(Kind wanted) {
   return wanted == Kind::kShared ? AbortReason::kRecordBusy : AbortReason::kWriteLocked;
 }
 
+/// Waits for an owner, if all are taken: each is given back when the transaction that has it ends. If another transaction
+/// of the same worker has one, all of them may be waiting here, so this one gives up for good.
+AbortReason await_owner(Kind wanted, WorkerState& worker, HeldLocks& held) {
+  for (std::uint32_t turn = 0; turn < kPatience; ++turn) {
+    if (ensure_owner(worker, held)) [[likely]]
+      return AbortReason::kNone;
+    worker.waiter->pause(turn);
+  }
+  held.barred = (worker.standing_owners() | held.outer) != 0;
+  return held.barred ? AbortReason::kLockedByOwnWorker : refused(wanted);
+}
+
 /// Tries to lock until an attempt succeeds, is_barred() or gives_up(word) is true, or kPatience is used up. If the
 /// record is not the latest any more it returns kNone without a lock: the caller finds that by the TID word, and looks
 /// the key up again.
 template <typename GivesUp>
 AbortReason lock_until(Record& record, Kind wanted, WorkerState& worker, HeldLocks& held, GivesUp&& gives_up) {
   held.barred = false;
-  if (!ensure_owner(worker, held)) return refused(wanted);
+  if (const AbortReason none = await_owner(wanted, worker, held); none != AbortReason::kNone) return none;
   for (std::uint32_t turn = 0; turn < kPatience; ++turn) {
     std::uint64_t word = 0;
     const Attempt attempt = try_lock(record, wanted, held.owner, word);

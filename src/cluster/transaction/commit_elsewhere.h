@@ -26,6 +26,7 @@ class CommitElsewhere final : public cc::RemotePart {
         old_versions_(footprint) {}
 
   std::span<const cc::RemoteWrite> writes() override;
+  bool is_alone() const override { return footprint_.reach().scheduler.is_alone(); }
   bool make_ready(epoch::Epoch here) override;
   AbortReason lock() override;
   AbortReason agree(epoch::Epoch here, record::TidWord stamp, epoch::Epoch& agreed) override;
