@@ -8,6 +8,7 @@
 #include "src/base/check.h"
 #include "src/base/random.h"
 #include "src/base/test_hooks.h"
+#include "src/memory/address_space.h"
 
 namespace granary::kvstore::remote {
 namespace {
@@ -35,19 +36,31 @@ std::uint64_t check_of(std::uint64_t key, std::uint64_t word) {
   return base::injected("check-without-location") ? key : key ^ place(word);
 }
 
+constexpr std::uint64_t kPage = 4096;
+
 /// Of so many entries one has to make room before a cache grows.
 constexpr std::uint64_t kEntriesOfReplacement = 4;
 
 /// So many keys for each set, spread at random, leave room in nearly all sets: of those with 8 entries, one in 27 gets more.
 constexpr std::uint64_t kKeysOfFullSet = 5;
 
-/// Zeroed address space, which takes memory page by page as it is written to. Huge pages would take it by 2 MiB.
-void* map_lazily(std::uint64_t bytes) {
-  void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (at == MAP_FAILED) throw std::bad_alloc();  // as any other allocation that is not the database's memory
+/// Address space for a cache, which is used from its beginning on. It takes memory by small pages until use_huge_pages().
+char* map_lazily(std::uint64_t bytes) {
+  char* const at = memory::reserve_aligned(bytes);
+  if (at == nullptr) throw std::bad_alloc();  // as any other allocation that is not the database's memory
   ::madvise(at, bytes, MADV_NOHUGEPAGE);
   return at;
 }
+
+/// Lets huge pages back what is in use, as far as it fills them: keys are spread over all of it at random, so small pages would be missing in
+/// the processor's TLB, and they would all be taken soon.
+void use_huge_pages(void* at, std::uint64_t bytes) {
+  if (const std::uint64_t whole = bytes / memory::kHugePage * memory::kHugePage; whole != 0)
+    ::madvise(at, whole, MADV_HUGEPAGE);
+}
+
+/// What is mapped for sets is whole pages.
+std::uint64_t mapped_bytes(std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
 std::uint64_t sets_in(std::uint64_t bytes, std::uint64_t set_bytes) {
   return std::max<std::uint64_t>(bytes / set_bytes, 1);
@@ -59,8 +72,10 @@ std::uint64_t sets_in(std::uint64_t bytes, std::uint64_t set_bytes) {
 LocationCache::LocationCache(LocationBudget* budget, std::uint64_t first_sets, std::uint64_t most_sets)
     : budget_(budget),
       most_sets_(most_sets),
-      sets_(static_cast<Set*>(map_lazily(most_sets * sizeof(Set)))),
-      sets_count_(first_sets) {}
+      sets_(reinterpret_cast<Set*>(map_lazily(mapped_bytes(most_sets * sizeof(Set))))),
+      sets_count_(first_sets) {
+  use_huge_pages(sets_, first_sets * sizeof(Set));
+}
 
 LocationCache::LocationCache(std::uint64_t bytes)
     : LocationCache(nullptr, sets_in(bytes, sizeof(Set)), sets_in(bytes, sizeof(Set))) {}
@@ -71,7 +86,7 @@ LocationCache::LocationCache(LocationBudget& budget)
 
 LocationCache::~LocationCache() {
   if (budget_ != nullptr) budget_->give_back(sets_count_.load(std::memory_order_relaxed) * sizeof(Set) - kFirstBytes);
-  ::munmap(sets_, most_sets_ * sizeof(Set));
+  ::munmap(sets_, mapped_bytes(most_sets_ * sizeof(Set)));
 }
 
 /// The budget gives as much again as there is. One worker of several that come here at once doubles it, the others have theirs back. Returns
@@ -79,7 +94,11 @@ LocationCache::~LocationCache() {
 bool LocationCache::grow(std::uint64_t from) {
   const std::uint64_t more = from * sizeof(Set);
   if (2 * from > most_sets_ || budget_ == nullptr || !budget_->take(more)) return false;
-  if (!sets_count_.compare_exchange_strong(from, 2 * from, std::memory_order_relaxed)) budget_->give_back(more);
+  if (sets_count_.compare_exchange_strong(from, 2 * from, std::memory_order_relaxed)) {
+    use_huge_pages(sets_, 2 * more);
+  } else {
+    budget_->give_back(more);
+  }
   return true;
 }
 
@@ -120,9 +139,11 @@ std::optional<Location> LocationCache::find(std::uint64_t key, LocationCacheCoun
     if ((word & kInUse) == 0 || check != check_of(key, word)) continue;
     count(worker.hits);
     base::sync_point("location_cache.found");
-    // If the entry is another by now, this use is not counted: a plain store would put a word of ours beside that one's check.
-    if (std::uint64_t seen = word; use(seen) != kUseMask)
-      entry.word.compare_exchange_weak(seen, seen + 1, std::memory_order_relaxed);
+    // If the entry is another by now, this use is not counted. It may still become another between the look and the store, and then our word
+    // lies beside that one's check, or comes back after forget(): an entry is lost, or has to be forgotten once more. A compare-and-swap would
+    // avoid that, but it would let none of the caller's next loads begin before this one has its cache line.
+    if (use(word) != kUseMask && entry.word.load(std::memory_order_relaxed) == word)
+      entry.word.store(word + 1, std::memory_order_relaxed);
     return unpack(word);
   }
   count(worker.misses);

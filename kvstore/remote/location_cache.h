@@ -20,7 +20,8 @@
 //
 // A node has a cache for each table of each other node, and one budget for all of these caches. A cache begins small. It doubles when
 // many entries had to make room, as long as the budget has the memory. Doubling moves most keys to another set, so their places have to
-// be looked up once more. The budget counts address space; a page of it becomes memory when the first entry is stored there.
+// be looked up once more. The budget counts address space; a page of it becomes memory when the first entry is stored there. From 2 MiB
+// on the pages may be huge.
 
 #include <array>
 #include <atomic>
@@ -122,7 +123,7 @@ class LocationCache {
 
  private:
   struct Entry {
-    // Written by any worker, each word by a release store or CAS; read with acquire, which on x86-64 costs nothing.
+    // Written by any worker, each word by a store or CAS; read with acquire, which on x86-64 costs nothing.
     std::atomic<std::uint64_t> check{0};
     std::atomic<std::uint64_t> word{0};
   };

@@ -12,10 +12,10 @@
 
 #include <granary/limits.h>
 
+#include "src/memory/address_space.h"
+
 namespace granary::memory {
 namespace {
-
-constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
 
 std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
@@ -50,17 +50,6 @@ struct Backing {
   char* base = nullptr;
   int fd = -1;
 };
-
-/// Ordinary pages, aligned to 2 MiB so that transparent huge pages can back them.
-char* reserve_aligned(std::uint64_t bytes) {
-  auto* raw = static_cast<char*>(map_private(bytes + kHugePage, MAP_NORESERVE));
-  if (raw == nullptr) return nullptr;
-  auto* aligned = reinterpret_cast<char*>(round_up(reinterpret_cast<std::uintptr_t>(raw), kHugePage));
-  if (aligned != raw) ::munmap(raw, static_cast<std::size_t>(aligned - raw));
-  const auto tail = static_cast<std::size_t>(raw + kHugePage - aligned);
-  if (tail != 0) ::munmap(aligned + bytes, tail);
-  return aligned;
-}
 
 /// Maps a memory file at `at`; nullptr: anywhere.
 Backing map_file(void* at, std::uint64_t bytes, unsigned file_flags, int map_flags) {
