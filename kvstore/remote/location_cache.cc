@@ -28,7 +28,6 @@ constexpr std::uint64_t kAgingPeriod = 32;
 std::uint64_t pack(Location location) {
   return location.offset() | kInUse | location.incarnation() << kIncarnationShift;
 }
-Location unpack(std::uint64_t word) { return Location(word & kOffsetMask, word >> kIncarnationShift); }
 std::uint64_t place(std::uint64_t word) { return word & ~kUseMask; }
 std::uint64_t use(std::uint64_t word) { return word & kUseMask; }
 /// The check word of an entry with this key and this second word (I23).
@@ -130,7 +129,7 @@ LocationCache::Home LocationCache::home_of(std::uint64_t key) const {
   return {sets_[static_cast<std::uint64_t>(product >> 64)], below >> 63 != 0 ? kEntriesOfSet / 2 : 0};
 }
 
-std::optional<Location> LocationCache::find(std::uint64_t key, LocationCacheCounters& worker) const {
+std::uint64_t LocationCache::find_word(std::uint64_t key, LocationCacheCounters& worker) const {
   const Home home = home_of(key);
   for (unsigned step = 0; step < kEntriesOfSet; ++step) {
     Entry& entry = home.entry(step);
@@ -144,10 +143,10 @@ std::optional<Location> LocationCache::find(std::uint64_t key, LocationCacheCoun
     // avoid that, but it would let none of the caller's next loads begin before this one has its cache line.
     if (use(word) != kUseMask && entry.word.load(std::memory_order_relaxed) == word)
       entry.word.store(word + 1, std::memory_order_relaxed);
-    return unpack(word);
+    return word;
   }
   count(worker.misses);
-  return std::nullopt;
+  return 0;
 }
 
 /// Lets what was used much be replaced some day.
@@ -159,7 +158,7 @@ void LocationCache::age(Set& set) {
 }
 
 void LocationCache::remember(std::uint64_t key, Location location, LocationCacheCounters& worker) {
-  base::debug_invariant("I23", [&] { return unpack(pack(location)) == location; });
+  base::debug_invariant("I23", [&] { return Location::of_entry(pack(location)) == location; });
   const Home home = home_of(key);
   Entry* room = nullptr;
   std::uint64_t least = 0;
