@@ -268,8 +268,8 @@ Status Membership::enter() {
   if (const auto* const verdict = board_.verdict(); verdict != nullptr) fence_.heed(*verdict);
   bool in_debt = false;
   const auto enter_now = [&](Configuration& configuration) -> Status {
+    in_debt = false;  // each turn looks anew
     if (Status refused = joining.admit(configuration); !refused.ok()) return refused;
-    in_debt = false;
     joining.forget_nodes(configuration);
     Member& own = configuration.add(options_.node);
     if (generation_ != 0 && own.generation == generation_ && own.live())
@@ -298,6 +298,8 @@ Status Membership::enter() {
   Status entered = document_.amend(enter_now);
   while (in_debt) {
     if (Status settled = joining.await_debts(*options_.rejoins_us); !settled.ok()) return settled;
+    if (options_.give_up()) return Status(StatusCode::kUnavailable, "told to give up before it had joined");
+    in_debt = false;  // the next turn may end before it looks
     entered = document_.amend(enter_now);
   }
   if (!entered.ok()) return entered;

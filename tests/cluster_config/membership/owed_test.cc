@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <optional>
 #include <thread>
 
@@ -18,7 +20,11 @@ class OwedSuite : public MembershipSuite {
  protected:
   /// A node that serves.
   struct Serving : Node {
-    Serving(World& world, NodeId id) : Node(world, id) { EXPECT_TRUE((*this)->serve().ok()); }
+    Serving(World& world, NodeId id) : Serving(world, options_of(id)) {}
+    Serving(World& world, const MembershipOptions& options) : Node(world, options) {
+      EXPECT_TRUE(joined()) << status().message();
+      EXPECT_TRUE((*this)->serve().ok());
+    }
     /// Waits until it knows that the life owes something, and returns the number of the membership in which it was over.
     std::uint64_t number_of_debt(NodeId node, Generation generation) {
       const auto owes = [=](const Configuration& found) { return found.debt(node, generation) != nullptr; };
@@ -163,6 +169,44 @@ TEST_F(OwedSuite, ANodeComesBackOnceNobodyOwesAnything) {
   ASSERT_TRUE(back.joined()) << back.status().message();
   EXPECT_TRUE(back->rejoined());
   EXPECT_GT(back->configuration()->number, number);
+}
+
+/// A node dies just before this one enters. While this one waits for that, the cluster is started again with another file.
+TEST_F(OwedSuite, ARefusalEndsTheWaitForALateDebt) {
+  std::optional<Serving> one(std::in_place, world(), 1);
+  std::optional<Serving> three(std::in_place, world(), 3);
+  std::uint64_t number = 0;
+  int looks = 0;
+  MembershipOptions returning = options_of(2);
+  returning.together_us = 0;
+  returning.rejoins_us = kPatienceUs;
+  returning.visits = [&](const Configuration&) {
+    ++looks;
+    if (looks == 1) {  // as it enters: another look follows, as the configuration changes
+      three.reset();
+      number = one->number_of_debt(3, 1);
+    }
+    if (looks == 3) {  // as it waits
+      one->be_quiet(number);
+      EXPECT_TRUE((*one)->claim(3, 1).ok() && (*one)->note_recovered(3, 1).ok() && (*one)->leave().ok());
+      one.reset();
+      MembershipOptions other = options_of(1);
+      other.fingerprint = 0x5678;
+      one.emplace(world(), other);
+    }
+    return false;
+  };
+  Result<std::unique_ptr<Board>> board = world().open();
+  ASSERT_TRUE(board.ok()) << board.status().message();
+  auto joining =
+      std::async(std::launch::async, [&] { return Membership::join(std::move(*board), returning, {}).status(); });
+  const bool over = joining.wait_for(std::chrono::microseconds(kPatienceUs)) == std::future_status::ready;
+  if (!over) world().wipe();  // where there is no cluster, nobody refuses anything
+  EXPECT_TRUE(over);
+  EXPECT_EQ(looks, 3);
+  const Status refused = joining.get();
+  EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition) << refused.message();
+  EXPECT_THAT(refused.message(), HasSubstr("start all nodes with the same file"));
 }
 
 /// As of a node that is started again and again while the others are not: the configuration would grow with each start.
