@@ -104,6 +104,11 @@ bool is_place(const std::string& text) {
   const auto [last, error] = std::from_chars(text.data() + colon + 1, end, port);
   if (error != std::errc() || last != end || port == 0) return false;
   const std::string host = text.substr(0, colon);
+  if (host.find_first_of("[]") != host.npos) {
+    in6_addr six{};
+    return host.front() == '[' && host.back() == ']' &&
+           ::inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(), &six) == 1;
+  }
   const bool number =
       host.find_first_not_of("0123456789.") == std::string::npos;  // no name, so it has to be an address
   in_addr four{};

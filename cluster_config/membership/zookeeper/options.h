@@ -8,7 +8,7 @@
 namespace granary::membership {
 
 struct ZookeeperOptions {
-  std::string servers;            ///< "host:port,host:port": all servers of the ensemble
+  std::string servers;            ///< "host:port,[::1]:port": all servers of the ensemble
   std::string root = "/granary";  ///< the znode below which all is; each cluster has its own
   std::string digest;  ///< "user:password"; then nobody else may see or change what is below the root. Empty: all may
   /// After this long without a sign a member is dead. Servers allow 2 to 20 of their ticks.

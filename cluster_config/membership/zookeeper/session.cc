@@ -19,6 +19,25 @@ namespace {
 /// The client's messages: it repeats them many times a second while there is no server, and errors tell us all.
 void discard(const char* /*message*/) {}
 
+/// Whether the text is "host:port,host:port". The client's own error does not tell such texts from names that do not resolve.
+bool are_places(std::string_view servers) {
+  while (true) {
+    const std::string_view place = servers.substr(0, servers.find(','));
+    const std::size_t colon = place.rfind(':');
+    if (colon == place.npos || colon == 0) return false;
+    const std::string_view port = place.substr(colon + 1);
+    if (port.empty() || port.find_first_not_of("0123456789") != port.npos) return false;
+    if (place.size() == servers.size()) return true;
+    servers.remove_prefix(place.size() + 1);
+  }
+}
+
+/// The client takes what is before the last colon for the host as it is, so the brackets of IPv6 addresses have to go.
+std::string as_client_wants(std::string servers) {
+  std::erase_if(servers, [](char c) { return c == '[' || c == ']'; });
+  return servers;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Session>> Session::open(const ZookeeperOptions& options) {
@@ -31,20 +50,43 @@ Session::~Session() {
   if (handle_ != nullptr) ::zookeeper_close(handle_);
 }
 
-Status Session::connect() {
-  handle_ = ::zookeeper_init2(options_.servers.c_str(), &Session::watch, static_cast<int>(options_.session_ms), nullptr,
-                              this, ZOO_NO_LOG_CLIENTENV, discard);
-  if (handle_ == nullptr) {
+/// The client does not begin before names of the servers resolve (some of its releases: all), which may be a while after the machine's start.
+Status Session::reach_servers(std::uint64_t end_us) {
+  if (!are_places(options_.servers)) {
     return Status(StatusCode::kInvalidArgument,
-                  fmt::format("cannot use '{}' as ZooKeeper's servers ({}): give host:port, and commas between several",
-                              options_.servers, std::strerror(errno)));
+                  fmt::format("cannot use '{}' as ZooKeeper's servers: give host:port, and commas between several",
+                              options_.servers));
   }
+  const std::string servers = as_client_wants(options_.servers);
+  while (true) {
+    handle_ = ::zookeeper_init2(servers.c_str(), &Session::watch, static_cast<int>(options_.session_ms), nullptr, this,
+                                ZOO_NO_LOG_CLIENTENV, discard);
+    const int error = errno;
+    if (handle_ != nullptr) return {};
+    const std::uint64_t now = lifetime_us();
+    if (now >= end_us) {
+      const bool unresolved = error == ENOENT || error == EINVAL;  // as the client tells what the resolver says
+      return Status(StatusCode::kUnavailable,
+                    fmt::format("cannot use ZooKeeper's servers '{}' after {} ms: {}", options_.servers,
+                                options_.connect_ms, unresolved ? "their names do not resolve" : std::strerror(error)));
+    }
+    if (options_.give_up()) {
+      return Status(
+          StatusCode::kUnavailable,
+          fmt::format("told to give up before the names of ZooKeeper's servers '{}' resolved", options_.servers));
+    }
+    wait(std::min(end_us - now, kGiveUpLook_us));
+  }
+}
+
+Status Session::connect() {
+  const std::uint64_t end = lifetime_us() + std::uint64_t{options_.connect_ms} * 1000;
+  if (Status reached = reach_servers(end); !reached.ok()) return reached;
   if (!options_.digest.empty()) {
     const int code = ::zoo_add_auth(handle_, "digest", options_.digest.data(), static_cast<int>(options_.digest.size()),
                                     nullptr, nullptr);
     if (code != ZOK) return error(code, "authenticate");
   }
-  const std::uint64_t end = lifetime_us() + std::uint64_t{options_.connect_ms} * 1000;
   while (::zoo_state(handle_) != ZOO_CONNECTED_STATE) {
     const std::uint64_t now = lifetime_us();
     if (now >= end || ::is_unrecoverable(handle_) != 0) {

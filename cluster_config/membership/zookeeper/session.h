@@ -37,7 +37,7 @@ class Session {
   /// Who may do what with a node: all, or whoever has the session's digest, if it has one.
   enum class Access { kAll, kOwn };
 
-  /// Connects. kUnavailable if no server answers in time.
+  /// Connects. kUnavailable if no server answers in time, or their names do not resolve.
   static Result<std::unique_ptr<Session>> open(const ZookeeperOptions& options);
   /// Ends the session: its ephemeral nodes go at once, if a server can be reached.
   ~Session();
@@ -86,6 +86,8 @@ class Session {
   static void complete(const void* asked, int code, FunctionRef<void(Answer&)> note);
   Answer write(const std::string& path, const std::string& text, std::int32_t version, std::uint64_t patience_us);
   Status connect();
+  /// Makes the client. kInvalidArgument if the servers are no places; kUnavailable if their names do not resolve in time.
+  Status reach_servers(std::uint64_t end_us);
   Status error(int code, const std::string& what) const;
 
   const ZookeeperOptions options_;

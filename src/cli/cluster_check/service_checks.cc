@@ -75,7 +75,9 @@ Finding check_clock(const ClusterConfig& config) {
 /// "" if a server of ZooKeeper answers there and serves; otherwise what is wrong.
 std::string zookeeper_trouble(const std::string& server) {
   const std::size_t colon = server.rfind(':');
-  const auto answer = ask_server(server.substr(0, colon), server.substr(colon + 1), "srvr", kPatience_ms);
+  std::string host = server.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);  // as of "[::1]:2181"
+  const auto answer = ask_server(host, server.substr(colon + 1), "srvr", kPatience_ms);
   if (!answer.ok()) return answer.status().message();
   if (answer->starts_with("Zookeeper version")) return "";
   return answer->starts_with("This ZooKeeper") ? "it does not serve requests yet" : "it is no ZooKeeper";

@@ -77,10 +77,32 @@ TEST_F(Zookeeper, WithoutAServerTheStartEndsWithAMessage) {
   EXPECT_THAT(member.status().message(), HasSubstr("127.0.0.1:1"));
 }
 
-TEST_F(Zookeeper, ImpossibleOptionsAreRefused) {
-  options_.servers = "nonsense";
+/// As those do not whose machine has only just started.
+TEST_F(Zookeeper, NamesThatDoNotResolveAreWaitedFor) {
+  options_.servers = "no-such-host.invalid:2181";
   options_.connect_ms = 300;
-  EXPECT_FALSE(join(0).ok());
+  const std::uint64_t begin_us = lifetime_us();
+  const Status unresolved = join(0).status();
+  EXPECT_GE(lifetime_us() - begin_us, 300'000u);
+  EXPECT_EQ(unresolved.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(unresolved.message(), HasSubstr("no-such-host.invalid:2181' after 300 ms: their names do not resolve"));
+
+  options_.connect_ms = 60'000;
+  options_.give_up = [] { return true; };
+  EXPECT_THAT(join(0).status().message(), HasSubstr("told to give up before the names"));
+}
+
+TEST_F(Zookeeper, AddressesOfServersMayHaveBrackets) {
+  options_.servers = "[::1]:1";
+  options_.connect_ms = 300;
+  EXPECT_THAT(join(0).status().message(), HasSubstr("no ZooKeeper server at '[::1]:1'"));
+}
+
+TEST_F(Zookeeper, ImpossibleOptionsAreRefused) {
+  for (const char* servers : {"", "nonsense", "nonsense:", ":2181", "a:2181x", "127.0.0.1:1,", "127.0.0.1:1,b"}) {
+    options_.servers = servers;
+    EXPECT_EQ(join(0).status().code(), StatusCode::kInvalidArgument) << servers;
+  }
   options_ = zookeeper_options();
   for (const char* root : {"", "/", "granary", "/granary/", "/a//b"}) {
     options_.root = root;
