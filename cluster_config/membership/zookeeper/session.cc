@@ -249,6 +249,18 @@ Status Session::remove(const std::string& path) {
   return {};
 }
 
+Result<bool> Session::exists(const std::string& path) {
+  const stat_completion_t completion = [](int code, const Stat* /*stat*/, const void* asked) {
+    complete(asked, code, [](Answer&) {});
+  };
+  const Answer answer = ask(timeout_us(), [&](const Answer* asked) {
+    return ::zoo_aexists(handle_, path.c_str(), /*watch=*/0, completion, asked);
+  });
+  if (answer.code == ZNONODE) return false;
+  if (answer.code != ZOK) return error(answer.code, fmt::format("look for '{}'", path));
+  return true;
+}
+
 Result<bool> Session::open_to_all(const std::string& path) {
   const acl_completion_t completion = [](int code, ACL_vector* acl, Stat* /*stat*/, const void* asked) {
     complete(asked, code, [acl](Answer& answer) {

@@ -51,6 +51,7 @@ class ZookeeperBoard final : public Board {
 
  private:
   Status make_root();
+  Status make(const std::string& path, Session::Access access);
   Status confirm_mark();
   Status look_anew();
   Result<bool> try_replace(std::uint64_t version, const std::string& text);
@@ -66,12 +67,30 @@ class ZookeeperBoard final : public Board {
       0;  ///< since when the session has reached no server, or was last compared with a new one; 0: it does
 };
 
+/// Makes the node unless it is there. ZooKeeper asks first whether this user may create nodes below the parent, so a refusal does not say
+/// that the node is missing: an administrator may have made it below a node that is closed.
+Status ZookeeperBoard::make(const std::string& path, Session::Access access) {
+  Status made = session_->create(path, "", Session::Kind::kPersistent, access);
+  if (made.code() == StatusCode::kAlreadyExists) return {};
+  if (made.code() != StatusCode::kFailedPrecondition) return made;
+  const Result<bool> there = session_->exists(path);
+  if (!there.ok()) return there.status();
+  if (*there) return {};
+  const std::string user = options_.digest.empty() ? "world:anyone, as no user is configured"
+                                                   : fmt::format("the digest user '{}'",
+                                                                 options_.digest.substr(0, options_.digest.find(':')));
+  return Status(
+      StatusCode::kFailedPrecondition,
+      fmt::format("ZooKeeper at '{}': there is no '{}', and this node may not create it: make '{}' there, with "
+                  "the permissions cdrwa for {}",
+                  options_.servers, path, root_, user));
+}
+
 Status ZookeeperBoard::make_root() {
   for (std::size_t end = root_.find('/', 1);; end = root_.find('/', end + 1)) {
     const bool whole = end == std::string::npos;
-    const Status made = session_->create(root_.substr(0, end), "", Session::Kind::kPersistent,
-                                         whole ? Session::Access::kOwn : Session::Access::kAll);
-    if (!made.ok() && made.code() != StatusCode::kAlreadyExists) return made;
+    const Status made = make(root_.substr(0, end), whole ? Session::Access::kOwn : Session::Access::kAll);
+    if (!made.ok()) return made;
     if (whole) break;
   }
   if (!options_.digest.empty()) {
@@ -86,8 +105,7 @@ Status ZookeeperBoard::make_root() {
               root_, options_.servers));
     }
   }
-  const Status made = session_->create(members_, "", Session::Kind::kPersistent, Session::Access::kOwn);
-  return made.code() == StatusCode::kAlreadyExists ? Status() : made;
+  return make(members_, Session::Access::kOwn);
 }
 
 Status ZookeeperBoard::mark(NodeId id, const std::string& who) {

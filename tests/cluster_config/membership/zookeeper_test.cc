@@ -132,19 +132,43 @@ class Administrator {
   Administrator& operator=(const Administrator&) = delete;
 
   void let_use(const ACL_vector& whom) const {
-    for (const char* const below : {"", "/configuration", "/members", "/members/0"}) {
-      const std::string path = root_ + below;
-      int code = ZCONNECTIONLOSS;
-      for (const std::uint64_t end = lifetime_us() + kPatienceUs; code == ZCONNECTIONLOSS && lifetime_us() < end;)
-        code = ::zoo_set_acl(handle_, path.c_str(), -1, &whom);
-      EXPECT_EQ(code, ZOK) << path;
-    }
+    for (const char* const below : {"", "/configuration", "/members", "/members/0"}) let_use(root_ + below, whom);
+  }
+  void let_use(const std::string& path, const ACL_vector& whom) const {
+    int code = ZCONNECTIONLOSS;
+    for (const std::uint64_t end = lifetime_us() + kPatienceUs; code == ZCONNECTIONLOSS && lifetime_us() < end;)
+      code = ::zoo_set_acl(handle_, path.c_str(), -1, &whom);
+    EXPECT_EQ(code, ZOK) << path;
   }
 
  private:
   const std::string root_;
   zhandle_t* handle_ = nullptr;
 };
+
+/// As an administrator makes one who lets clusters create nothing elsewhere.
+TEST_F(Zookeeper, ARootBelowAClosedNodeIsUsed) {
+  options_.digest = "granary:secret";
+  options_.root = "/closed/granary/bank";
+  const Result<std::unique_ptr<Session>> session = Session::open(options_);
+  ASSERT_TRUE(session.ok()) << session.status().message();
+  for (const char* const path : {"/closed", "/closed/granary", "/closed/granary/bank"}) {
+    const auto access = path == options_.root ? Session::Access::kOwn : Session::Access::kAll;
+    ASSERT_TRUE((*session)->create(path, "", Session::Kind::kPersistent, access).ok()) << path;
+  }
+  const Administrator administrator(options_);
+  for (const char* const path : {"/closed/granary", "/closed"}) administrator.let_use(path, ZOO_CREATOR_ALL_ACL);
+  const Result<std::unique_ptr<Membership>> member = join(0);
+  EXPECT_TRUE(member.ok()) << member.status().message();
+
+  options_.root = "/closed/granary/shop";
+  const Status missing = join(0).status();
+  EXPECT_EQ(missing.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(missing.message(), HasSubstr("make '/closed/granary/shop' there, with the permissions cdrwa for the "
+                                           "digest user 'granary'"));
+  options_.digest = "";
+  EXPECT_THAT(join(0).status().message(), HasSubstr("cdrwa for world:anyone"));
+}
 
 bool becomes(const std::function<bool()>& condition, std::uint64_t patience_us = kPatienceUs) {
   const std::uint64_t end = lifetime_us() + patience_us;
