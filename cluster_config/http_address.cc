@@ -19,15 +19,14 @@ std::optional<std::uint16_t> port_of(std::string_view text) {
   return port;
 }
 
-/// The address in its usual form, so that two ways to write it are the same text.
+}  // namespace
+
 std::optional<std::string> usual_form(int family, const std::string& text) {
   in6_addr address{};
   std::array<char, INET6_ADDRSTRLEN> usual{};
   if (::inet_pton(family, text.c_str(), &address) != 1) return std::nullopt;
   return ::inet_ntop(family, &address, usual.data(), usual.size());
 }
-
-}  // namespace
 
 bool HttpAddress::loopback() const { return ip.starts_with("127.") || ip == "::1"; }
 

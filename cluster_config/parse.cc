@@ -1,7 +1,10 @@
 #include "cluster_config/parse.h"
 
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -188,6 +191,9 @@ NodeConfig Parser::read_node(Section& section) {
   if (traits(config_.provider).addresses) section.require<&NodeConfig::address>();
   if (!node.address.empty() && !is_own_address(node.address))
     section.complain("address", fmt::format(" = \"{}\": expected the IP address of one host", node.address));
+  for (const int family : {AF_INET, AF_INET6}) {  // devices and network interfaces tell theirs like that
+    if (auto usual = usual_form(family, node.address)) node.address = std::move(*usual);
+  }
   check_http(section, node);
   // A directory of the defaults is that above all nodes' own.
   const std::string own = fmt::format("/node-{}", node.id);

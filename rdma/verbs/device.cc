@@ -1,6 +1,10 @@
 #include "rdma/verbs/device.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
+#include <cstring>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -43,6 +47,21 @@ Status check_device(const DeviceFacts& device) {
   return {};
 }
 
+/// IPv4 addresses as those of IPv6 that stand for them, as GIDs have them; none if the text is no address.
+std::optional<in6_addr> read_address(const std::string& text) {
+  in_addr four{};
+  in6_addr address{};
+  const std::string form = ::inet_pton(AF_INET, text.c_str(), &four) == 1 ? "::ffff:" + text : text;
+  if (::inet_pton(AF_INET6, form.c_str(), &address) != 1) return std::nullopt;
+  return address;
+}
+
+/// Whoever gives the address may write it in another form than the device.
+bool has_address(const GidFacts& gid, const std::string& text) {
+  const std::optional<in6_addr> own = read_address(gid.address), wanted = read_address(text);
+  return own && wanted && std::memcmp(&*own, &*wanted, sizeof *own) == 0;
+}
+
 /// The address by which rdma_cm finds this port.
 Result<std::string> choose_address(const DeviceFacts& device, const PortFacts& port, const VerbsOptions& options) {
   const std::string place = fmt::format("device {} port {}", device.name, port.number);
@@ -52,9 +71,9 @@ Result<std::string> choose_address(const DeviceFacts& device, const PortFacts& p
   }
   for (const GidFacts& gid : port.gids) {
     const bool fits = options.gid_index >= 0 ? gid.index == options.gid_index
-                                             : options.address.empty() || gid.address == options.address;
+                                             : options.address.empty() || has_address(gid, options.address);
     if (fits && gid.roce_v2 && !gid.address.empty()) {
-      if (options.address.empty() || gid.address == options.address) return gid.address;
+      if (options.address.empty() || has_address(gid, options.address)) return gid.address;
       return unavailable(
           fmt::format("{}: GID {} is {}, not {}; give one of the two", place, gid.index, gid.address, options.address));
     }

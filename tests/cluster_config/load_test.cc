@@ -116,6 +116,19 @@ TEST_F(ClusterFile, ANodesOwnValuesComeBeforeTheDefaults) {
   EXPECT_EQ(config->find(1)->ssh_port, 2222);
 }
 
+TEST_F(ClusterFile, AnAddressMayBeWrittenInAnyForm) {
+  const auto nodes = [](const char* first, const char* second) {
+    return kHead + ("[[node]]\nid = 1\naddress = \"" + std::string(first) + "\"\n[[node]]\nid = 2\naddress = \"") +
+           second + "\"\n";
+  };
+  const auto config = load_text(nodes("FD00:0:0::0001", "10.0.0.1"));
+  ASSERT_TRUE(config.ok()) << config.status().message();
+  EXPECT_EQ(config->find(1)->address, "fd00::1");
+  EXPECT_EQ(config->find(2)->address, "10.0.0.1");
+  EXPECT_THAT(complaint(nodes("FD00::1", "fd00:0::1")),
+              HasSubstr("the address fd00::1 port 18515 belongs to the node"));
+}
+
 TEST_F(ClusterFile, LineEndsAndByteOrderMarksOfOtherSystemsAreFine) {
   const std::string text = "\xef\xbb\xbf[cluster]\r\nname = \"a\"\r\nrun_directory = \"run\"\r\n[[node]]\r\nid = 1\r\n";
   const auto config = load_text(text);

@@ -3,6 +3,9 @@
 
 #include "rdma/verbs/device.h"
 
+#include <initializer_list>
+#include <utility>
+
 #include <gtest/gtest.h>
 
 namespace granary::rdma::verbs {
@@ -65,6 +68,21 @@ TEST(ChooseDevice, TakesTheDevicePortGidAndAddressAskedFor) {
   wanted.gid_index = -1;
   wanted.address = "10.1.0.1";
   EXPECT_TRUE(choose_device(std::vector{card("mlx5_1")}, wanted).ok());
+}
+
+TEST(ChooseDevice, AnAddressMayBeWrittenInAnyForm) {
+  DeviceFacts six = card("mlx5_0");
+  six.ports[0].gids.push_back({5, true, "fd00::1"});
+  VerbsOptions wanted = options();
+  for (const auto& [form, usual] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"FD00::1", "fd00::1"}, {"fd00:0:0:0::01", "fd00::1"}, {"::ffff:10.1.0.1", "10.1.0.1"}}) {
+    wanted.address = form;
+    const Result<DeviceChoice> choice = choose_device(std::vector{six}, wanted);
+    ASSERT_TRUE(choice.ok()) << choice.status().message();
+    EXPECT_EQ(choice->address, usual);
+  }
+  wanted.address = "fd00::2";
+  expect_refusal({six}, wanted, StatusCode::kUnavailable, "has not the IP address fd00::2");
 }
 
 TEST(ChooseDevice, StaysWithinTheDevicesQueues) {
