@@ -2,8 +2,11 @@
 // messages. Nodes that start together do it all at once. One that comes back does it while others serve, of whose logs it reads as much as
 // they had when they became quiet.
 
+#include "src/node/take_from_elsewhere.h"
+
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 
@@ -35,22 +38,30 @@ Status ClusterNode::take_from(NodeNumber node, std::optional<epoch::Epoch> up_to
 }
 
 /// How much of the log counts was settled when this node began to come back, and its epochs with it: another node that was on its way then
-/// may serve by now, and write its log. A node that has ended is waited for, as nobody else has its log.
+/// may serve by now, and write its log.
 Status ClusterNode::take_from_running(NodeNumber node) {
   const std::optional<epoch::Epoch> up_to = counts_up_to(*returns_by_, node);
+  constexpr std::uint64_t kMicroseconds = 1000;
+  return take_from_when_it_runs(*membership_, node, options_.start_timeout_ms * kMicroseconds,
+                                [&] { return take_from(node, up_to); });
+}
+
+Status take_from_when_it_runs(const membership::Membership& membership, NodeNumber node, std::uint64_t patience_us,
+                              FunctionRef<Status()> take) {
   const auto lives = [node](const Configuration& found) { return found.lives(node); };
-  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.start_timeout_ms);
-  for (;;) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(patience_us);
+  for (Status taken;;) {
     const auto left = std::chrono::duration_cast<std::chrono::microseconds>(end - std::chrono::steady_clock::now());
-    const bool told = left.count() > 0 && membership_->wait_until(lives, static_cast<std::uint64_t>(left.count()));
-    if (Status member = membership_->status(); !member.ok()) return member;
-    if (!told) {
+    const bool runs = membership.wait_until(lives, static_cast<std::uint64_t>(std::max<std::int64_t>(left.count(), 0)));
+    if (Status member = membership.status(); !member.ok()) return member;
+    if (!runs) {
       return Status(StatusCode::kUnavailable,
                     fmt::format("node {} does not run, and its log may have writes of records of node {}, which cannot "
                                 "come back without them: start node {}, too",
-                                node, own_.id, node));
+                                node, membership.node(), node));
     }
-    Status taken = take_from(node, up_to);
+    if (!taken.ok() && left.count() <= 0) return taken;  // it runs, and has not answered for all that time
+    taken = take();
     if (taken.code() != StatusCode::kUnavailable) return taken;
   }
 }
