@@ -248,7 +248,9 @@ void VerbsEndpoint::attend_alarms() {
   }
 }
 
+/// Emptied before as well, since some drivers (mlx5) take what a queue pair has completed out of the queue as they destroy it.
 void VerbsEndpoint::bury(Connection& connection) {
+  collect();
   connection.close();
   collect();
   connection.queue.abandon([&](std::uint64_t tag) { report(connection, tag, CompletionStatus::kBroken); });
