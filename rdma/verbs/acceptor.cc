@@ -22,7 +22,7 @@ bool same_endpoint(const Request& one, const Request& other) {
 }  // namespace
 
 Result<std::unique_ptr<Acceptor>> Acceptor::listen(const NodeOptions& node, const CutLives& cut_lives,
-                                                   const DeviceContext& device, OwnRegion& own, const Bells& bells,
+                                                   const DeviceContext& device, OwnRegion& own, Bells& bells,
                                                    rdma_cm_id& listener) {
   auto completions = device.make_completion_queue(1);
   if (!completions.ok()) return completions.status();
@@ -109,9 +109,19 @@ Refusal Acceptor::accept(CmId& id, const rdma_conn_param& offered, const Request
   return Refusal::kNone;
 }
 
+/// Some drivers (mlx5) take what a queue pair has received out of the completion queue as they destroy it. Its rings would never ring then, nor
+/// would their places in the shared receive queue be filled again. A queue pair in the error state receives no more of them meanwhile.
+void Acceptor::destroy_queue_pair(rdma_cm_id& id) {
+  ibv_qp_attr error{};
+  error.qp_state = IBV_QPS_ERR;
+  ibv_modify_qp(id.qp, &error, IBV_QP_STATE);
+  bells_.drain();
+  rdma_destroy_qp(&id);
+}
+
 void Acceptor::end(const Guest& guest) {
   const auto place = std::find_if(guests_.begin(), guests_.end(), [&](const auto& one) { return one.get() == &guest; });
-  if ((*place)->id().qp != nullptr) rdma_destroy_qp(&(*place)->id());
+  if ((*place)->id().qp != nullptr) destroy_queue_pair((*place)->id());
   ended_.splice(ended_.end(), guests_, place);
 }
 

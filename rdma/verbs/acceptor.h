@@ -26,7 +26,7 @@ class Acceptor final : public CmTarget {
   /// Begins to listen: `listener` is bound and its channel the event thread's. It gets the acceptor as its context.
   /// Refuses the lives of `cut_lives`.
   static Result<std::unique_ptr<Acceptor>> listen(const NodeOptions& node, const CutLives& cut_lives,
-                                                  const DeviceContext& device, OwnRegion& own, const Bells& bells,
+                                                  const DeviceContext& device, OwnRegion& own, Bells& bells,
                                                   rdma_cm_id& listener);
   ~Acceptor() override;
 
@@ -60,7 +60,7 @@ class Acceptor final : public CmTarget {
   using Guests = std::list<std::unique_ptr<Guest>>;
 
   Acceptor(const NodeOptions& node, const CutLives& cut_lives, const DeviceContext& device, OwnRegion& own,
-           const Bells& bells, CompletionQueue completions)
+           Bells& bells, CompletionQueue completions)
       : node_(node),
         cut_lives_(cut_lives),
         device_(device),
@@ -74,13 +74,14 @@ class Acceptor final : public CmTarget {
   Refusal admit(const Request& request);
   void refuse(CmId id, Refusal refusal, const Request& request);
   void end(const Guest& guest);
+  void destroy_queue_pair(rdma_cm_id& id);
   Answer answer(Refusal refusal) const;
 
   const NodeOptions node_;
   const CutLives& cut_lives_;
   const DeviceContext& device_;
   OwnRegion& own_;
-  const Bells& bells_;
+  Bells& bells_;
   const CompletionQueue completions_;  ///< stays empty: guests' queue pairs send nothing
   Guests guests_;
   Guests ended_;

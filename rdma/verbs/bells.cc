@@ -79,8 +79,12 @@ void Bells::answer() {
   if (ibv_get_cq_event(channel_.get(), &queue, &context) != 0) return;
   ibv_ack_cq_events(queue, 1);
   ibv_req_notify_cq(queue, 0);
+  drain();
+}
+
+void Bells::drain() {
   ibv_wc arrived;
-  while (ibv_poll_cq(queue, 1, &arrived) > 0) {
+  while (ibv_poll_cq(completions_.get(), 1, &arrived) > 0) {
     if (arrived.status == IBV_WC_SUCCESS && (arrived.wc_flags & IBV_WC_WITH_IMM) != 0) ring(ntohl(arrived.imm_data));
     (void)await_one();
   }

@@ -47,6 +47,8 @@ class Bells {
   /// Readable when rings have come; then answer(), in the event thread.
   int descriptor() const { return channel_->fd; }
   void answer();
+  /// Takes the rings that have come, and awaits as many again. In the event thread.
+  void drain();
 
  private:
   static constexpr int kMostKept = 1024;  ///< less if the device has less
