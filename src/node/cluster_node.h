@@ -97,6 +97,8 @@ class ClusterNode {
   Status visit();
   bool others_serve(const membership::Configuration& configuration) const;
   Status or_given_up(Status status) const;
+  Status map_control();
+  std::size_t miss_lines() const;
   Status become_member();
   PreparedNode preparing();
   Status find_others();

@@ -177,7 +177,16 @@ Status ClusterNode::or_given_up(Status status) const {
   return {StatusCode::kUnavailable, fmt::format("node {} was told to give up before it served", own_.id)};
 }
 
+Status ClusterNode::map_control() {
+  auto control = map(sizeof(epoch::ControlBlock) + miss_lines() * sizeof(cc::Misses::Line), /*shared=*/true);
+  if (!control.ok()) return control.status();
+  control_ = std::move(control).value();
+  return {};
+}
+
+/// The control block is there first, since the membership's thread uses it when the membership is lost.
 Status ClusterNode::become_member() {
+  if (Status mapped = map_control(); !mapped.ok()) return mapped;
   make_run_directory(config_);
   auto board = open_board(config_, [this] { return start_watch_.gives_up(); });
   if (!board.ok()) return board.status();
@@ -185,7 +194,7 @@ Status ClusterNode::become_member() {
   membership::Membership::Listener listener;
   listener.changed = [this](const membership::Configuration& configuration) { follow(configuration); };
   listener.lost = [this](const Status& why) {
-    if (control_ != nullptr) cluster::stop_serving(control_block());
+    cluster::stop_serving(control_block());
     tell(NoticeSeverity::kError, NoticeTopic::kMembership, why.message());
   };
   listener.warn = [this](const std::string& warning) {
@@ -235,10 +244,6 @@ Status ClusterNode::open_database() {
   auto clock = NodeClock::open(config_);
   if (!clock.ok()) return clock.status();
   clock_ = std::move(clock).value();
-  const std::size_t lines = cc::Misses::lines_for(std::size_t{layout_.nodes} * layout_.workers);
-  auto control = map(sizeof(epoch::ControlBlock) + lines * sizeof(cc::Misses::Line), /*shared=*/true);
-  if (!control.ok()) return control.status();
-  control_ = std::move(control).value();
   ClusterPart part{.control = &control_block(), .node = own_.id, .life = membership_->generation()};
   Options database = database_options(options_, config_, own_);
   if (membership_->visits()) {
@@ -251,10 +256,15 @@ Status ClusterNode::open_database() {
   (*engine)->set_fence(membership_->fence());
   (*engine)->set_living(membership_->living());
   (*engine)->set_time(clock_->time());
-  (*engine)->set_misses({reinterpret_cast<cc::Misses::Line*>(control_->base() + sizeof(epoch::ControlBlock)), lines});
+  (*engine)->set_misses(
+      {reinterpret_cast<cc::Misses::Line*>(control_->base() + sizeof(epoch::ControlBlock)), miss_lines()});
   database_ = std::make_unique<Database>(std::move(engine).value());
   tables_.emplace(own_.id, *database_);
   return {};
+}
+
+std::size_t ClusterNode::miss_lines() const {
+  return cc::Misses::lines_for(std::size_t{layout_.nodes} * layout_.workers);
 }
 
 /// Without logs no node comes back while others serve.
