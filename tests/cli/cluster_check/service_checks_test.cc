@@ -34,6 +34,15 @@ TEST(ServiceChecks, AMajorityOfZooKeepersServersIsEnough) {
   EXPECT_THAT(text, HasSubstr("it is no ZooKeeper"));
 }
 
+TEST(ServiceChecks, AnAddressOfZooKeeperMayHaveBrackets) {
+  ClusterConfig config;
+  config.membership.kind = cluster_config::MembershipKind::kZookeeper;
+  config.membership.servers = {"[::1]:1"};
+  const std::string text = text_of(check_services(config));
+  EXPECT_THAT(text, HasSubstr("[::1]:1 does not serve: "));
+  EXPECT_THAT(text, testing::Not(HasSubstr("no such host")));
+}
+
 TEST(ServiceChecks, AClockWithoutItsServiceIsBad) {
   ClusterConfig config;
   EXPECT_FALSE(any_bad(check_services(config)));
