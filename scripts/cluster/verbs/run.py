@@ -5,7 +5,7 @@ import time
 from typing import Any
 
 from ..errors import HostError, UsageError
-from ..hosts import Host
+from ..hosts import Host, on_all
 from ..session import Session
 
 LOOK_S = 0.2
@@ -15,10 +15,14 @@ def start(session: Session) -> None:
     """ZooKeeper first, if deploy set it up; then all nodes at once, since they wait for each other."""
     if session.dry_run:
         return _would(session, "start")
+    if _start_zookeeper(session):
+        _start_nodes(session)
+    return None
+
+
+def _start_nodes(session: Session) -> None:
     file = _file_hash(session)
     hosts = session.hosts_with_chosen()
-    if not _start_zookeeper(session):
-        return None
 
     def begin(host: Host) -> "dict[str, Any]":
         return host.call("start", {"services": session.services(host), "file_sha256": file})
@@ -27,7 +31,7 @@ def start(session: Session) -> None:
     if session.flags.no_wait:
         for host, result in begun.items():
             _report(session, host, result)
-        return None
+        return
     began = time.monotonic()
     waiting = {host: [name for name, each in result.items() if each["ok"]] for host, result in begun.items()}
 
@@ -41,7 +45,6 @@ def start(session: Session) -> None:
                 session.report.add(host.label, name, each["what"], ok=False)
             else:
                 _report_serving(session, host, name, each["what"], states[name], time.monotonic() - began)
-    return None
 
 
 def _report_serving(session: Session, host: Host, name: str, what: str, state: "dict[str, Any]",
@@ -64,44 +67,67 @@ def _file_hash(session: Session) -> str:
 
 
 def _start_zookeeper(session: Session) -> bool:
-    """Starts the servers that deploy set up, and waits until they serve. Returns whether nodes may begin."""
-    servers = _zookeepers(session)
-    if servers is None:
-        return False
-    begun = session.on_all("start", lambda host: host.call("start", {"services": servers[host]}),
-                           [host for host in servers if servers[host]])
-    bad = False
-    for host, result in begun.items():
-        states = host.call("await_serving", {"services": servers[host], "seconds": session.flags.timeout})
+    """Starts the servers that deploy set up, and waits until they serve. Returns whether nodes may begin: one server
+    that serves is enough, since it does so only as part of a majority. So a host that does not answer keeps no node of
+    the others from beginning.
+    """
+    if session.inventory.membership.get("kind") != "zookeeper":
+        return True
+    servers, silent = _zookeepers(session)
+    wait = {"seconds": session.flags.timeout}
+
+    def begin(host: Host) -> "tuple[dict[str, Any], dict[str, Any]]":
+        names = {"services": servers[host]}
+        return host.call("start", names), host.call("await_serving", names | wait)
+
+    serving = []
+    for host, (result, states) in session.on_all("start", begin, [host for host in servers if servers[host]]).items():
         for name, each in result.items():
             good = each["ok"] and states[name]["serves"]
-            bad = bad or not good
+            serving.append(good)
             serves = "serves" if good else f"does not serve: {states[name]['why']}"
             session.report.add(host.label, name, f"{each['what']}; {serves}", ok=good)
-    return not bad
+    if any(serving) or not any(servers.values()):
+        return True
+    if silent:
+        raise HostError(f"no ZooKeeper server serves, and {', '.join(sorted(silent))} cannot be asked: "
+                        f"{silent[min(silent)]}")
+    return False
 
 
-def _zookeepers(session: Session) -> "dict[Host, list[str]] | None":
-    """The ZooKeeper servers on each host; None if some host does not say."""
-    found = session.on_all("start", lambda host: host.call("inspect", {"package": {"directory": "-"}}))
-    if len(found) < len(session.hosts):
-        return None
-    return {host: [each["name"] for each in result["deployed"].get("zookeepers", [])] for host, result in found.items()}
+def _zookeepers(session: Session) -> "tuple[dict[Host, list[str]], dict[str, str]]":
+    """The ZooKeeper servers on each host that answers; and why the others do not, by their labels."""
+    servers, silent = {}, {}
+    for host, found in on_all(session.hosts, lambda host: host.call("inspect", {"package": {"directory": "-"}})):
+        if isinstance(found, HostError):
+            silent[host.label] = str(found)
+        else:
+            servers[host] = [each["name"] for each in found["deployed"].get("zookeepers", [])]
+    return servers, silent
 
 
 def stop(session: Session) -> None:
     """All nodes at once; ZooKeeper after them, if asked for."""
     if session.dry_run:
         return _would(session, "stop")
-    stopped = session.on_all("stop", lambda host: host.call("stop", {"services": session.services(host)}),
-                             session.hosts_with_chosen())
-    for host, result in stopped.items():
-        _report(session, host, result)
+    _stop_nodes(session)
     if session.flags.with_zookeeper:
-        for host, names in (_zookeepers(session) or {}).items():
+        servers, silent = _zookeepers(session)
+        for label, why in silent.items():
+            session.report.add(label, "stop", why, ok=False)
+        for host, names in servers.items():
             if names:
                 _report(session, host, host.call("stop", {"services": names}))
     return None
+
+
+def _stop_nodes(session: Session) -> bool:
+    """Returns whether all have ended."""
+    hosts = session.hosts_with_chosen()
+    stopped = session.on_all("stop", lambda host: host.call("stop", {"services": session.services(host)}), hosts)
+    for host, result in stopped.items():
+        _report(session, host, result)
+    return len(stopped) == len(hosts) and all(each["ok"] for result in stopped.values() for each in result.values())
 
 
 def restart(session: Session) -> None:
@@ -113,9 +139,8 @@ def restart(session: Session) -> None:
         return None
     if session.flags.rolling:
         return _restart_rolling(session)
-    stop(session)
-    if session.report.exit_code() == 0:
-        start(session)
+    if _start_zookeeper(session) and _stop_nodes(session):  # what may keep nodes from beginning comes first
+        _start_nodes(session)
     return None
 
 

@@ -97,6 +97,9 @@ class Hosts(Rig):
         self.assertRegex(said, r"10\.99\.0\.2 +status +FAILED: ssh: .*Connection refused")
         said = self.must(3, "restart", "--rolling")
         self.assertIn("a host does not answer", said)
+        said = self.must(0, "restart", "--nodes=1")
+        self.assertEqual(said.count("runs already; serves"), 2, "the servers of ZooKeeper that can be asked")
+        self.assertRegex(said, "node-1 +started; serves")
         subprocess.run(["nsenter", f"--net={HOSTS}/network2", "/usr/sbin/sshd", "-f", HOSTS / "sshd2"], check=True)
         self.must(0, "status")
 

@@ -36,6 +36,7 @@ esac
 """
 SSH = """\
 #!/usr/bin/env bash
+if [[ -e $STAND_IN/away && $* == *"-- 192.0.2.2"* ]]; then echo "Connection refused" >&2; exit 255; fi
 case " $* " in
   *" -O exit "* | *" -M "*) ;;
   *) exec bash -c "${@: -1}" ;;
@@ -138,6 +139,18 @@ class StandIn(Rig):
         self.assertIn("exit code 139", self.must(139, "bench", "smallbank"))
         dies.unlink()
         self.assertIn("reported nothing", self.must(3, "bench", "smallbank"))
+
+    def test_a_host_that_does_not_answer_keeps_no_other_from_beginning(self):
+        self.file.write_text(TWO_HOSTS.format(self.folder))
+        self.must(0, "deploy", f"--package={self.package}", "--supervisor=own")
+        (self.folder / "away").touch()
+        said = self.must(3, "start")
+        self.assertRegex(said, "192.0.2.1 +node-1 +started; serves")
+        self.assertRegex(said, "192.0.2.2 +start +FAILED: .*Connection refused")
+        self.must(0, "restart", "--nodes=1")
+        self.must(0, "stop", "--nodes=1")
+        self.assertIn("started; serves", self.must(0, "start", "--nodes=1"))
+        (self.folder / "away").unlink()
 
 
 if __name__ == "__main__":
