@@ -196,13 +196,23 @@ class _Reader:
                     raise UsageError(f"{self.file}: '{name}' is no section")
                 for key in PATHS.get("node" if name == "defaults" else name, ()):
                     if key in table:
-                        table[key] = self._absolute(table[key])
+                        table[key] = self._absolute(key, table[key])
         return result
 
-    def _absolute(self, value: Any) -> Any:
-        if isinstance(value, list):
-            return [self._absolute(each) for each in value]
-        return os.path.normpath(self.folder / value) if isinstance(value, str) and value else value
+    def _absolute(self, key: str, value: Any) -> Any:
+        """Refuses what is no path: an empty text would be made a directory at the root of all, and each letter of a
+        text that stands for a list one of its own.
+        """
+        if key == "log_directories":
+            if not isinstance(value, list):
+                raise UsageError(f"{self.file}: {key} is {value!r}; expected a list of texts")
+            return [self._absolute("one of log_directories", each) for each in value]
+        if not isinstance(value, str) or not value:
+            raise UsageError(f"{self.file}: {key} is {value!r}; expected text, which is not empty")
+        if value.startswith("~"):
+            raise UsageError(f"{self.file}: {key} is '{value}'; write the directory of the user out, as ~ stands for "
+                             "none in this file")
+        return os.path.normpath(self.folder / value)
 
 
 def _below(value: Any, node: int) -> Any:

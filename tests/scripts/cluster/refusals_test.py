@@ -34,7 +34,11 @@ class Refusals(Rig):
                             ('[cluster]\nname = "a"\n[[node]]\nid = 1\nhost = "h"', "needs an install_directory"),
                             ('[cluster]\nname = "a"\n[[node]]\nid = 1\nhost = "-oProxyCommand=x"\ninstall_directory = '
                              '"/x"', "is no name"),
-                            ('[cluster]\nname = "a"\n[[node]]\nid = 1\nssh_port = 0', "expected 1 to 65535")]:
+                            ('[cluster]\nname = "a"\n[[node]]\nid = 1\nssh_port = 0', "expected 1 to 65535"),
+                            ('[cluster]\nname = "a"\nrun_directory = ""\n[[node]]\nid = 1', "is ''; expected text"),
+                            ('[cluster]\nname = "a"\n[[node]]\nid = 1\nlog_directories = "logs"', "a list of texts"),
+                            ('[cluster]\nname = "a"\n[[node]]\nid = 1\nlog_directories = [""]', "is ''; expected"),
+                            ('[cluster]\nname = "a"\n[defaults]\ndata_directory = "~/d"\n[[node]]\nid = 1', "'~/d'")]:
             self.file.write_text(text)
             self.refused(2, words, "status")
         self.file.unlink()
