@@ -12,6 +12,7 @@ from .place import Place
 from .trouble import Trouble
 
 KEPT_VERSIONS = 2  # beside the current one
+CHECK_S = 30
 
 
 def inspect(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
@@ -30,6 +31,7 @@ def install(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     done = ["install directory"] if place.claim() else []
     if _unpack(place, package):
         done.append(f"package {package['name']}")
+    _refuse_wrong_file(place, package, arguments["file_text"])
     done += _directories(place, arguments["directories"])
     _agent(place, arguments["modules"])
     supervisor = _supervisor(place, arguments["supervisor"])
@@ -147,6 +149,29 @@ def _check_version(place: Place, top: pathlib.Path, package: "dict[str, Any]") -
         raise Trouble(f"the package's program does not run here: {said or f'exit code {done.returncode}'}")
     if said.split()[1:2] != [package["version"]]:
         raise Trouble(f"the package is named '{package['name']}', but its program says '{said}'", 2)
+
+
+def _refuse_wrong_file(place: Place, package: "dict[str, Any]", text: str) -> None:
+    """Nodes that run would find out about a mistake in the file only when they are started again. What `cluster check`
+    says of the machine is no matter here: much of what it looks at is yet to be made.
+    """
+    current = place.current.is_symlink() and os.readlink(place.current) == f"versions/{package['directory']}"
+    if current and place.file.exists() and place.file.read_text() == text:
+        return
+    file = place.versions / f".{os.getpid()}-cluster.toml"
+    try:
+        files.write(file, text)
+        done = subprocess.run([place.versions / package["directory"] / "bin" / "granary", "cluster", "check", file],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+                              timeout=CHECK_S, check=False, **place.run_as())
+    except subprocess.TimeoutExpired:  # it has read the file, and looks at the machine
+        return
+    finally:
+        file.unlink(missing_ok=True)
+    if done.returncode == 2:
+        said = done.stderr.replace(f"granary: {file}:", "line ").strip()
+        raise Trouble("the nodes of this package would refuse the cluster file, in the copy for this host (absolute "
+                      f"paths, no comments):\n{said}", 2)
 
 
 def _directories(place: Place, wanted: "list[str]") -> "list[str]":

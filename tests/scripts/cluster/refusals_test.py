@@ -130,6 +130,24 @@ class Refusals(Rig):
                     self.assertIn(said, done.stderr)
                     self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
 
+    def test_a_file_that_nodes_would_refuse(self):
+        """Nodes that run would notice it at their next start only, when nothing else is there."""
+        self.write_file()
+        deploy = ("deploy", f"--package={self.package}", "--while-running")
+        self.must(0, *deploy)
+        installed = self.folder / "trial.installed"
+        before = {path: path.is_file() and path.read_bytes() for path in installed.rglob("*")}
+        for wrong, words in [('memory = "64MiB"\nmemmory = "1GiB"\nreliable_directory = "new"', "did you mean memory?"),
+                             ('memory = "64MiB"\nhttp = "127.0.0.1:80"', "http")]:
+            self.write_file()
+            self.file.write_text(self.file.read_text().replace('memory = "64MiB"', wrong))
+            said = self.must(2, *deploy)
+            self.assertIn("the nodes of this package would refuse the cluster file", said)
+            self.assertIn(words, said)
+            self.assertEqual({path: path.is_file() and path.read_bytes() for path in installed.rglob("*")}, before)
+            self.assertFalse((self.folder / "new").exists())
+        self.write_file()
+
     def test_a_package_that_reaches_out_of_its_folder(self):
         self.write_file()
         path = self.packages / "granary-1.0-linux-x86_64.tar.gz"
