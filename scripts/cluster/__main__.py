@@ -45,7 +45,7 @@ def main() -> int:
 def run(flags: argparse.Namespace) -> int:
     inventory = load(flags.cluster)
     ssh = Ssh(flags.accept_new, flags.ssh_config)
-    session = Session(inventory, all_hosts(inventory, ssh), flags)
+    session = Session(inventory, all_hosts(inventory, ssh), flags, ssh)
     failure: "BaseException | None" = None
     code = None
     try:

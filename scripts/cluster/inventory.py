@@ -108,9 +108,18 @@ def load(path: str) -> Inventory:
     if not file.is_file():
         raise UsageError(f"there is no cluster file '{path}'")
     try:
-        tables = tomllib.loads(file.read_text(encoding="utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        text = file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
         raise UsageError(f"{path}: {error}") from error
+    return parse(text, file)
+
+
+def parse(text: str, file: Path) -> Inventory:
+    """Reads the text of a cluster file."""
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{file}: {error}") from error
     return _Reader(file, tables).read()
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Optional
 
 from .errors import HostError, UsageError
-from .hosts import Host, on_all
+from .hosts import Host, Ssh, on_all
 from .inventory import Inventory
 from .table import Report
 
@@ -18,6 +18,7 @@ class Session:
     inventory: Inventory
     hosts: "list[Host]"
     flags: argparse.Namespace
+    ssh: Ssh
     report: Report = field(default_factory=Report)
 
     def __post_init__(self) -> None:

@@ -18,7 +18,9 @@ CHECK_S = 30
 def inspect(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     """What is there, for the caller to decide whether it has to send the package."""
     name = arguments["package"]["directory"]
-    return {"has_package": (place.versions / name).is_dir(), "deployed": place.deployed(), "owner": place.owner()}
+    text = place.file.read_text() if place.deployed() and place.file.exists() else ""
+    return {"has_package": (place.versions / name).is_dir(), "deployed": place.deployed(), "owner": place.owner(),
+            "file_text": text, "identity": place.identity()}
 
 
 def install(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":

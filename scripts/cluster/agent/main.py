@@ -18,6 +18,12 @@ def show_log(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     return {}
 
 
+def end_former(place: Place, _arguments: "dict[str, Any]") -> "dict[str, Any]":
+    """Ends all nodes, as the cluster file no longer has this place."""
+    place.require()
+    return {"ended": services.end_former(place, [])}
+
+
 def wipe_zookeeper(place: Place, _arguments: "dict[str, Any]") -> "dict[str, Any]":
     place.require()
     return data.wipe_zookeeper(place)
@@ -36,6 +42,7 @@ VERBS: "dict[str, Callable[[Place, dict[str, Any]], dict[str, Any]]]" = {
     "stop": services.stop,
     "restart": services.restart,
     "await_serving": services.await_serving,
+    "end_former": end_former,
     "kill": services.kill,
     "status": services.status,
     "logs": show_log,

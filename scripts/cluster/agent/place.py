@@ -14,7 +14,7 @@ import os
 import pathlib
 from typing import Any, Optional
 
-from . import files
+from . import files, processes
 from .trouble import Trouble
 
 MARKER = ".granary-cluster"
@@ -73,6 +73,13 @@ class Place:
 
     def program(self) -> pathlib.Path:
         return self.current / "bin" / "granary"
+
+    def identity(self) -> "list[Any]":
+        """Tells whether two ways lead to the same directory of the same host; empty if there is none."""
+        if not self.directory.is_dir():
+            return []
+        found = self.directory.stat()
+        return [processes.boot_id(), found.st_dev, found.st_ino]
 
     def run_as(self) -> "dict[str, Any]":
         """What subprocess needs to run a program as the owner of the install directory: nothing unless we are root."""

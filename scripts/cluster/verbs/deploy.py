@@ -11,6 +11,7 @@ from .. import zookeeper
 from ..errors import UsageError
 from ..hosts import Host
 from ..session import Session
+from . import gone
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -22,6 +23,7 @@ def deploy(session: Session) -> None:
     there = session.on_all("deploy", lambda host: host.call("inspect", {"package": package.facts()}))
     if session.flags.with_zookeeper is None and any(_has_server(found) for found in there.values()):
         ensemble = _ensemble_of_before(session)
+    gone.end_on_gone_hosts(session, there)
     print(f"package {package.name}, sha256 {package.sha256[:12]}", file=sys.stderr)
 
     def arguments(host: Host) -> "dict[str, Any]":

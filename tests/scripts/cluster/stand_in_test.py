@@ -152,6 +152,28 @@ class StandIn(Rig):
         self.assertIn("started; serves", self.must(0, "start", "--nodes=1"))
         (self.folder / "away").unlink()
 
+    def test_hosts_that_the_file_has_no_more(self):
+        self.file.write_text(TWO_HOSTS.format(self.folder))
+        deploy = ("deploy", f"--package={self.package}", "--supervisor=own")
+        self.must(0, *deploy)
+        self.must(0, "start")
+        pids = self.pids()
+        whole = self.file.read_text()
+        self.addCleanup(self.end_by, whole)
+        self.file.write_text(whole.replace("192.0.2.2", "192.0.2.3"))  # another way to the same host
+        self.must(0, *deploy, "--while-running")
+        self.assertEqual(self.pids(), pids)
+        self.file.write_text(whole[: whole.rindex("[[node]]")])
+        said = self.must(3, *deploy)
+        self.assertIn(f"192.0.2.3, '{self.folder}/second' is no longer in the cluster file, but runs node-2", said)
+        said = self.must(0, *deploy, "--while-running")
+        self.assertRegex(said, "192.0.2.3 +deploy +ended node-2, as the cluster file no longer has .*/second'")
+        self.assertEqual([pathlib.Path(f"/proc/{pid}/exe").exists() for pid in pids], [True, False])
+
+    def end_by(self, file):
+        self.file.write_text(file)
+        self.end_all()
+
 
 if __name__ == "__main__":
     unittest.main()
