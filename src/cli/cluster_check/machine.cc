@@ -13,6 +13,8 @@
 #include <fstream>
 #include <memory>
 
+#include "src/cli/cluster_check/logout.h"
+
 namespace granary::cluster_check {
 namespace {
 
@@ -76,6 +78,7 @@ Machine this_machine(bool with_devices) {
   machine.lock_limit_bytes = limit_of(RLIMIT_MEMLOCK);
   machine.limits = {
       .address_bytes = limit_of(RLIMIT_AS), .threads = limit_of(RLIMIT_NPROC), .files = limit_of(RLIMIT_NOFILE)};
+  machine.logout_removes_rings = logout_removes_rings("", ::geteuid());
   if (with_devices) machine.devices = rdma::verbs::list_devices();
   return machine;
 }

@@ -30,6 +30,7 @@ struct Machine {
   std::uint64_t free_huge_pages = 0;   ///< of 2 MiB
   std::uint64_t lock_limit_bytes = 0;  ///< RLIMIT_MEMLOCK; kNoLimit if there is none
   ProcessLimits limits;
+  bool logout_removes_rings = false;  ///< of this user, from /dev/shm (logout.h)
   std::vector<rdma::verbs::DeviceFacts> devices;
 };
 

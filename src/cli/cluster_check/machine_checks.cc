@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "src/base/byte_size.h"
+#include "src/cli/cluster_check/logout.h"
 
 namespace granary::cluster_check {
 namespace {
@@ -152,12 +153,20 @@ Finding check_device(const NodeConfig& node, const Machine& machine) {
   return finding;
 }
 
+/// Where they lie if the file names no directory for them.
+bool has_rings_in_shared_memory(const NodeConfig& node) {
+  if (node.data_directory.empty()) return false;
+  return node.reliable_directory.empty() || (node.reliable_directory + "/").starts_with("/dev/shm/");
+}
+
 }  // namespace
 
 Findings check_machine(const ClusterConfig& config, Nodes here, const Machine& machine) {
   Findings findings{check_memory(here, machine), check_huge_pages(here, machine), check_limits(config, here, machine),
                     check_cpus(here, machine), check_numa(here, machine)};
   const cluster_config::ProviderTraits& provider = traits(config.provider);
+  if (machine.logout_removes_rings && std::ranges::any_of(here, has_rings_in_shared_memory))
+    findings.push_back(check_logout(machine.logout_removes_rings));
   if (provider.devices) findings.push_back(check_lock_limit(here, machine));
   for (const NodeConfig& node : here) {
     if (provider.addresses) findings.push_back(check_address(node, machine));

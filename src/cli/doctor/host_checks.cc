@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "src/cli/cluster_check/logout.h"
 #include "src/cli/cluster_check/machine_checks.h"
 
 namespace granary::doctor {
@@ -200,7 +201,8 @@ Findings check_host(const Host& host) {
           check_reserved(host),
           check_lock_limit(host),
           check_open_files(host),
-          check_shared_memory(host)};
+          check_shared_memory(host),
+          cluster_check::check_logout(host.machine.logout_removes_rings)};
 }
 
 }  // namespace granary::doctor

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 
 #include <gmock/gmock.h>
@@ -15,6 +17,7 @@
 #include "recovery/manifest.h"
 #include "src/base/file.h"
 #include "src/cli/cluster_check/directory_checks.h"
+#include "src/cli/cluster_check/logout.h"
 #include "tests/support/temporary_directory.h"
 
 namespace granary::cluster_check {
@@ -61,6 +64,45 @@ class MachineChecks : public testing::Test {
   Machine machine_;
   ClusterConfig config_;
 };
+
+TEST_F(MachineChecks, RingsThatALogoutRemovesAreAWarning) {
+  machine_.logout_removes_rings = true;
+  const auto told = [&] { return std::ranges::count(check(), "logout", &Finding::subject); };
+  EXPECT_EQ(told(), 0) << "it has no data, and so no rings";
+  node().data_directory = "/data";
+  EXPECT_EQ(about(check(), "logout").verdict, Verdict::kWarning);
+  EXPECT_THAT(about(check(), "logout").mend, HasSubstr("RemoveIPC=no"));
+  node().reliable_directory = "/dev/shm/rings";
+  EXPECT_EQ(told(), 1);
+  node().reliable_directory = "/dev/shmem";
+  EXPECT_EQ(told(), 0);
+  node().reliable_directory.clear();
+  machine_.logout_removes_rings = false;
+  EXPECT_EQ(told(), 0);
+}
+
+/// The last word counts: of the file with the greatest name below any of the directories, and of all before the main file.
+TEST(Logout, RemovesTheRingsOfUsersUnlessToldOtherwise) {
+  const tests::TemporaryDirectory root;
+  const auto say = [&](const std::string& path, const char* text) {
+    const std::filesystem::path file = root / path;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << text;
+  };
+  EXPECT_FALSE(logout_removes_rings(root.path(), 1000)) << "no systemd";
+  std::filesystem::create_directories(root / "run/systemd/system");
+  EXPECT_TRUE(logout_removes_rings(root.path(), 1000));
+  EXPECT_FALSE(logout_removes_rings(root.path(), 0));
+  EXPECT_FALSE(logout_removes_rings(root.path(), 999));
+  say("etc/systemd/logind.conf", "[Login]\n#RemoveIPC=no\n");
+  EXPECT_TRUE(logout_removes_rings(root.path(), 1000));
+  say("etc/systemd/logind.conf", "[Login]\n RemoveIPC = no \n");
+  EXPECT_FALSE(logout_removes_rings(root.path(), 1000));
+  say("usr/lib/systemd/logind.conf.d/50-a.conf", "[Login]\nRemoveIPC=yes\n");
+  EXPECT_TRUE(logout_removes_rings(root.path(), 1000));
+  say("etc/systemd/logind.conf.d/60-b.conf", "[Login]\nRemoveIPC=off\n");
+  EXPECT_FALSE(logout_removes_rings(root.path(), 1000));
+}
 
 TEST_F(MachineChecks, AGoodMachineIsGood) {
   config_.provider = Provider::kVerbs;

@@ -90,6 +90,8 @@ TEST_F(HostChecks, WhatOnlyCostsSpeedIsAWarning) {
   expect("shared huge pages", Verdict::kWarning, "echo advise > /sys/kernel/mm/transparent_hugepage/shmem_enabled");
   expect("open files", Verdict::kWarning, "ulimit -n");
   expect("/dev/shm", Verdict::kWarning, "remount");
+  host_.machine.logout_removes_rings = true;
+  expect("logout", Verdict::kWarning, "RemoveIPC=no");
   EXPECT_FALSE(any_bad(check_host(host_)));
   host_.cpu_flags.insert("nonstop_tsc");
   host_.clock_source = "hpet";

@@ -1,0 +1,71 @@
+#include "src/cli/cluster_check/logout.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+
+namespace granary::cluster_check {
+namespace {
+
+constexpr std::uint32_t kGreatestSystemUser = 999;
+constexpr const char* kMainFile = "/systemd/logind.conf";
+
+/// In the order in which a later one's files replace an earlier one's of the same name.
+constexpr std::array kFolders{"/usr/lib", "/usr/local/lib", "/run", "/etc"};
+
+std::string without_blanks(std::string text) {
+  std::erase_if(text, [](char letter) { return letter == ' ' || letter == '\t' || letter == '\r'; });
+  return text;
+}
+
+/// What the last line of a file says that is about it.
+void read_setting(const std::filesystem::path& path, std::optional<bool>& removes) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const std::string text = without_blanks(line);
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || text.substr(0, equals) != "RemoveIPC") continue;
+    const std::string value = text.substr(equals + 1);
+    removes = value != "no" && value != "off" && value != "false" && value != "0";
+  }
+}
+
+}  // namespace
+
+bool logout_removes_rings(const std::string& root, std::uint32_t user) {
+  std::error_code none;
+  if (user <= kGreatestSystemUser || !std::filesystem::is_directory(root + "/run/systemd/system", none)) return false;
+  std::string main_file;
+  std::map<std::string, std::filesystem::path> others;  // by name, as they are read in the order of their names
+  for (const char* const folder : kFolders) {
+    const std::string path = root + folder + kMainFile;
+    if (std::filesystem::exists(path, none)) main_file = path;
+    for (const auto& entry : std::filesystem::directory_iterator(path + ".d", none)) {
+      if (entry.path().extension() == ".conf") others[entry.path().filename()] = entry.path();
+    }
+  }
+  std::optional<bool> removes;
+  read_setting(main_file, removes);
+  for (const auto& [name, path] : others) read_setting(path, removes);
+  return removes.value_or(true);
+}
+
+Finding check_logout(bool removes_rings) {
+  Finding finding{.subject = "logout", .found = "leaves what this user has in /dev/shm"};
+  if (removes_rings) {
+    finding.verdict = Verdict::kWarning;
+    finding.found =
+        "systemd-logind removes what this user has in /dev/shm, log rings of running nodes, too, when the user's last "
+        "session ends";
+    finding.mend =
+        "'RemoveIPC=no' in [Login] of /etc/systemd/logind.conf, then systemctl restart systemd-logind; or run nodes as "
+        "a "
+        "system user";
+  }
+  return finding;
+}
+
+}  // namespace granary::cluster_check
