@@ -22,8 +22,11 @@ constexpr std::string_view kWithoutLogs =
     "What it held locked stays locked, and transactions that need it abort; others go on. End all nodes, then start "
     "all of them";
 
-std::string with_logs(const PeerView& view, membership::NodeId dead) {
-  if (view.can_be_recovered(dead)) {
+/// A recovery that was quick has no other notice: the debt came and went between two looks.
+std::string with_logs(const PeerView& view, const Member& dead) {
+  if (view.configuration.debt(dead.id, dead.generation) == nullptr)
+    return "What it had under way is recovered already. Start it again";
+  if (view.can_be_recovered(dead.id)) {
     return fmt::format(
         "No result is released (D stays {}) until what it had under way is recovered, which a node on its "
         "host does. Transactions that need it abort; others go on. Start it again",
@@ -86,7 +89,7 @@ void PeerReports::look_for_deaths(const PeerView& view, std::uint64_t now_us, st
         about(NoticeSeverity::kError,
               fmt::format("{} has just been found dead: its process has ended, or stood still for longer "
                           "than session_timeout_ms. {}",
-                          who(member.id, member.generation), logs_ ? with_logs(view, member.id) : kWithoutLogs),
+                          who(member.id, member.generation), logs_ ? with_logs(view, member) : kWithoutLogs),
               view, member.id));
   }
 }

@@ -83,6 +83,15 @@ TEST_F(Reports, ADeathIsToldOnceWithWhatItMeans) {
   EXPECT_EQ(reports_.obstacle(300'000), "");
 }
 
+/// The debt may have come and gone between two looks, and no later notice would tell so.
+TEST_F(Reports, ADeathThatIsRecoveredAlreadyHoldsNothingBack) {
+  EXPECT_THAT(look(0), IsEmpty());
+  node(3).state = MemberState::kDead;
+  EXPECT_THAT(look(100'000), ElementsAre(AllOf(HasSubstr("has just been found dead"), HasSubstr("recovered already"),
+                                               HasSubstr("Start it again"), Not(HasSubstr("until")))));
+  expect_told(NoticeSeverity::kError, 3);
+}
+
 /// Nobody sees them with "directories = apart", nor those of a node that is alone on its host.
 TEST_F(Reports, ADeadNodeWhoseDirectoriesNobodySeesHasToBeStarted) {
   can_be_recovered_ = false;
