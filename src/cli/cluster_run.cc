@@ -62,8 +62,8 @@ Result<std::optional<bench::cluster::KillPlan>> kill_plan(const bench::BenchComm
   if (!kill.ok()) return kill.status();
   if (!*kill) return Plan();
   return Plan({.kill = **kill, .open_board = [&config] {
-                 db::make_run_directory(config);
-                 return db::open_board(config);
+                 Status made = db::make_run_directory(config);
+                 return made.ok() ? db::open_board(config) : Result<std::unique_ptr<membership::Board>>(made);
                }});
 }
 

@@ -187,7 +187,7 @@ Status ClusterNode::map_control() {
 /// The control block is there first, since the membership's thread uses it when the membership is lost.
 Status ClusterNode::become_member() {
   if (Status mapped = map_control(); !mapped.ok()) return mapped;
-  make_run_directory(config_);
+  if (Status made = make_run_directory(config_); !made.ok()) return made;
   auto board = open_board(config_, [this] { return start_watch_.gives_up(); });
   if (!board.ok()) return board.status();
   if (const Status read = life_.read(options_.database.salvage); !read.ok()) return read;

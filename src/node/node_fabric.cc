@@ -4,6 +4,8 @@
 #include <array>
 #include <filesystem>
 
+#include <fmt/format.h>
+
 #include "cluster_config/key_file.h"
 #include "cluster_config/membership/local/local_board.h"
 #include "cluster_config/membership/zookeeper/zookeeper_board.h"
@@ -73,10 +75,13 @@ OpenedFabric open_fabric(const ClusterConfig& config, const NodeConfig& node, rd
   return open_provider(config, node, options);
 }
 
-void make_run_directory(const ClusterConfig& config) {
-  std::error_code error;  // whoever uses the directory says what is wrong with it
+Status make_run_directory(const ClusterConfig& config) {
+  std::error_code error;
   if (std::filesystem::create_directories(config.run_directory, error))
     std::filesystem::permissions(config.run_directory, std::filesystem::perms::owner_all, error);
+  if (!error) return {};
+  return {StatusCode::kUnavailable,
+          fmt::format("the run directory '{}' cannot be made: {}", config.run_directory, error.message())};
 }
 
 Result<std::unique_ptr<membership::Board>> open_board(const ClusterConfig& config, std::function<bool()> give_up) {

@@ -20,7 +20,7 @@ Result<std::unique_ptr<rdma::Fabric>> open_fabric(const cluster_config::ClusterC
                                                   const cluster_config::NodeConfig& node, rdma::Generation generation);
 
 /// If it is missing: private, as the fabric wants it.
-void make_run_directory(const cluster_config::ClusterConfig& config);
+Status make_run_directory(const cluster_config::ClusterConfig& config);
 
 /// `give_up`: ends the waiting for the board's servers, or for this node's former mark there.
 Result<std::unique_ptr<membership::Board>> open_board(

@@ -327,7 +327,7 @@ TEST(ClusterErrors, ANodeRunsOnce) {
 TEST(ClusterErrors, ANodeOfAnotherProtocolIsRefused) {
   const ClusterFile file(2);
   const auto config = cluster_config::load(file.path()).value();
-  db::make_run_directory(config);
+  ASSERT_TRUE(db::make_run_directory(config).ok());
   membership::MembershipOptions other{.node = 2,
                                       .cluster = "test",
                                       .fingerprint = cluster_config::fingerprint(config),

@@ -97,11 +97,22 @@ TEST(Start, OthersServeUntilTheLastOneEnds) {
   EXPECT_FALSE(db::others_serve(configuration, 1));
 }
 
+/// As after a restart of the host, where the directory lay below /run and nodes are not root's.
+TEST(Start, TellsThatItsRunDirectoryCannotBeMade) {
+  const ClusterFile file(2);
+  auto config = cluster_config::load(file.path()).value();
+  config.run_directory = file.path() + "/run";  // below a file
+  const Status refused = db::make_run_directory(config);
+  EXPECT_EQ(refused.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(refused.message(),
+              testing::AllOf(testing::HasSubstr(config.run_directory), testing::HasSubstr("Not a directory")));
+}
+
 /// As when all nodes were killed and one is there again first: the entry of another one outlives it until its session is over.
 TEST(Start, WaitsForAMemberThatTurnsOutToBeDead) {
   const ClusterFile file(2);
   const auto config = cluster_config::load(file.path()).value();
-  db::make_run_directory(config);
+  ASSERT_TRUE(db::make_run_directory(config).ok());
   membership::MembershipOptions former{.node = 2,
                                        .cluster = "test",
                                        .fingerprint = cluster_config::fingerprint(config),
