@@ -43,7 +43,8 @@ def install(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     done += secrets_done
     if files.write(place.file, arguments["file_text"]):
         done.append("cluster file")
-    if supervisor == systemd.NAME and systemd.install(place, arguments["nodes"], program):
+    if supervisor == systemd.NAME and systemd.install(place, arguments["nodes"], program,
+                                                       arguments["run_directory"]):
         done.append(f"unit {systemd.UNIT}")
     if supervisor != systemd.NAME and place.deployed().get("supervisor") == systemd.NAME:
         systemd.end_former(place, [])
@@ -54,7 +55,7 @@ def install(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     done += [f"{name}, which the cluster file no longer has: ended" for name in former]
     _prune(place, package["directory"])
     deployed = {"cluster": place.cluster, "package": package, "supervisor": supervisor, "nodes": arguments["nodes"],
-                "zookeepers": servers,
+                "zookeepers": servers, "run_directory": arguments["run_directory"],
                 "program": program, "http": arguments["http"],
                 "file_sha256": hashlib.sha256(arguments["file_text"].encode()).hexdigest(),
                 handed_out.KEY: known_secrets}
@@ -177,14 +178,7 @@ def _refuse_wrong_file(place: Place, package: "dict[str, Any]", text: str) -> No
 
 
 def _directories(place: Place, wanted: "list[str]") -> "list[str]":
-    done = []
-    for each in wanted:
-        try:
-            if files.make_directory(pathlib.Path(each), 0o700, place.directory):
-                done.append(f"directory '{each}'")
-        except OSError as error:
-            raise Trouble(f"directory '{each}' cannot be made: {error}") from error
-    return done
+    return [f"directory '{each}'" for each in wanted if place.make_directory(each)]
 
 
 def _agent(place: Place, modules: "dict[str, str]") -> None:

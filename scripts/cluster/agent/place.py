@@ -74,6 +74,13 @@ class Place:
     def program(self) -> pathlib.Path:
         return self.current / "bin" / "granary"
 
+    def make_directory(self, path: str) -> bool:
+        """Makes one for the nodes' user alone. Returns whether it was missing."""
+        try:
+            return files.make_directory(pathlib.Path(path), 0o700, self.directory)
+        except OSError as error:
+            raise Trouble(f"directory '{path}' cannot be made: {error}") from error
+
     def identity(self) -> "list[Any]":
         """Tells whether two ways lead to the same directory of the same host; empty if there is none."""
         if not self.directory.is_dir():

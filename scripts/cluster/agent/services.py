@@ -68,6 +68,8 @@ def start(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     deployed = place.require()
     if arguments.get("file_sha256") not in (None, deployed["file_sha256"]):
         raise Trouble("the cluster file has changed since it was deployed; run 'deploy' first")
+    if deployed.get("run_directory"):  # below /run, it is gone after the host was started again
+        place.make_directory(deployed["run_directory"])
     return _each(place, arguments, lambda name: backend(place, name).start(place, name, job(place, name)))
 
 

@@ -28,7 +28,7 @@ StartLimitIntervalSec=0
 [Service]
 ExecStart={directory}/current/bin/{program} --cluster={directory}/cluster.toml --id=%i
 WorkingDirectory={directory}
-{user}Restart=on-failure
+{user}{run}Restart=on-failure
 RestartForceExitStatus=6
 # Wrong usage, damaged data, a disk fault: somebody has to look.
 RestartPreventExitStatus=2 4 5
@@ -53,20 +53,31 @@ def unit_path() -> pathlib.Path:
     return pathlib.Path(os.environ.get("GRANARY_UNIT_DIRECTORY", "/etc/systemd/system")) / UNIT
 
 
-def unit_text(place: Place, program: str) -> str:
+def unit_text(place: Place, program: str, run_directory: str) -> str:
     owner = place.directory.stat().st_uid
     user = f"User={pwd.getpwuid(owner).pw_name}\n" if owner != 0 else ""
     return UNIT_TEXT.format(cluster=place.cluster, directory=place.directory, user=user,
+                            run=_makes_run_directory(run_directory) if user else "",
                             program=program or "granary node")
 
 
-def install(place: Place, nodes: "list[int]", program: str) -> bool:
+def _makes_run_directory(path: str) -> str:
+    """Lines by which systemd makes it for the nodes' user if it is below /run, where all is gone after the host was
+    started again, and only root may make it. It stays when a node ends, since all nodes share it.
+    """
+    match = re.fullmatch(r"(?:/var)?/run/((?!user/)[\w./+-]+)", path)
+    if match is None:
+        return ""
+    return f"RuntimeDirectory={match[1]}\nRuntimeDirectoryMode=0700\nRuntimeDirectoryPreserve=yes\n"
+
+
+def install(place: Place, nodes: "list[int]", program: str, run_directory: str) -> bool:
     """Puts the unit into place, and enables the nodes at boot. Returns whether that changed anything."""
     path = unit_path()
     if path.exists() and f"installed in {place.directory}\n" not in path.read_text():
         raise Trouble(f"'{path}' is not of cluster '{place.cluster}'; a host has one cluster by systemd, others by "
                       "--supervisor=own")
-    changed = files.write(path, unit_text(place, program))
+    changed = files.write(path, unit_text(place, program, run_directory))
     if changed:
         call("daemon-reload")
     call("enable", "--quiet", *(instance(f"node-{node}") for node in nodes))

@@ -29,6 +29,7 @@ def deploy(session: Session) -> None:
     def arguments(host: Host) -> "dict[str, Any]":
         directories = [session.inventory.run_directory] + [path for node in host.nodes for path in node.directories()]
         return {"package": package.facts(), "file_text": session.inventory.text, "directories": directories,
+                "run_directory": session.inventory.run_directory,
                 "secrets": secrets, "modules": host.modules, "nodes": [node.id for node in host.nodes],
                 "supervisor": session.flags.supervisor, "while_running": session.flags.while_running,
                 "program": session.flags.program, "http": {node.service: node.http for node in host.nodes if node.http},

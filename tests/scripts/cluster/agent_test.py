@@ -32,6 +32,7 @@ class Secrets(Rig):
         modules = hosts.agent_modules()
         return hosts.Host(found.name, found.hosts[0], modules).call("install", {
             "package": package.load(self.package).facts(), "file_text": found.text, "directories": [],
+            "run_directory": found.run_directory,
             "secrets": [{"what": "cluster key", "path": str(self.key), "text": text}], "modules": modules,
             "nodes": [1, 2, 3], "supervisor": "own", "while_running": False, "program": None, "zookeepers": [],
             "ensemble": [], "http": {}})

@@ -145,6 +145,7 @@ class Life(Rig):
             os.chown(path, nobody, nobody)
         self.must(0, "deploy", f"--package={self.package}")
         euids = self.shadow_a_module(installed)
+        (self.folder / "run").rmdir()  # as below /run after the host was started again
         (installed / "services").mkdir()  # root's, as for a moment when nodes are started at the same time
         self.must(0, "start")
         self.must(0, "status")

@@ -14,7 +14,7 @@ import unittest.mock
 
 from rig import Rig, free_port
 
-from cluster.agent import journal
+from cluster.agent import journal, place, systemd
 
 FAKE = pathlib.Path(__file__).with_name("fake_systemd")
 
@@ -127,6 +127,21 @@ class Systemd(Rig):
         self.assertIn("is not of cluster 'trial'", self.must(3, "deploy", f"--package={self.package}",
                                                              "--supervisor=systemd"))
         self.assertEqual((self.units / "granary@.service").read_text(), "# Written by hand\n")
+
+
+@unittest.skipUnless(os.geteuid() == 0, "needs root")
+class Unit(unittest.TestCase):
+    def test_a_run_directory_below_run_is_made_for_its_user(self):
+        """It is gone after the host was started again, and only root may make it."""
+        with tempfile.TemporaryDirectory(prefix="granary-unit-") as folder:
+            os.chown(folder, 65534, 65534)
+            for run, line in [("/run/granary/rack", "RuntimeDirectory=granary/rack\n"), ("/var/run/rack", "=rack\n"),
+                              ("/srv/rack/run", ""), ("/run/user/1000/rack", ""), ("/run/one two", ""), ("/run", "")]:
+                text = systemd.unit_text(place.Place(folder, "rack"), "", run)
+                self.assertEqual("RuntimeDirectory=" in text, line != "", run)
+                self.assertIn(f"{line}RuntimeDirectoryMode=0700\nRuntimeDirectoryPreserve=yes\n" if line else "", text)
+            os.chown(folder, 0, 0)
+            self.assertNotIn("RuntimeD", systemd.unit_text(place.Place(folder, "rack"), "", "/run/r"), "root makes it")
 
 
 class Journal(unittest.TestCase):
