@@ -30,13 +30,15 @@ def install(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
         _refuse_what_runs(place, arguments)
     _refuse_servers_that_go(place, arguments["zookeepers"])
     handed_out.refuse_others(place, arguments["secrets"])
+    supervisor = _supervisor(place, arguments["supervisor"])
+    if supervisor == systemd.NAME:
+        systemd.refuse_others(place)
     done = ["install directory"] if place.claim() else []
     if _unpack(place, package):
         done.append(f"package {package['name']}")
     _refuse_wrong_file(place, package, arguments["file_text"])
     done += _directories(place, arguments["directories"])
     _agent(place, arguments["modules"])
-    supervisor = _supervisor(place, arguments["supervisor"])
     program = _program(place, arguments)
     servers = [zookeeper.configure(place, each, arguments["ensemble"]) for each in arguments["zookeepers"]]
     secrets_done, known_secrets = handed_out.put(place, arguments["secrets"])

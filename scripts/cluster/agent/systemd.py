@@ -20,7 +20,7 @@ UNIT_TEXT = """\
 # Written by scripts/cluster.sh deploy: cluster {cluster}, installed in {directory}
 [Unit]
 Description=Granary cluster {cluster}, node %i
-Documentation=file:{directory}/current/share/doc/granary/operations.md
+Documentation=file:{directory}/current/share/doc/granary/docs/operations.md
 Wants=network-online.target
 After=network-online.target
 StartLimitIntervalSec=0
@@ -53,6 +53,17 @@ def unit_path() -> pathlib.Path:
     return pathlib.Path(os.environ.get("GRANARY_UNIT_DIRECTORY", "/etc/systemd/system")) / UNIT
 
 
+def refuse_others(place: Place) -> None:
+    """Refuses a place that a unit cannot name, and to replace a unit of somebody else."""
+    if not re.fullmatch(r"[\w/.+@:,=~-]+", str(place.directory)):
+        raise Trouble(f"install_directory '{place.directory}' cannot be written into a unit of systemd: name one of "
+                      "letters, digits and /._+-, or say --supervisor=own", 2)
+    path = unit_path()
+    if path.exists() and f"installed in {place.directory}\n" not in path.read_text():
+        raise Trouble(f"'{path}' is not of cluster '{place.cluster}'; a host has one cluster by systemd, others by "
+                      "--supervisor=own")
+
+
 def unit_text(place: Place, program: str, run_directory: str) -> str:
     owner = place.directory.stat().st_uid
     user = f"User={pwd.getpwuid(owner).pw_name}\n" if owner != 0 else ""
@@ -74,9 +85,6 @@ def _makes_run_directory(path: str) -> str:
 def install(place: Place, nodes: "list[int]", program: str, run_directory: str) -> bool:
     """Puts the unit into place, and enables the nodes at boot. Returns whether that changed anything."""
     path = unit_path()
-    if path.exists() and f"installed in {place.directory}\n" not in path.read_text():
-        raise Trouble(f"'{path}' is not of cluster '{place.cluster}'; a host has one cluster by systemd, others by "
-                      "--supervisor=own")
     changed = files.write(path, unit_text(place, program, run_directory))
     if changed:
         call("daemon-reload")

@@ -60,7 +60,8 @@ class Systemd(Rig):
         unit = self.units / "granary@.service"
         text = unit.read_text()
         for line in ("LimitMEMLOCK=infinity", "LimitNOFILE=65536", "Restart=on-failure",
-                     "RestartPreventExitStatus=2 4 5"):
+                     "RestartPreventExitStatus=2 4 5",
+                     f"Documentation=file:{self.folder}/trial.installed/current/share/doc/granary/docs/operations.md"):
             self.assertIn(f"\n{line}\n", text)
         if shutil.which("systemd-analyze"):
             done = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True,
@@ -121,12 +122,22 @@ class Systemd(Rig):
         self.assertEqual(self.must(0, "restart", "--rolling").count("restarted; serves"), 3)
         self.assertEqual(self.must(0, "status").count("; the journal"), 0)
 
+    def test_places_that_a_unit_cannot_name(self):
+        """systemd cuts its lines at blanks, and puts something else in the place of % and $."""
+        for name in ("two words", "50%h"):
+            self.write_file(defaults=f'install_directory = "{name}"')
+            deploy = ("deploy", f"--package={self.package}", "--supervisor=systemd")
+            self.assertIn(f"/{name}' cannot be written into a unit of systemd", self.must(2, *deploy))
+            self.assertFalse((self.folder / name).exists())
+        self.assertEqual(list(self.units.iterdir()), [])
+
     def test_the_unit_of_another_cluster_stays(self):
         self.write_file()
         (self.units / "granary@.service").write_text("# Written by hand\n")
         self.assertIn("is not of cluster 'trial'", self.must(3, "deploy", f"--package={self.package}",
                                                              "--supervisor=systemd"))
         self.assertEqual((self.units / "granary@.service").read_text(), "# Written by hand\n")
+        self.assertFalse((self.folder / "trial.installed").exists(), "this is found out before anything is done")
 
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root")
