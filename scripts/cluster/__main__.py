@@ -40,6 +40,9 @@ def main() -> int:
     except output.OutputError as error:
         output.complain(str(error))
         output.end_at_once(error.code)
+    except OSError as error:  # a file or directory that the command line or the cluster file names
+        output.complain(f"'{error.filename}': {error.strerror}" if error.filename else str(error))
+        return 3
 
 
 def run(flags: argparse.Namespace) -> int:
@@ -50,7 +53,7 @@ def run(flags: argparse.Namespace) -> int:
     code = None
     try:
         code = apart(lambda: flags.verb(session))
-    except (UsageError, HostError, output.OutputError, Ended) as error:
+    except (UsageError, HostError, output.OutputError, OSError, Ended) as error:
         failure = error
     finally:
         hold_back()

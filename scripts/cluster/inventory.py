@@ -144,7 +144,10 @@ class _Reader:
         ids = [node.id for host in hosts.values() for node in host.nodes]
         if len(set(ids)) != len(ids):
             raise UsageError(f"{self.file}: two nodes have the same id")
-        text = toml_text.text_of(self.tables, HEADING.format(file=self.folder / self.file.name))
+        try:
+            text = toml_text.text_of(self.tables, HEADING.format(file=self.folder / self.file.name))
+        except ValueError as error:
+            raise UsageError(f"{self.file}: {error}") from error
         return Inventory(file=self.file, name=name, run_directory=self._text(cluster, "run_directory", "[cluster]"),
                          key_file=self._text(cluster, "key_file", "[cluster]"),
                          password_file=self._text(membership, "password_file", "[membership]"), membership=membership,

@@ -13,16 +13,22 @@ def value_text(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, list):
         return "[" + ", ".join(value_text(each) for each in value) + "]"
-    raise ValueError(f"a {type(value).__name__} has no place in a cluster file")
+    raise ValueError(f"{value}; expected text, a number, true, false, or a list of these")
 
 
 def text_of(tables: "dict[str, Any]", heading: str) -> str:
-    """`tables`: of values, or lists of such tables, as tomllib.loads() returns them."""
+    """`tables`: of values, or lists of such tables, as tomllib.loads() returns them. A ValueError names a
+    value that has no place in a cluster file.
+    """
     lines = [f"# {line}" for line in heading.splitlines()]
     for name, content in tables.items():
         several = content if isinstance(content, list) else [content]
         bracket = "[[{}]]" if isinstance(content, list) else "[{}]"
         for table in several:
             lines += ["", bracket.format(name)]
-            lines += [f"{key} = {value_text(value)}" for key, value in table.items()]
+            for key, value in table.items():
+                try:
+                    lines.append(f"{key} = {value_text(value)}")
+                except ValueError as error:
+                    raise ValueError(f"{bracket.format(name)} {key} is {error}") from error
     return "\n".join(lines) + "\n"

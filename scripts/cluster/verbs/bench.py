@@ -32,6 +32,8 @@ def bench(session: Session) -> "int | None":
             session.report.add(host.label, "bench",
                                f"would run '{what} {' '.join([name, *flags])}' for {', '.join(session.services(host))}")
         return None
+    if json_file:
+        _see_that_it_can_be_written(json_file)
     _refuse_running(session)
     if session.report.exit_code():
         return None
@@ -46,6 +48,15 @@ def _take_json(flags: "list[str]") -> "Path | None":
         if not flag.startswith("--json=") or flag == "--json=":
             raise UsageError(f"'{flag}': expected --json=FILE")
     return Path(given[-1].partition("=")[2]) if given else None
+
+
+def _see_that_it_can_be_written(path: Path) -> None:
+    """Opens it, since after the run its result would be lost."""
+    was_there = path.exists()
+    with open(path, "ab"):
+        pass
+    if not was_there:
+        path.unlink()
 
 
 def _refuse_running(session: Session) -> None:

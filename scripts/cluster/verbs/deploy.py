@@ -85,6 +85,8 @@ def _secrets(session: Session) -> "list[dict[str, str]]":
         except OSError as error:
             hint = "; 'granary cluster key' makes one" if what == "cluster key" else ""
             raise UsageError(f"the {what} '{path}' cannot be read: {error.strerror}{hint}") from error
+        except UnicodeDecodeError as error:
+            raise UsageError(f"the {what} '{path}' is no text in UTF-8") from error
         if mode & 0o077:
             raise UsageError(f"the {what} '{path}' can be read by others; 'chmod 600 {path}'")
         found.append({"what": what, "path": path, "text": text})

@@ -38,7 +38,9 @@ class Refusals(Rig):
                             ('[cluster]\nname = "a"\nrun_directory = ""\n[[node]]\nid = 1', "is ''; expected text"),
                             ('[cluster]\nname = "a"\n[[node]]\nid = 1\nlog_directories = "logs"', "a list of texts"),
                             ('[cluster]\nname = "a"\n[[node]]\nid = 1\nlog_directories = [""]', "is ''; expected"),
-                            ('[cluster]\nname = "a"\n[defaults]\ndata_directory = "~/d"\n[[node]]\nid = 1', "'~/d'")]:
+                            ('[cluster]\nname = "a"\n[defaults]\ndata_directory = "~/d"\n[[node]]\nid = 1', "'~/d'"),
+                            ('[cluster]\nname = "a"\nx = {a = 1}\n[[node]]\nid = 1', "x is {'a': 1}; expected"),
+                            ('[cluster]\nname = "a"\nx = 2026-11-29\n[[node]]\nid = 1', "[cluster] x is 2026-1")]:
             self.file.write_text(text)
             self.refused(2, words, "status")
         self.file.unlink()
@@ -48,6 +50,17 @@ class Refusals(Rig):
         self.refused(2, "has no node 7; it has 1, 2, 3", "kill", "7")
         self.refused(2, "'x' is no number of a node", "stop", "--nodes=1,x")
         self.refused(2, "'²' is no number of a node", "stop", "--nodes=²")
+
+    def test_results_that_cannot_be_written(self):
+        """`bench` finds that out before it has run."""
+        self.write_file()
+        for words in (["bench", "smallbank", "--json=/proc/nope"], ["collect", "/proc/nope/x"],
+                      ["collect", f"{self.file}/x"]):
+            said = self.must(3, *words)
+            self.assertRegex(said, "^cluster.sh: '.*': (No such file or directory|Not a directory)\n$")
+        bench = self.folder / "result.json"
+        self.refused(3, "run 'deploy' first", "bench", "smallbank", f"--json={bench}")
+        self.assertFalse(bench.exists())
 
     def test_an_empty_list_of_nodes_is_not_all(self):
         self.write_file()
@@ -177,6 +190,9 @@ class Refusals(Rig):
         key = self.folder / "key"
         self.write_file('key_file = "key"')
         self.refused(2, "'granary cluster key' makes one", "deploy", f"--package={self.package}")
+        key.write_bytes(b"\xff" * 32)
+        key.chmod(0o600)
+        self.refused(2, "is no text in UTF-8", "deploy", f"--package={self.package}")
         key.write_text("ab" * 32)
         key.chmod(0o644)
         self.refused(2, "chmod 600", "deploy", f"--package={self.package}")
