@@ -110,8 +110,12 @@ def stop(session: Session) -> None:
     """All nodes at once; ZooKeeper after them, if asked for."""
     if session.dry_run:
         return _would(session, "stop")
-    _stop_nodes(session)
     if session.flags.with_zookeeper:
+        _refuse_others_that_run(session)
+    ended = _stop_nodes(session)
+    if session.flags.with_zookeeper and not ended:
+        session.report.add("ZooKeeper", "stop", "its servers go on, since nodes have not ended", ok=False)
+    elif session.flags.with_zookeeper:
         servers, silent = _zookeepers(session)
         for label, why in silent.items():
             session.report.add(label, "stop", why, ok=False)
@@ -119,6 +123,22 @@ def stop(session: Session) -> None:
             if names:
                 _report(session, host, host.call("stop", {"services": names}))
     return None
+
+
+def _refuse_others_that_run(session: Session) -> None:
+    """Refuses to end ZooKeeper under nodes that are not to end."""
+    for host, answer in on_all(session.hosts, lambda host: host.call("status", {"patience_s": 0.1})):
+        others = {node.service for node in host.nodes} - set(session.services(host))
+        if isinstance(answer, HostError):
+            if others:
+                raise HostError(f"{host.label}: {answer}; so nobody knows whether {', '.join(sorted(others))} runs, "
+                                "which needs ZooKeeper; nothing was stopped")
+            continue
+        for name in sorted(others):
+            found = answer["services"].get(name, {"pid": None})
+            if found["pid"]:
+                raise HostError(f"{host.label}: {name} runs, which needs ZooKeeper, and is not one of --nodes; nothing "
+                                "was stopped")
 
 
 def _stop_nodes(session: Session) -> bool:

@@ -105,6 +105,9 @@ class StandIn(Rig):
         self.findings(finding("clock", "bad"), *(finding(f"member {node}") for node in (1, 2, 3)))
         self.must(0, "restart", "--rolling", "--nodes=1")
         self.assertNotEqual(self.pids()[0], before[0])
+        before = self.pids()
+        self.assertIn("node-2 runs, which needs ZooKeeper", self.must(3, "stop", "--nodes=1", "--with-zookeeper"))
+        self.assertEqual(self.pids(), before)
 
     def test_status_tells_of_members_beside_what_is_bad(self):
         self.begin()
