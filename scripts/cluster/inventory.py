@@ -169,6 +169,10 @@ class _Reader:
         if entry.install_directory != (install or self.default_install):
             raise UsageError(f"{self.file}: nodes {entry.nodes[0].id} and {number} of {access.label} have different "
                              f"values of install_directory")
+        for other in hosts.values():
+            first = other.nodes[0] if other.nodes else None
+            if other is not entry and first and other.install_directory == entry.install_directory:
+                self._refuse_two_ways(first, other.access, number, texts["host"], access)
         own = {key: values[key] if key in table else _below(values[key], number)
                for key in OF_EACH_NODE if key in values}
         entry.nodes.append(Node(id=number, host=texts["host"] or "localhost", address=texts["address"],
@@ -176,6 +180,14 @@ class _Reader:
                                 data_directory=own.get("data_directory", ""),
                                 reliable_directory=own.get("reliable_directory", ""),
                                 log_directories=tuple(own.get("log_directories", []))))
+
+    def _refuse_two_ways(self, first: Node, way: Access, number: int, host: str, other: Access) -> None:
+        """Two deploys into one install directory would each take the other's nodes for some that are gone."""
+        same_name = host and host == first.host
+        if same_name or (way.address, way.port) == (other.address, other.port):
+            raise UsageError(f"{self.file}: nodes {first.id} and {number} are on one host, '{host or other.label}', "
+                             "with one install_directory, but are reached in two ways: give both the same ssh_host, "
+                             "ssh_user and ssh_port")
 
     def _access(self, texts: "dict[str, str]", port: Any, where: str) -> Access:
         if not isinstance(port, int) or isinstance(port, bool) or not 1 <= port <= 65535:

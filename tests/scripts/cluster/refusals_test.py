@@ -40,7 +40,9 @@ class Refusals(Rig):
                             ('[cluster]\nname = "a"\n[[node]]\nid = 1\nlog_directories = [""]', "is ''; expected"),
                             ('[cluster]\nname = "a"\n[defaults]\ndata_directory = "~/d"\n[[node]]\nid = 1', "'~/d'"),
                             ('[cluster]\nname = "a"\nx = {a = 1}\n[[node]]\nid = 1', "x is {'a': 1}; expected"),
-                            ('[cluster]\nname = "a"\nx = 2026-11-29\n[[node]]\nid = 1', "[cluster] x is 2026-1")]:
+                            ('[cluster]\nname = "a"\nx = 2026-11-29\n[[node]]\nid = 1', "[cluster] x is 2026-1"),
+                            ('[cluster]\nname = "a"\n[defaults]\nhost = "h"\ninstall_directory = "/x"\n[[node]]\n'
+                             'id = 1\n[[node]]\nid = 2\nssh_user = "u"', "nodes 1 and 2 are on one host, 'h'")]:
             self.file.write_text(text)
             self.refused(2, words, "status")
         self.file.unlink()
