@@ -1,6 +1,7 @@
 """Secrets that deploy puts onto a host: a file that was there before, or that somebody has changed since, is not ours.
 
-deployed.json has the paths of those that are ours, each with what tells whether it is still the file that we made.
+deployed.json has the paths of those that are ours, each with what tells whether it is still the file that we made. So
+has handed_out.json, while a deploy is under way, or once it was interrupted.
 """
 
 import pathlib
@@ -27,7 +28,7 @@ def refuse_others(place: Place, secrets: "list[dict[str, str]]") -> None:
 
 def put(place: Place, secrets: "list[dict[str, str]]") -> "tuple[list[str], dict[str, Any]]":
     """Returns what was done, and the secrets that are ours from now on."""
-    before = map(pathlib.Path, place.deployed().get(KEY, {}))
+    before = map(pathlib.Path, _known(place))
     done, known = [], {str(path): _mark(path) for path in before if _is_ours(place, path)}
     for secret in secrets:
         path = pathlib.Path(secret["path"])
@@ -36,13 +37,14 @@ def put(place: Place, secrets: "list[dict[str, str]]") -> "tuple[list[str], dict
             done.append(f"{secret['what']} '{path}'")
         if ours:
             known[str(path)] = _mark(path)
+            files.write_json(place.handed_out_file, known)  # at once, as the deploy may be interrupted before its end
     return done, known
 
 
 def remove(place: Place) -> "list[str]":
     """Removes those that are ours, and returns their paths."""
     removed = []
-    for path in place.deployed().get(KEY, {}):
+    for path in _known(place):
         if _is_ours(place, pathlib.Path(path)):
             pathlib.Path(path).unlink()
             removed.append(path)
@@ -54,8 +56,14 @@ def without(deployed: "dict[str, Any]") -> "dict[str, Any]":
     return {key: value for key, value in deployed.items() if key != KEY}
 
 
+def _known(place: Place) -> "dict[str, Any]":
+    if place.owner() != place.cluster:
+        return {}
+    return place.deployed().get(KEY, {}) | (files.read_json(place.handed_out_file) or {})
+
+
 def _is_ours(place: Place, path: pathlib.Path) -> bool:
-    known = place.deployed().get(KEY, {}).get(str(path))
+    known = _known(place).get(str(path))
     if known is None or path.is_symlink() or not path.is_file():
         return False
     return files.sha256(path) == known if isinstance(known, str) else _mark(path) == known

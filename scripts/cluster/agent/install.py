@@ -3,16 +3,19 @@
 import hashlib
 import os
 import pathlib
+import re
 import subprocess
 import time
 from typing import Any
 
-from . import archives, channel, files, handed_out, services, systemd, zookeeper
+from . import archives, channel, files, handed_out, processes, services, systemd, zookeeper
 from .place import Place
 from .trouble import Trouble
 
 KEPT_VERSIONS = 2  # beside the current one
 CHECK_S = 30
+PARTIAL = re.compile(r"\.(\d+)-(?:archive|folder|cluster\.toml)|"
+                     r"\.(?:current|cluster\.toml|deployed\.json|handed_out\.json)\.(\d+)")
 
 
 def inspect(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
@@ -56,6 +59,7 @@ def install(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     former = services.end_former(place, arguments["nodes"])
     done += [f"{name}, which the cluster file no longer has: ended" for name in former]
     _prune(place, package["directory"])
+    remove_partial(place)
     deployed = {"cluster": place.cluster, "package": package, "supervisor": supervisor, "nodes": arguments["nodes"],
                 "zookeepers": servers, "run_directory": arguments["run_directory"],
                 "program": program, "http": arguments["http"],
@@ -66,6 +70,7 @@ def install(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
         done.append("ZooKeeper's configuration")
     if {key: value for key, value in before.items() if key != "at"} != deployed:
         files.write_json(place.deployed_file, deployed | {"at": time.time()})
+    place.handed_out_file.unlink(missing_ok=True)  # deployed.json has it now
     return {"done": done, "supervisor": supervisor}
 
 
@@ -205,9 +210,21 @@ def _point(place: Place, version: str) -> bool:
         return False
     link = place.directory / f".current.{os.getpid()}"
     link.unlink(missing_ok=True)
-    link.symlink_to(target)
-    link.replace(place.current)
+    try:
+        link.symlink_to(target)
+        link.replace(place.current)
+    finally:
+        link.unlink(missing_ok=True)
     return True
+
+
+def remove_partial(place: Place) -> None:
+    """Removes what agents that were killed have left unfinished. Those that live go on."""
+    for folder in (place.directory, place.versions):
+        for each in folder.glob(".*") if folder.is_dir() else ():
+            match = PARTIAL.fullmatch(each.name)
+            if match and processes.start_ticks(int(match[1] or match[2])) is None:
+                files.remove_tree(each)
 
 
 def _prune(place: Place, current: str) -> None:

@@ -5,6 +5,7 @@
   current             a link to one of them, changed last
   cluster.toml        the cluster file, with absolute paths
   deployed.json       what the last deploy put here
+  handed_out.json     what a deploy that has not ended has put elsewhere (handed_out.py)
   agent/              the program of supervisors
   services/NAME/      of a node or a ZooKeeper server: job.json, state.json, log, supervisor.lock
   zookeeper/N/        a ZooKeeper server's configuration, and its data, which outlive `down`
@@ -30,6 +31,7 @@ class Place:
         self.current = self.directory / "current"
         self.file = self.directory / "cluster.toml"
         self.deployed_file = self.directory / "deployed.json"
+        self.handed_out_file = self.directory / "handed_out.json"
         self.agent = self.directory / "agent"
         self.services = self.directory / "services"
 

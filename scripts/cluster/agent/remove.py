@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from . import files, handed_out, own, services, systemd, zookeeper
+from . import files, handed_out, install, own, services, systemd, zookeeper
 from .place import MARKER, Place
 from .trouble import Trouble
 
-INSTALLED = ("services", "current", "versions", "agent", "cluster.toml", "deployed.json")
+INSTALLED = ("services", "current", "versions", "agent", "cluster.toml", "deployed.json", "handed_out.json")
 
 
 def down(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
@@ -29,6 +29,7 @@ def down(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     removed = handed_out.remove(place)
     left = [f"'{path}' stays, since nodes with data are refused by a membership that has forgotten them; 'wipe' before "
             "'down' removes both" for path in zookeeper.remove(place)]
+    install.remove_partial(place)
     for name in INSTALLED:
         files.remove_tree(place.directory / name)
     ours = (MARKER, zookeeper.FOLDER) if left else (MARKER,)

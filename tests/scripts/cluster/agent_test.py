@@ -4,6 +4,7 @@ than that which is to be deployed. On one host, cluster.sh reads and writes the 
 
 import hashlib
 import json
+import os
 import unittest
 
 from rig import Rig
@@ -26,14 +27,14 @@ class Secrets(Rig):
         self.key.touch(mode=0o600)
         self.key.write_text(text)
 
-    def install(self, text):
-        """Deploys with this key, which need not be that of the file."""
+    def install(self, text, *others):
+        """Deploys with this key, which need not be that of the file, and then these secrets."""
         found = inventory.load(str(self.file))
         modules = hosts.agent_modules()
         return hosts.Host(found.name, found.hosts[0], modules).call("install", {
             "package": package.load(self.package).facts(), "file_text": found.text, "directories": [],
             "run_directory": found.run_directory,
-            "secrets": [{"what": "cluster key", "path": str(self.key), "text": text}], "modules": modules,
+            "secrets": [{"what": "cluster key", "path": str(self.key), "text": text}, *others], "modules": modules,
             "nodes": [1, 2, 3], "supervisor": "own", "while_running": False, "program": None, "zookeepers": [],
             "ensemble": [], "http": {}})
 
@@ -65,6 +66,24 @@ class Secrets(Rig):
         self.install("one")
         self.must(0, "down", "--yes")
         self.assertFalse(self.key.exists())
+
+    def test_one_that_an_interrupted_deploy_has_handed_out_is_ours(self):
+        versions = self.folder / "trial.installed/versions"
+        for text in ("one", "two"):
+            with self.assertRaisesRegex(HostError, "/proc"):
+                self.install(text, {"what": "password", "path": "/proc/nope", "text": ""})
+            self.assertEqual(self.key.read_text(), text)
+        left = [versions / ".4194305-archive", versions.parent / ".current.4194305",  # of no process
+                versions / f".{os.getpid()}-folder"]
+        for path in left:
+            path.touch()
+        self.assertEqual(self.install("three")["done"], [f"cluster key '{self.key}'"])
+        self.assertEqual([path.exists() for path in left], [False, False, True])
+        with self.assertRaises(HostError):
+            self.install("four", {"what": "password", "path": "/proc/nope", "text": ""})
+        self.must(0, "down", "--yes")
+        self.assertFalse(self.key.exists())
+        self.assertFalse(versions.parent.exists())
 
     def test_no_hash_of_it_is_told(self):
         self.install("password")
