@@ -146,7 +146,11 @@ constexpr auto& kNode = option::row<&ClusterOptions::node>();
 
 bench::ExitCode run(const std::string&, const bench::FlagValues& flags) {
   if (!flags.given("cluster")) return bench::refuse(bench::ExitCode::kUsage, "node: --cluster is missing");
-  if (flags.integer("id") == 0) return bench::refuse(bench::ExitCode::kUsage, "node: --id is missing");
+  if (!flags.given("id")) return bench::refuse(bench::ExitCode::kUsage, "node: --id is missing");
+  if (flags.integer("id") == 0) {
+    const std::string expected = fmt::format("--id=0: expected 1 to {}", cluster_config::kGreatestNodeId);
+    return bench::refuse(bench::ExitCode::kUsage, expected);
+  }
   ClusterOptions options{.start_timeout_ms = bench::start_timeout_ms(flags)};
   bench::set_option(flags, "cluster", kFile, options);
   bench::set_option(flags, "id", kNode, options);

@@ -55,6 +55,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Mistake{"cluster check none.toml", "there is no cluster file 'none.toml'"},
                     Mistake{"node", "node: --cluster is missing"},
                     Mistake{"node --cluster=c.toml", "node: --id is missing"},
+                    Mistake{"node --cluster=c.toml --id=0", "--id=0: expected 1 to 4095"},
                     Mistake{"node c.toml", "node: 'c.toml' is one word too many"},
                     Mistake{"node --cluster=none.toml --id=1", "there is no cluster file 'none.toml'"},
                     Mistake{"cluster check c.toml --id=4096", "--id=4096: expected 0 to 4095"},
