@@ -33,24 +33,24 @@ class Package:
                 "bytes": self.path.stat().st_size}
 
 
-def find(given: Optional[str], root: Path) -> Package:
-    """The package that was named, or the newest of the release build."""
+def find(given: Optional[str], root: Path, keep_hash: bool) -> Package:
+    """The package that was named, or the newest of the release build; see load()."""
     if given is not None:
         path = Path(given)
         if not path.is_file():
             raise UsageError(f"--package={given}: there is no such file")
-        return load(path)
+        return load(path, keep_hash)
     build = root / "build" / "release"
     found = [path for folder in (build, build / "packages") for path in folder.glob("granary-*.tar.gz")
              if NAME.fullmatch(path.name)]
     if not found:
         raise UsageError(f"there is no release package in '{build}'; make one by '{HOW_TO_MAKE}', or name one by "
                          "--package=FILE")
-    return load(max(found, key=lambda path: path.stat().st_mtime))
+    return load(max(found, key=lambda path: path.stat().st_mtime), keep_hash)
 
 
-def load(path: Path) -> Package:
-    """Checks name and hash. A missing hash file is made."""
+def load(path: Path, keep_hash: bool = True) -> Package:
+    """Checks name and hash. A missing hash file is made, if the hash is to be kept."""
     match = NAME.fullmatch(path.name)
     if match is None:
         raise UsageError(f"'{path}' is no release package: its name should be granary-VERSION-linux-x86_64.tar.gz")
@@ -68,7 +68,8 @@ def load(path: Path) -> Package:
         except Trouble as trouble:
             raise UsageError(str(trouble)) from trouble
         try:
-            beside.write_text(f"{digest}  {path.name}\n", encoding="utf-8")
+            if keep_hash:
+                beside.write_text(f"{digest}  {path.name}\n", encoding="utf-8")
         except OSError:  # a folder that may only be read
             pass
     return Package(path, match[1], match[2], digest)

@@ -2,7 +2,10 @@
 
 import datetime
 import pathlib
+import re
 from typing import IO, Optional
+
+HAS_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z ")
 
 
 class RotatingLog:
@@ -16,9 +19,9 @@ class RotatingLog:
         self.file: Optional[IO[bytes]] = None
 
     def write(self, line: str) -> None:
-        """Adds one line."""
+        """Adds one line, with the time before it unless it has one, as the notices of a node do."""
         now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        data = f"{now} {line}\n".encode()
+        data = f"{line}\n".encode() if HAS_TIME.match(line) else f"{now} {line}\n".encode()
         try:
             if self.file is None:
                 self.file = open(self.path, "ab")

@@ -191,9 +191,13 @@ def board(place: Place, patience_s: float) -> "dict[str, Any]":
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patience_s,
                               check=False, **place.run_as())
-        findings = json.loads(done.stdout)["findings"]
-    except (subprocess.TimeoutExpired, OSError, ValueError, KeyError) as error:
+    except (subprocess.TimeoutExpired, OSError) as error:
         return {"members": [], "owed": [], "unknown": f"no answer: {type(error).__name__}"}
+    try:
+        findings = json.loads(done.stdout)["findings"]
+    except (ValueError, KeyError):  # it may refuse the file
+        said = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[0]
+        return {"members": [], "owed": [], "unknown": f"`granary cluster check` says only: {said}"}
     members = [int(each["check"].split()[1]) for each in findings if each["check"].startswith("member ")]
     owed = [f"{each['check']}: {each['found']}" for each in findings if each["check"].startswith("dead node")]
     silent = [each["found"] for wanted in ("members", "ZooKeeper") for each in findings

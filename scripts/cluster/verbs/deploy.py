@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def deploy(session: Session) -> None:
-    package = packages.find(session.flags.package, ROOT)
+    package = packages.find(session.flags.package, ROOT, keep_hash=not session.dry_run)
     secrets = _secrets(session)
     ensemble = zookeeper.ensemble(session) if session.flags.with_zookeeper else []
     there = session.on_all("deploy", lambda host: host.call("inspect", {"package": package.facts()}))

@@ -84,7 +84,11 @@ class Refusals(Rig):
         kept = beside.read_text() if beside.exists() else None
         beside.write_text("0" * 64 + "  x\n")
         self.refused(2, "one of them is damaged", "deploy", f"--package={self.package}")
-        beside.unlink() if kept is None else beside.write_text(kept)
+        beside.unlink()
+        self.refused(0, "would send", "deploy", f"--package={self.package}", "--dry-run")
+        self.assertFalse(beside.exists(), "a dry run changes nothing")
+        if kept is not None:
+            beside.write_text(kept)
 
     def test_a_package_that_is_of_another_version_than_its_name(self):
         self.write_file()

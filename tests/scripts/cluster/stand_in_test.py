@@ -111,6 +111,7 @@ class StandIn(Rig):
 
     def test_status_tells_of_members_beside_what_is_bad(self):
         self.begin()
+        self.assertRegex(self.must(0, "status"), "membership: `granary cluster check` says only: cat: .*No such file")
         self.findings(finding("host of 2", "bad"), finding("ZooKeeper", "warning", "one server is away"),
                       finding("member 1"))
         self.assertIn("membership: members 1; nothing is owed; one server is away", self.must(0, "status"))

@@ -59,12 +59,14 @@ class Supervisor(unittest.TestCase):
             time.sleep(0.02)
 
     def test_it_tells_when_a_node_serves_and_ends_it_in_order(self):
-        self.begin("trap 'echo leaves; exit 0' TERM; echo serves; while :; do sleep 0.05; done")
+        self.begin("trap 'echo leaves; exit 0' TERM; echo 2026-11-29T16:00:00.000Z slow; echo serves; "
+                   "while :; do sleep 0.05; done")
         self.wait_for(lambda: self.state().get("serves"))
         self.supervisor.terminate()
         self.assertEqual(self.supervisor.wait(20), 0)
         self.assertEqual((self.state()["state"], self.state()["why"]), ("ended", "told to, exit code 0"))
         self.assertIn(" leaves\n", self.log())
+        self.assertIn("\n2026-11-29T16:00:00.000Z slow\n", self.log(), "a line has one time")
 
     def test_a_crash_is_followed_by_another_life(self):
         self.begin("test -e once && { echo serves; exec sleep 60; }; touch once; kill -9 $$")
