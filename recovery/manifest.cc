@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <random>
 
 #include "recovery/manifest_text.h"
@@ -88,14 +90,25 @@ log::DatabaseId new_id() {
   return id;
 }
 
-std::string boot_id() {
-  const int descriptor = ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return "";
+Result<std::string> boot_id() {
+  const std::string path = "/proc/sys/kernel/random/boot_id";
+  const auto unknown = [&path](std::string_view why) {
+    return Status(
+        StatusCode::kUnavailable,
+        fmt::format("cannot read the boot id '{}', without which it is not known whether log rings are of this "
+                    "boot: {}",
+                    path, why));
+  };
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return unknown(std::strerror(errno));
   char text[64];
   const ssize_t got = ::read(descriptor, text, sizeof text);
+  const int error = errno;
   ::close(descriptor);
-  std::string id(text, got > 0 ? static_cast<std::size_t>(got) : 0);
+  if (got < 0) return unknown(std::strerror(error));
+  std::string id(text, static_cast<std::size_t>(got));
   while (!id.empty() && (id.back() == '\n' || id.back() == ' ')) id.pop_back();
+  if (id.empty()) return unknown("it is empty");
   return id;
 }
 

@@ -127,7 +127,8 @@ std::uint32_t greatest_life(const Manifest& manifest);
 /// A new random id, of a database or of an instance.
 log::DatabaseId new_id();
 using log::to_text;  // an id is an array, in whose namespace nobody looks for it
-/// The system's boot id, or "" if it has none.
-std::string boot_id();
+/// The system's boot id; kUnavailable if it cannot be read, as with too many files open or without /proc. Whoever took that for another
+/// boot would give up log rings that are there.
+Result<std::string> boot_id();
 
 }  // namespace granary::recovery

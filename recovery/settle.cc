@@ -155,6 +155,9 @@ Status Settling::check_rings() {
   if (!settled_.manifest.residence) return {};
   const std::string& rings = settled_.manifest.reliable_directory;
   const auto found = find_rings(settled_.manifest);
+  if (!found.ok() && !settled_.manifest.boot.empty()) {
+    if (const auto boot = boot_id(); !boot.ok()) return boot.status();  // it says nothing of the rings
+  }
   const bool pending = !found.ok() || std::any_of(found->rings.begin(), found->rings.end(),
                                                   [](const auto& ring) { return !ring->pending().empty(); });
   if (pending && !is_original_there()) {

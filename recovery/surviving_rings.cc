@@ -34,6 +34,14 @@ Status check_name(const log::RingHeader& header, const std::string& path) {
                       path, header.worker, expected, path.substr(0, path.rfind('/')))};
 }
 
+/// Whether the process that wrote the manifest ran since the system was started. What is not known is an error: its rings may be there.
+Result<bool> is_of_this_boot(const Manifest& manifest) {
+  if (manifest.boot.empty()) return false;
+  const auto boot = boot_id();
+  if (!boot.ok()) return boot.status();
+  return manifest.boot == *boot;
+}
+
 }  // namespace
 
 bool is_ring_name(std::string_view name) {
@@ -50,7 +58,10 @@ std::vector<RingEntries> SurvivingRings::entries() const {
 
 Result<SurvivingRings> find_rings(const Manifest& manifest) {
   SurvivingRings found;
-  if (manifest.generations.empty() || manifest.boot.empty() || manifest.boot != boot_id()) return found;
+  if (manifest.generations.empty()) return found;
+  const auto same_boot = is_of_this_boot(manifest);
+  if (!same_boot.ok()) return same_boot.status();
+  if (!*same_boot) return found;
   const auto names = base::system_files().list(manifest.reliable_directory);  // memory, not files of the database
   const bool missing = names.status().code() == StatusCode::kNotFound;
   if (!names.ok() && !missing) return names.status();
@@ -82,7 +93,10 @@ Result<SurvivingRings> find_rings(const Manifest& manifest) {
 }
 
 Result<std::uint64_t> greatest_ring_generation(const Manifest& manifest) {
-  if (manifest.reliable_directory.empty() || manifest.boot.empty() || manifest.boot != boot_id()) return 0;
+  if (manifest.reliable_directory.empty()) return 0;
+  const auto same_boot = is_of_this_boot(manifest);
+  if (!same_boot.ok()) return same_boot.status();
+  if (!*same_boot) return 0;
   const auto names = base::system_files().list(manifest.reliable_directory);
   if (!names.ok()) return names.status().code() == StatusCode::kNotFound ? Result<std::uint64_t>(0) : names.status();
   std::uint64_t greatest = 0;

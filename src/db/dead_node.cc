@@ -21,8 +21,10 @@ Status check_rings(Storage& storage) {
   const recovery::SurvivingRings& rings = storage.recovery().log().rings;
   const recovery::Generation& last = manifest.generations.back();
   const bool original = !manifest.boot.empty();
-  const bool same_boot = original && manifest.boot == recovery::boot_id();
   if (!rings.rings.empty() || (original && (last.cut || last.is_empty()))) return {};
+  const auto boot = recovery::boot_id();
+  if (!boot.ok()) return boot.status();
+  const bool same_boot = original && manifest.boot == *boot;
   std::string cause = "the machine was started anew";
   if (same_boot) cause = rings.note;
   if (manifest.boot.empty()) cause = "the directory is a copy, or was moved";

@@ -175,6 +175,9 @@ Result<std::unique_ptr<log::Log>> Storage::open_log(const recovery::Generation& 
 }
 
 Status Storage::begin(const epoch::EpochManager& epochs, Ended ended) {
+  const auto boot =
+      recovery::boot_id();  // before anything is changed: without it the new rings would count for nothing
+  if (!boot.ok()) return boot.status();
   if (const Status known = directories_.claim_log(); !known.ok()) return known;
   const recovery::Manifest former = manifest_.now();
   std::vector<recovery::Generation> generations = former.generations;
@@ -201,7 +204,7 @@ Status Storage::begin(const epoch::EpochManager& epochs, Ended ended) {
   // From here on the new generation counts, and the old one only up to its cut.
   const Status written = manifest_.change([&](recovery::Manifest& next) {
     next.reliable_directory = directories_.of_rings();
-    next.boot = recovery::boot_id();
+    next.boot = *boot;
     next.generations = generations;
   });
   if (!written.ok()) return written;

@@ -39,7 +39,7 @@ class DeadNodeTest : public testing::Test {
     options_.reliable_directory = rings_.path();
   }
   void SetUp() override {
-    if (recovery::boot_id().empty()) GTEST_SKIP() << "this system has no boot id, so no rings survive";
+    if (!recovery::boot_id().ok()) GTEST_SKIP() << "this system has no boot id, so no rings survive";
   }
   void begin() {
     control_ = std::make_unique<epoch::ControlBlock>();

@@ -248,8 +248,10 @@ TEST(Manifest, SaysWhatIsWrong) {
 TEST(Manifest, Ids) {
   EXPECT_NE(new_id(), new_id());
   EXPECT_EQ(to_text(log::DatabaseId{0x01, 0xfe}), "01fe0000000000000000000000000000");
-  EXPECT_EQ(boot_id(), boot_id());
-  EXPECT_EQ(boot_id().find('\n'), std::string::npos);
+  const auto boot = boot_id();
+  if (!boot.ok()) GTEST_SKIP() << boot.status().message();
+  EXPECT_EQ(*boot, *boot_id());
+  EXPECT_EQ(boot->find('\n'), std::string::npos);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace {
 class CrashHistory : public testing::Test {
  protected:
   void SetUp() override {
-    if (recovery::boot_id().empty()) GTEST_SKIP() << "this system has no boot id, so no rings survive";
+    if (!recovery::boot_id().ok()) GTEST_SKIP() << "this system has no boot id, so no rings survive";
   }
   /// `options_of` tells what a seed is tried with.
   void judge(const std::function<CrashOptions(std::uint64_t seed)>& options_of) {
