@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "src/base/allocate.h"
 #include "src/base/direct_file.h"
 #include "src/base/file_sync.h"
 #include "src/base/lock_file.h"
@@ -129,7 +130,7 @@ class SystemFiles final : public FileSystem {
     auto file = open_with(path, O_WRONLY | O_CREAT | O_EXCL, "create");
     if (!file.ok()) return file.status();
     const int descriptor = static_cast<SystemFile&>(**file).descriptor();
-    errno = ::posix_fallocate(descriptor, 0, static_cast<off_t>(bytes));
+    errno = allocate(descriptor, bytes);
     if (errno == 0) {
       touch_if_memory(descriptor, bytes);
       return {};

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <new>
 
+#include "src/base/allocate.h"
 #include "src/base/crc32c.h"
 #include "src/base/file.h"
 #include "src/base/test_hooks.h"
@@ -116,7 +117,7 @@ Result<std::unique_ptr<Ring>> Ring::create_aside(const std::string& aside, const
   if (file.number < 0) return failed("create", path);
   // Allocated, not only extended: a later write into a full tmpfs would kill the process instead of failing here.
   const Shape shape = Shape::of_new(capacity, identity.version);
-  if (const int error = ::posix_fallocate(file.number, 0, static_cast<off_t>(shape.file_bytes())); error != 0) {
+  if (const int error = base::allocate(file.number, shape.file_bytes()); error != 0) {
     errno = error;
     return failed("allocate", path);
   }

@@ -2,12 +2,14 @@
 
 #include "src/base/file.h"
 
+#include <dlfcn.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 
 #include <gmock/gmock.h>
@@ -16,6 +18,19 @@
 #include "src/base/directory.h"
 #include "tests/support/paused_child.h"
 #include "tests/support/temporary_directory.h"
+
+namespace {
+
+off_t most_allocated = -1;  // a longer call of posix_fallocate() is interrupted and undone; -1: none is
+
+}  // namespace
+
+// In the place of the system's, for all of this program.
+
+extern "C" int posix_fallocate(int descriptor, off_t offset, off_t length) {
+  static auto* const real = reinterpret_cast<int (*)(int, off_t, off_t)>(::dlsym(RTLD_NEXT, "posix_fallocate"));
+  return most_allocated >= 0 && length > most_allocated ? EINTR : real(descriptor, offset, length);
+}
 
 namespace granary::base {
 namespace {
@@ -109,6 +124,20 @@ TEST(Locks, AreNotGivenUpByAChild) {
   }
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
   EXPECT_EQ(system_files().lock(path).status().code(), StatusCode::kUnavailable);
+}
+
+/// As a file system in memory does it, whose pages take longer than a timer's period; Linux 6.18 does it no more.
+TEST(SystemFiles, SpaceIsSetAsideAlthoughSignalsKeepComing) {
+  constexpr std::uint64_t kBytes = (std::uint64_t{5} << 20) + 4096;
+  const tests::TemporaryDirectory directory;
+  most_allocated = 100'000;
+  const Status reserved = system_files().reserve(directory / "reserved", kBytes);
+  most_allocated = -1;
+  ASSERT_TRUE(reserved.ok()) << reserved.message();
+  struct stat about {};
+  ASSERT_EQ(::stat((directory / "reserved").c_str(), &about), 0);
+  EXPECT_EQ(static_cast<std::uint64_t>(about.st_size), kBytes);
+  EXPECT_GE(static_cast<std::uint64_t>(about.st_blocks) * 512, kBytes) << "all of it, not only its end";
 }
 
 TEST(SystemFiles, ALimitOfTheProcessIsNoFaultOfTheDisk) {

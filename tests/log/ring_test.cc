@@ -2,6 +2,9 @@
 
 #include "src/log/ring.h"
 
+#include <sys/time.h>
+
+#include <csignal>
 #include <cstring>
 #include <fstream>
 
@@ -9,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "src/base/file.h"
+#include "tests/support/ring_directory.h"
 #include "tests/support/temporary_directory.h"
 
 namespace granary::log {
@@ -25,6 +29,26 @@ void sync(Ring& ring, std::uint64_t bytes) {
   ring.drained(bytes);
   ring.give_room({1, bytes});
 }
+
+/// Signals that come every millisecond, as from a profiler's timer, and only interrupt.
+class Interrupted {
+ public:
+  Interrupted() : former_(std::signal(SIGALRM, [](int) {})) { set_period_us(1000); }
+  ~Interrupted() {
+    set_period_us(0);
+    std::signal(SIGALRM, former_);
+  }
+  Interrupted(const Interrupted&) = delete;
+  Interrupted& operator=(const Interrupted&) = delete;
+
+ private:
+  static void set_period_us(long period_us) {
+    const itimerval timer{{0, period_us}, {0, period_us}};
+    ::setitimer(ITIMER_REAL, &timer, nullptr);
+  }
+
+  void (*const former_)(int);
+};
 
 class RingTest : public testing::Test {
  protected:
@@ -54,6 +78,16 @@ class RingTest : public testing::Test {
   tests::TemporaryDirectory directory_;
   const std::string path_ = directory_ / ring_name(7);
 };
+
+/// Setting a large ring's memory aside takes many milliseconds, which a file system in memory gives up at any signal.
+TEST_F(RingTest, IsMadeAlthoughSignalsKeepComing) {
+  constexpr std::uint64_t kLarge = std::uint64_t{256} << 20;
+  const tests::RingDirectory memory;
+  const Interrupted interrupted;
+  const auto ring = Ring::create(memory.path() + "/ring", kIdentity, kLarge);
+  ASSERT_TRUE(ring.ok()) << ring.status().message();
+  EXPECT_TRUE((*ring)->has_room(kLarge));
+}
 
 TEST_F(RingTest, WrapsAtEveryAlignment) {
   const auto ring = made();

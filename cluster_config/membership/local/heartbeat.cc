@@ -8,6 +8,7 @@
 
 #include <cerrno>
 
+#include "src/base/allocate.h"
 #include "src/base/file.h"
 #include "src/base/test_hooks.h"
 
@@ -23,7 +24,7 @@ Result<Heartbeat> Heartbeat::begin(const std::string& path, std::uint64_t timeou
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (file < 0) return base::file_error("open", path, errno);
   // Allocated, not only extended: a store into a page that a full file system cannot give would end the process.
-  const int error = ::posix_fallocate(file, 0, kBytes);
+  const int error = base::allocate(file, kBytes);
   ::close(file);
   if (error != 0) return base::file_error("allocate", path, error);
   Result<Heartbeat> heartbeat = map(path, O_RDWR, PROT_READ | PROT_WRITE);
