@@ -111,9 +111,7 @@ Status Checkpoints::take(const std::function<std::vector<txn::TableCore*>()>& ta
   for (const auto& [table, count] : written->tables) manifest_.note_keys(table, count.records);
   base::sync_point("checkpoint.written");
   if (const Status durable = await_durable(entry, shared, timeout_us, obstacle); !durable.ok()) return durable;
-  if (const Status installed = install(entry, shared); !installed.ok()) return installed;
-  shared.epochs.control().by_node.checkpoint.store(entry.epoch, std::memory_order_release);
-  return {};
+  return install(entry, shared);
 }
 
 /// Waits until the checkpoint may count. It holds the transactions of epochs < its own, which must be durable everywhere.
@@ -154,6 +152,8 @@ Status Checkpoints::install(recovery::CheckpointEntry checkpoint, const cc::Shar
   });
   if (!named.ok()) return named;
   doubtful_.reset();
+  // Told before the removals, each of which may fail: the logs of all nodes stay until every node has told its own.
+  shared.epochs.control().by_node.checkpoint.store(checkpoint.epoch, std::memory_order_release);
   figures_.installed();
   base::sync_point("checkpoint.installed");
   const Status removed = remove_needless(now, first, shared);

@@ -18,6 +18,7 @@
 #include "src/epoch/control_block.h"
 #include "src/log/format.h"
 #include "src/record/state_word.h"
+#include "tests/support/fault_files.h"
 #include "tests/support/manual_database.h"
 #include "tests/support/ring_directory.h"
 #include "tests/support/temporary_directory.h"
@@ -34,8 +35,8 @@ class DatabaseInCluster : public testing::Test {
   }
   void open() {
     control_ = std::make_unique<epoch::ControlBlock>();
-    database_ = std::make_unique<Database>(
-        db::Engine::open(options_, base::system_files(), {.control = control_.get(), .node = 1}).value());
+    database_ =
+        std::make_unique<Database>(db::Engine::open(options_, *files_, {.control = control_.get(), .node = 1}).value());
     control_->by_leader.admitted.store(1);
     control_->by_node.serving.store(1);
     table_ = database_->create_table("t").value();
@@ -81,6 +82,7 @@ class DatabaseInCluster : public testing::Test {
   TemporaryDirectory directory_;
   RingDirectory rings_;
   Options options_ = manual_options();
+  base::FileSystem* files_ = &base::system_files();
   std::unique_ptr<epoch::ControlBlock> control_;
   std::unique_ptr<Database> database_;
   Table table_;
@@ -210,6 +212,29 @@ TEST_F(DatabaseInCluster, LogsStayUntilEveryNodeHasACheckpoint) {
   EXPECT_EQ(segments_of_generation(1), 0u);
   open_again();
   EXPECT_EQ(get("key"), "1");
+}
+
+/// The others' logs stay until they hear of it. Whatever becomes of what it replaces, the manifest names it.
+TEST_F(DatabaseInCluster, ACheckpointIsToldAlthoughTheFormerOneCannotBeRemoved) {
+  FaultFiles files;
+  files.pass_through(rings_.path());
+  files_ = &files;
+  options_.directory = "/db";
+  open_again();
+  const auto checkpoint = [this] {
+    put("key", "value");
+    advance(12);
+    control_->by_leader.durable.store(control_->by_leader.epoch.load() - 2);
+    return database_->checkpoint();
+  };
+  ASSERT_TRUE(checkpoint().ok());
+  const epoch::Epoch former = control_->by_node.checkpoint.load();
+  files.plan({.call = FileCall::kRemove, .path = "checkpoint-", .from_then_on = true});
+  EXPECT_EQ(checkpoint().code(), StatusCode::kIoError);
+  const auto named = recovery::read_manifest(files, options_.directory)->checkpoint->epoch;
+  EXPECT_GT(named, former);
+  EXPECT_EQ(control_->by_node.checkpoint.load(), named);
+  database_.reset();
 }
 
 /// Without the file MEMBER, too: alone it would be a part of a cluster's data that looks whole.
