@@ -110,7 +110,10 @@ Status Checkpoints::take(const std::function<std::vector<txn::TableCore*>()>& ta
   figures_.wrote(written->file_bytes);
   for (const auto& [table, count] : written->tables) manifest_.note_keys(table, count.records);
   base::sync_point("checkpoint.written");
-  if (const Status durable = await_durable(entry, shared, timeout_us, obstacle); !durable.ok()) return durable;
+  if (const Status durable = await_durable(entry, shared, timeout_us, obstacle); !durable.ok()) {
+    static_cast<void>(recovery::checkpoint::remove_checkpoint(files_, path_of(entry)));  // nobody will ever name it
+    return durable;
+  }
   return install(entry, shared);
 }
 
@@ -127,8 +130,6 @@ Status Checkpoints::await_durable(const recovery::CheckpointEntry& checkpoint, c
       wait_durable_everywhere(shared.epochs, *shared.log, checkpoint.epoch - 1,
                               {.timeout_us = timeout_us, .cancel = &cancelled_, .obstacle = &obstacle});
   durable_wait_us_.store(0, std::memory_order_relaxed);
-  if (!durable.ok() && timeout_us != log::DurableEpoch::kForever)
-    (void)recovery::checkpoint::remove_checkpoint(files_, path_of(checkpoint));
   return durable;
 }
 

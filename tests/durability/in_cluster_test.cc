@@ -1,6 +1,7 @@
 // A database as a node of a cluster, whose leader and other nodes the test plays: D, checkpoints and the log are the cluster's business.
 // Not covered: real leaders (tests/cluster/cluster_epoch).
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -18,6 +19,7 @@
 #include "src/epoch/control_block.h"
 #include "src/log/format.h"
 #include "src/record/state_word.h"
+#include "tests/support/at_sync_point.h"
 #include "tests/support/fault_files.h"
 #include "tests/support/manual_database.h"
 #include "tests/support/ring_directory.h"
@@ -70,6 +72,12 @@ class DatabaseInCluster : public testing::Test {
       if (t.get(table_, key, value) == Outcome::kOk) found = value;
     }));
     return found;
+  }
+  bool has_checkpoint() const {
+    const std::filesystem::directory_iterator entries(options_.directory);
+    return std::any_of(begin(entries), end(entries), [](const auto& entry) {
+      return entry.path().filename().string().starts_with(recovery::kCheckpointPrefix);
+    });
   }
   std::size_t segments_of_generation(std::uint64_t generation) const {
     std::size_t count = 0;
@@ -198,6 +206,7 @@ TEST_F(DatabaseInCluster, LogsStayUntilEveryNodeHasACheckpoint) {
   open_again();
   advance(12);
   EXPECT_EQ(database_->checkpoint().code(), StatusCode::kUnavailable) << "not durable everywhere";
+  EXPECT_FALSE(has_checkpoint()) << "nobody will ever name it";
   control_->by_leader.durable.store(control_->by_leader.epoch.load() - 2);
   ASSERT_TRUE(database_->checkpoint().ok());
   const epoch::Epoch checkpoint = control_->by_node.checkpoint.load();
@@ -212,6 +221,26 @@ TEST_F(DatabaseInCluster, LogsStayUntilEveryNodeHasACheckpoint) {
   EXPECT_EQ(segments_of_generation(1), 0u);
   open_again();
   EXPECT_EQ(get("key"), "1");
+}
+
+/// The thread that takes them waits as long as it has to; while it does, the node is cut off.
+TEST_F(DatabaseInCluster, ACheckpointThatIsGivenUpLeavesNothing) {
+  if (!base::kTestHooks) GTEST_SKIP() << "sync points need a build with test hooks";
+  options_.background = Background::kThreads;
+  options_.checkpoint_interval_s = 0;
+  open_again();
+  put("key", "value");
+  for (int i = 0; i < 12; ++i) {
+    while (control_->by_node.oldest.load() != control_->by_leader.epoch.load()) std::this_thread::yield();
+    control_->by_leader.epoch.fetch_add(1);
+  }
+  const AtSyncPoint cut_off("checkpoint.written", [this] {
+    EXPECT_TRUE(has_checkpoint());
+    control_->by_node.serving.store(0);
+  });
+  const Status given_up = database_->engine().checkpoint(log::DurableEpoch::kForever);
+  EXPECT_EQ(given_up.code(), StatusCode::kMembershipLost) << given_up.message();
+  EXPECT_FALSE(has_checkpoint());
 }
 
 /// The others' logs stay until they hear of it. Whatever becomes of what it replaces, the manifest names it.
