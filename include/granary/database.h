@@ -201,7 +201,8 @@ struct RecoveryReport {
   std::uint64_t checkpoint_records = 0;  ///< of these, what came from the checkpoint
   std::uint64_t checkpoint_bytes = 0;
   double checkpoint_seconds = 0;
-  std::vector<std::string> notes;  ///< a line for each torn tail cut off, and, with Options::salvage, for each loss
+  /// A line for each torn tail cut off, for what could not be removed, and, with Options::salvage, for each loss.
+  std::vector<std::string> notes;
 };
 
 /// Tables, workers, memory, and the log of one directory if it has one. A process may have several. Thread-safe but for create_index(), resize(),

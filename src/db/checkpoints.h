@@ -45,8 +45,8 @@ class Checkpoints {
   void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
   bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
 
-  /// Removes what checkpoints have left that did not come to their end, or were not removed to the end. It is called when the database opens,
-  /// and when a checkpoint is in force and none in progress.
+  /// Removes what checkpoints have left that did not come to their end, or were not removed to the end. It is called when the manifest is on
+  /// the device and no checkpoint is in progress.
   Status remove_stale() const;
 
   const CheckpointFigures& figures() const { return figures_; }

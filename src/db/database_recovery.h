@@ -69,6 +69,8 @@ class DatabaseRecovery {
   bool has_all() const { return has_all_.load(std::memory_order_acquire); }
 
   const RecoveryReport& report() const { return report_; }
+  /// Adds a line for the user to the report.
+  void note(std::string line) { report_.notes.push_back(std::move(line)); }
   /// Returns what was loaded so far: first from the own log, then from each other one.
   const std::vector<LoadedLog>& loaded() const { return loaded_; }
   /// True if stored data was given up (Options::salvage): only a checkpoint makes the next opening possible without.

@@ -71,6 +71,10 @@ bool may_lack_sync(const recovery::LogScan& scan, const recovery::LogSegment& se
   });
 }
 
+std::uint64_t next_number(const recovery::Manifest& manifest) {
+  return manifest.generations.empty() ? 1 : manifest.generations.back().number + 1;
+}
+
 /// A copy that was to replace a segment (recovery/segment_end.cc). None is being written when this is asked.
 bool is_unfinished_segment(std::string_view name) {
   return name.ends_with(base::kAsideSuffix) &&
@@ -135,8 +139,7 @@ Status Storage::begin(epoch::EpochManager& epochs) {
 }
 
 recovery::Generation Storage::next_generation(const epoch::EpochManager& epochs, Ended ended) const {
-  const std::vector<recovery::Generation>& generations = manifest_.now().generations;
-  recovery::Generation next{.number = generations.empty() ? 1 : generations.back().number + 1,
+  recovery::Generation next{.number = next_number(manifest_.now()),
                             .loggers = options_.loggers,
                             .first_epoch = epochs.current(),
                             .cut = {},
@@ -174,31 +177,42 @@ Result<std::unique_ptr<log::Log>> Storage::open_log(const recovery::Generation& 
                         epochs, epochs.current() - 1, adopted);
 }
 
+/// Removes what nobody needs, before the opening asks for room, of which a full disk has no other: checkpoints that the manifest does not
+/// name, and files that an opening which did not come to its end has left, or that the former process had set aside.
+Status Storage::remove_garbage() {
+  // Until then a power loss may take the manifest back to the one before, which names another checkpoint.
+  if (const Status synced = files_.sync_directory(options_.directory); !synced.ok()) return synced;
+  if (const Status removed = checkpoints_.remove_stale(); !removed.ok())
+    recovery_.note(fmt::format("a checkpoint that is not needed any more stays: {}", removed.message()));
+  const recovery::Manifest& now = manifest_.now();
+  const std::uint64_t next = next_number(now);
+  const auto unfinished = [next](const std::string& name) {
+    if (const auto segment = recovery::parse_segment_name(name)) return segment->generation >= next;
+    return log::is_spare_name(name) || is_unfinished_segment(name);
+  };
+  if (const Status removed = remove_files(files_, now.log_directories, unfinished); !removed.ok()) return removed;
+  // The removals are synced before the manifest knows a generation of the same number: a segment that came back later
+  // would be taken for one of that generation.
+  for (const std::string& directory : now.log_directories) {
+    if (const Status synced = files_.sync_directory(directory); !synced.ok()) return synced;
+  }
+  return {};
+}
+
 Status Storage::begin(const epoch::EpochManager& epochs, Ended ended) {
   const auto boot =
       recovery::boot_id();  // before anything is changed: without it the new rings would count for nothing
   if (!boot.ok()) return boot.status();
   if (const Status known = directories_.claim_log(); !known.ok()) return known;
   const recovery::Manifest former = manifest_.now();
+  if (const Status removed = remove_garbage(); !removed.ok()) return removed;
   std::vector<recovery::Generation> generations = former.generations;
   if (!generations.empty() && !generations.back().cut) {
     if (const Status done = end_generation(generations.back(), ended == Ended::kCut); !done.ok()) return done;
   }
   generations.push_back(next_generation(epochs, ended));
-  const recovery::Generation& generation = generations.back();
-  // A file goes if an opening that did not come to its end has left it, or if the former process had set it aside.
-  const auto unfinished = [&generation](const std::string& name) {
-    if (const auto segment = recovery::parse_segment_name(name)) return segment->generation >= generation.number;
-    return log::is_spare_name(name) || is_unfinished_segment(name);
-  };
-  if (const Status removed = remove_files(files_, former.log_directories, unfinished); !removed.ok()) return removed;
-  // The removals are synced before the manifest knows a generation of the same number: a segment that came back later
-  // would be taken for one of that generation.
-  for (const std::string& directory : former.log_directories) {
-    if (const Status synced = files_.sync_directory(directory); !synced.ok()) return synced;
-  }
   if (const Status claimed = directories_.claim_rings(); !claimed.ok()) return claimed;
-  auto log = open_log(generation, epochs, ended);
+  auto log = open_log(generations.back(), epochs, ended);
   if (!log.ok()) return log.status();
   base::sync_point("storage.log_opened");
   // From here on the new generation counts, and the old one only up to its cut.
@@ -210,7 +224,6 @@ Status Storage::begin(const epoch::EpochManager& epochs, Ended ended) {
   if (!written.ok()) return written;
   base::sync_point("storage.manifest_written");
   log_ = std::move(*log);
-  if (const Status removed = checkpoints_.remove_stale(); !removed.ok()) return removed;
   recovery_.forget_log();
   return directories_.remove_rings(former.reliable_directory);
 }

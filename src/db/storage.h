@@ -3,10 +3,10 @@
 //
 // Opening goes in this order, so that a crash at any place leaves what the next opening can recover to the same state:
 // lock; read the manifest; scan the logs, which gives the cut of the generation that was running; load checkpoint and
-// logs; what the rings had is written to a segment of that generation and synced; write the manifest with the cut and the new
-// generation; only then begin the new log. A log directory is in the manifest before there is a segment in it, so that
-// the next opening finds what this one left. E goes on behind every epoch that any file names (DESIGN: epochs that were
-// dropped never come back).
+// logs; remove what nobody needs, which makes room; what the rings had is written to a segment of that generation and
+// synced; write the manifest with the cut and the new generation; only then begin the new log. A log directory is in the
+// manifest before there is a segment in it, so that the next opening finds what this one left. E goes on behind every
+// epoch that any file names (DESIGN: epochs that were dropped never come back).
 
 #include <memory>
 #include <optional>
@@ -63,6 +63,7 @@ class Storage {
   recovery::Generation next_generation(const epoch::EpochManager& epochs, Ended ended) const;
   Result<std::unique_ptr<log::Log>> open_log(const recovery::Generation& generation, const epoch::EpochManager& epochs,
                                              Ended ended);
+  Status remove_garbage();
   Status end_generation(recovery::Generation& generation, bool agreed);
   Status note_clean_end();
 

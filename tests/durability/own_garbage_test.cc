@@ -1,0 +1,122 @@
+// What a database has left on its disk and does not need any more: it goes before an opening asks for room, it is no reason to refuse the
+// opening, and an opening that fails adds nothing to it.
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "src/log/format.h"
+#include "src/log/segment_space.h"
+#include "src/base/file.h"
+#include "tests/durability/ringed_directory.h"
+
+namespace granary::tests {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kStale = "/db/checkpoint-000000000001";
+
+class OwnGarbage : public RingedDirectory {
+ protected:
+  Options by_hand() const {
+    Options options = RingedDirectory::options();
+    options.background = Background::kManual;
+    return options;
+  }
+  /// Makes a database with a row and closes it.
+  void make(FaultFiles& files) const {
+    const auto opened = open(files, by_hand());
+    ASSERT_NE(opened, nullptr);
+    const Table table = opened->create_table("t").value();
+    Worker worker = opened->register_worker().value();
+    ASSERT_TRUE(worker.run([&](Transaction& t) { static_cast<void>(t.put(table, "key", "value")); }));
+  }
+  static void add(FaultFiles& files, const std::string& path, std::size_t bytes = 1) {
+    ASSERT_TRUE(files.make_directory(path.substr(0, path.rfind('/'))).ok());
+    ASSERT_TRUE((*files.create(path))->append(std::string(bytes, 'g')).ok());
+  }
+  static bool has(FaultFiles& files, std::string_view part) {
+    const auto paths = files.paths();
+    return std::any_of(paths.begin(), paths.end(),
+                       [&](const std::string& path) { return path.find(part) != std::string::npos; });
+  }
+};
+
+TEST_F(OwnGarbage, GoesWhenTheDiskIsFull) {
+  for (const std::string& path : {std::string(kStale) + "/part-0000.gckpt", "/db/" + log::spare_name(0, 7),
+                                  "/db/" + log::segment_name(1, 0, 1) + std::string(base::kAsideSuffix)}) {
+    SCOPED_TRACE(path);
+    rings_.empty();
+    const auto files = new_files();
+    ASSERT_NO_FATAL_FAILURE(make(*files));
+    ASSERT_NO_FATAL_FAILURE(add(*files, path, 200'000));
+    std::uint64_t used = 0;
+    for (const std::string& each : files->paths()) used += files->contents(each).size();
+    files->set_capacity(used);
+    const auto opened = open(*files, by_hand());
+    ASSERT_NE(opened, nullptr);
+    EXPECT_EQ(files->contents(path), "");
+    EXPECT_EQ(rows(*opened, opened->table("t").value()), "key=value ");
+  }
+}
+
+/// The process died between a checkpoint's manifest and the sync of its directory: the next one sees a manifest that a power loss may
+/// still take back, to one that names the former checkpoint.
+TEST_F(OwnGarbage, IsNoCheckpointThatTheManifestOnTheDeviceMayName) {
+  const auto files = new_files();
+  std::unique_ptr<FaultFiles> died;
+  RingDirectory::Contents rings;
+  bool renamed = false;
+  {
+    const auto opened = open(*files, by_hand());
+    const Table table = opened->create_table("t").value();
+    for (int i = 0; i < 2; ++i) {
+      Worker worker = opened->register_worker().value();
+      ASSERT_TRUE(worker.run([&](Transaction& t) { static_cast<void>(t.put(table, "key", "value")); }));
+      for (int j = 0; j < 20; ++j) ASSERT_TRUE(opened->step());
+      if (i == 1) {
+        files->set_observer([&](FileCall call, const std::string& path) {
+          renamed = renamed || (call == FileCall::kRename && path == "/db/MANIFEST");
+          if (!renamed || call != FileCall::kSyncDirectory || died != nullptr) return;
+          died = files->process_crash_image();
+          rings = rings_.contents();
+        });
+      }
+      ASSERT_TRUE(opened->checkpoint().ok());
+    }
+    files->set_observer({});
+  }
+  ASSERT_NE(died, nullptr);
+  rings_.replace(rings);
+  std::vector<std::unique_ptr<FaultFiles>> left;
+  died->set_observer([&](FileCall call, const std::string&) {
+    if (call != FileCall::kRemove && call != FileCall::kSyncDirectory) return;
+    for (std::uint64_t seed = 0; seed < 16; ++seed) left.push_back(died->power_loss_image(Survives::kRandom, seed));
+  });
+  ASSERT_NE(open(*died, by_hand()), nullptr);
+  died->set_observer({});
+  EXPECT_GT(left.size(), 50u);
+  for (const auto& each : left) {
+    rings_.empty();
+    const auto again = open(*each, by_hand());
+    ASSERT_NE(again, nullptr);
+    EXPECT_EQ(rows(*again, again->table("t").value()), "key=value ");
+  }
+}
+
+TEST_F(OwnGarbage, ACheckpointThatCannotBeRemovedIsNoReasonToRefuse) {
+  const auto files = new_files();
+  ASSERT_NO_FATAL_FAILURE(make(*files));
+  ASSERT_NO_FATAL_FAILURE(add(*files, std::string(kStale) + "/part-0000.gckpt"));
+  files->plan({.call = FileCall::kRemove, .path = "checkpoint-", .from_then_on = true});
+  const auto opened = open(*files, by_hand());
+  ASSERT_NE(opened, nullptr);
+  EXPECT_THAT(opened->recovery_report().notes, testing::Contains(HasSubstr(kStale)));
+}
+
+}  // namespace
+}  // namespace granary::tests
