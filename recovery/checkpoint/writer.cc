@@ -218,11 +218,16 @@ Status remove_checkpoint(base::FileSystem& files, const std::string& directory) 
   if (!names.ok()) return names.status().code() == StatusCode::kNotFound ? Status() : names.status();
   Status first_failure;
   for (const std::string& name : *names) {
-    if (!is_partition_name(name)) continue;  // not ours; the directory stays, too
+    if (!is_partition_name(name)) continue;
     Status removed = files.remove(directory + '/' + name);
     if (!removed.ok() && first_failure.ok()) first_failure = std::move(removed);
   }
-  return first_failure.ok() ? files.remove(directory) : first_failure;
+  if (!first_failure.ok()) return first_failure;
+  Status removed = files.remove(directory);
+  if (removed.ok()) return removed;
+  // Something that is not ours stays, and the directory with it: a user's notes, or what NFS keeps of a file that somebody reads.
+  const auto left = files.list(directory);
+  return left.ok() && !left->empty() ? Status() : removed;
 }
 
 }  // namespace granary::recovery::checkpoint

@@ -108,6 +108,32 @@ TEST_F(OwnGarbage, IsNoCheckpointThatTheManifestOnTheDeviceMayName) {
   }
 }
 
+TEST_F(OwnGarbage, ACheckpointsDirectoryWithSomethingElseInItStays) {
+  const auto files = new_files();
+  ASSERT_NO_FATAL_FAILURE(make(*files));
+  ASSERT_NO_FATAL_FAILURE(add(*files, std::string(kStale) + "/part-0000.gckpt"));
+  ASSERT_NO_FATAL_FAILURE(add(*files, std::string(kStale) + "/notes"));
+  const auto opened = open(*files, by_hand());
+  ASSERT_NE(opened, nullptr);
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(opened->step());
+  const Status taken = opened->checkpoint();
+  EXPECT_TRUE(taken.ok()) << taken.message();
+  EXPECT_TRUE(has(*files, "/notes"));
+  EXPECT_FALSE(has(*files, "000001/part-"));
+}
+
+/// What NFS does with a file that somebody has open: the removal gives it another name.
+TEST_F(OwnGarbage, ACheckpointsFileThatSomebodyReadsIsNoReasonToRefuse) {
+  const auto files = new_files();
+  ASSERT_NO_FATAL_FAILURE(make(*files));
+  ASSERT_NO_FATAL_FAILURE(add(*files, std::string(kStale) + "/part-0000.gckpt"));
+  files->set_observer([&files](FileCall call, const std::string& path) {
+    if (call == FileCall::kRemove && path.ends_with(".gckpt")) files->put(std::string(kStale) + "/.nfs0001", "g");
+  });
+  EXPECT_NE(open(*files, by_hand()), nullptr);
+  EXPECT_TRUE(has(*files, "/.nfs0001"));
+}
+
 TEST_F(OwnGarbage, ACheckpointThatCannotBeRemovedIsNoReasonToRefuse) {
   const auto files = new_files();
   ASSERT_NO_FATAL_FAILURE(make(*files));
