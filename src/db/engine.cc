@@ -225,8 +225,8 @@ Status Engine::recover(Loading loading) {
   schema_.widen_recovered();
   if (const Status begun = storage_->begin(epochs_); !begun.ok()) return begun;
   base::sync_point("engine.log_begun");
+  shared_.log = &storage_->log();  // from here on closing ends it, also after an error
   if (const Status sealed = schema_.restore_seals(); !sealed.ok()) return sealed;
-  shared_.log = &storage_->log();
   if (const Status connected = workers_.connect_rings(); !connected.ok()) return connected;
   // In a cluster that has to wait until all nodes serve (start_checkpoints).
   return storage_->recovery().lost() && !epochs_.in_cluster() ? checkpoint() : Status();

@@ -204,9 +204,8 @@ Status Storage::begin(const epoch::EpochManager& epochs, Ended ended) {
       recovery::boot_id();  // before anything is changed: without it the new rings would count for nothing
   if (!boot.ok()) return boot.status();
   if (const Status known = directories_.claim_log(); !known.ok()) return known;
-  const recovery::Manifest former = manifest_.now();
   if (const Status removed = remove_garbage(); !removed.ok()) return removed;
-  std::vector<recovery::Generation> generations = former.generations;
+  std::vector<recovery::Generation> generations = manifest_.now().generations;
   if (!generations.empty() && !generations.back().cut) {
     if (const Status done = end_generation(generations.back(), ended == Ended::kCut); !done.ok()) return done;
   }
@@ -214,8 +213,21 @@ Status Storage::begin(const epoch::EpochManager& epochs, Ended ended) {
   if (const Status claimed = directories_.claim_rings(); !claimed.ok()) return claimed;
   auto log = open_log(generations.back(), epochs, ended);
   if (!log.ok()) return log.status();
+  log_ = std::move(*log);
   base::sync_point("storage.log_opened");
-  // From here on the new generation counts, and the old one only up to its cut.
+  const Status adopted = adopt(generations);
+  if (adopted.ok()) return {};
+  // What the log has set aside would take the room of the next attempt. Its segments stay, as the manifest on the device may name them.
+  log_.reset();
+  static_cast<void>(remove_files(files_, directories_.of_log(), log::is_spare_name));
+  return adopted;
+}
+
+/// Makes the new generation count, whose log is open, and the old one only up to its cut.
+Status Storage::adopt(const std::vector<recovery::Generation>& generations) {
+  const auto boot = recovery::boot_id();
+  if (!boot.ok()) return boot.status();
+  const std::string former_rings = manifest_.now().reliable_directory;
   const Status written = manifest_.change([&](recovery::Manifest& next) {
     next.reliable_directory = directories_.of_rings();
     next.boot = *boot;
@@ -223,9 +235,8 @@ Status Storage::begin(const epoch::EpochManager& epochs, Ended ended) {
   });
   if (!written.ok()) return written;
   base::sync_point("storage.manifest_written");
-  log_ = std::move(*log);
   recovery_.forget_log();
-  return directories_.remove_rings(former.reliable_directory);
+  return directories_.remove_rings(former_rings);
 }
 
 /// Cuts the generation that was running off where it counts to. Its log must be on the device so far, as nothing tells any more how

@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include <granary/options.h>
 
@@ -64,6 +65,7 @@ class Storage {
   Result<std::unique_ptr<log::Log>> open_log(const recovery::Generation& generation, const epoch::EpochManager& epochs,
                                              Ended ended);
   Status remove_garbage();
+  Status adopt(const std::vector<recovery::Generation>& generations);
   Status end_generation(recovery::Generation& generation, bool agreed);
   Status note_clean_end();
 

@@ -144,5 +144,21 @@ TEST_F(OwnGarbage, ACheckpointThatCannotBeRemovedIsNoReasonToRefuse) {
   EXPECT_THAT(opened->recovery_report().notes, testing::Contains(HasSubstr(kStale)));
 }
 
+TEST_F(OwnGarbage, AnOpeningThatFailsLeavesNoSpareSegments) {
+  const auto files = new_files();
+  ASSERT_NO_FATAL_FAILURE(make(*files));
+  Options options = RingedDirectory::options();
+  options.log_reserve_bytes = 4 * options.log_segment_bytes;
+  for (const FileCall call : {FileCall::kRename, FileCall::kSyncDirectory}) {
+    // The manifest's directory is synced once more before, for the removals.
+    files->plan({.call = call,
+                 .nth = call == FileCall::kRename ? 0U : 2U,
+                 .path = call == FileCall::kRename ? "MANIFEST" : "/db"});
+    EXPECT_EQ(Database::open(options, *files).status().code(), StatusCode::kIoError);
+    EXPECT_FALSE(has(*files, "spare-"));
+    files->clear_plan();
+  }
+}
+
 }  // namespace
 }  // namespace granary::tests
