@@ -29,8 +29,9 @@ class Backup {
 
   Result<BackupFigures> run(const LogScan& scan, const std::vector<std::string>& also) {
     if (const Status found = find_files(scan, also); !found.ok()) return found;
-    if (const Status made = make_target(); !made.ok()) return made;
-    const Status written = write();
+    if (const Status usable = check_target(); !usable.ok()) return usable;
+    const Status made = make_target();
+    const Status written = made.ok() ? write() : made;
     if (!written.ok()) {
       remove_all();
       return written;
@@ -41,6 +42,7 @@ class Backup {
  private:
   Status find_files(const LogScan& scan, const std::vector<std::string>& also);
   Status add(const std::string& from, const std::string& name);
+  Status check_target();
   Status make_target();
   Status write();
   Status copy(const CopiedFile& file);
@@ -55,6 +57,7 @@ class Backup {
   const BackupProgress& progress_;
   std::vector<CopiedFile> all_;
   std::uint64_t bytes_ = 0, done_ = 0;
+  bool existed_ = false;  // the target, before
   std::vector<char> piece_ = std::vector<char>(kPiece);
 };
 
@@ -89,11 +92,15 @@ Status Backup::find_files(const LogScan& scan, const std::vector<std::string>& a
   return {};
 }
 
-Status Backup::make_target() {
+Status Backup::check_target() {
   const auto names = files_.list(to_);
   if (!names.ok() && names.status().code() != StatusCode::kNotFound) return names.status();
-  if (names.ok() && !names->empty())
-    return {StatusCode::kAlreadyExists, fmt::format("'{}' is not empty: choose a new directory for the backup", to_)};
+  existed_ = names.ok();
+  if (!existed_ || names->empty()) return {};
+  return {StatusCode::kAlreadyExists, fmt::format("'{}' is not empty: choose a new directory for the backup", to_)};
+}
+
+Status Backup::make_target() {
   if (const Status made = files_.make_directory(to_); !made.ok()) return made;
   const auto free = base::free_bytes(files_, to_);
   if (!free.ok()) return free.status();
@@ -163,7 +170,7 @@ void Backup::remove_all() {
   for (const CopiedFile& file : all_) static_cast<void>(files_.remove(file.to));
   if (!checkpoint().empty()) static_cast<void>(files_.remove(fmt::format("{}/{}", to_, checkpoint())));
   static_cast<void>(files_.remove(fmt::format("{}/{}", to_, kManifestName)));
-  static_cast<void>(files_.remove(to_));
+  if (!existed_) static_cast<void>(files_.remove(to_));
 }
 
 }  // namespace

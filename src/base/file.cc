@@ -238,15 +238,26 @@ Result<std::string> read_file(FileSystem& files, const std::string& path) {
   return bytes;
 }
 
+namespace {
+
+Status write_synced(FileSystem& files, const std::string& path, std::span<const char> bytes) {
+  auto file = files.create(path);
+  if (!file.ok()) return file.status();
+  if (const Status written = (*file)->append(bytes); !written.ok()) return written;
+  return (*file)->sync();
+}
+
+}  // namespace
+
 Status replace_file(FileSystem& files, const std::string& path, std::span<const char> bytes) {
   const std::string aside = path + std::string(kAsideSuffix);
   if (const Status removed = files.remove(aside); !removed.ok() && removed.code() != StatusCode::kNotFound)
     return removed;
-  auto file = files.create(aside);
-  if (!file.ok()) return file.status();
-  if (const Status written = (*file)->append(bytes); !written.ok()) return written;
-  if (const Status synced = (*file)->sync(); !synced.ok()) return synced;
-  if (const Status renamed = files.rename(aside, path); !renamed.ok()) return renamed;
+  const Status written = write_synced(files, aside, bytes);
+  if (const Status renamed = written.ok() ? files.rename(aside, path) : written; !renamed.ok()) {
+    static_cast<void>(files.remove(aside));  // the first error is what is told
+    return renamed;
+  }
   if (base::injected("skip-directory-sync")) return {};
   const auto slash = path.rfind('/');
   return files.sync_directory(slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1)));

@@ -84,7 +84,7 @@ Result<std::string> read_file(FileSystem& files, const std::string& path);
 inline constexpr std::string_view kAsideSuffix = ".new";
 
 /// Replaces a file as a whole: written aside, synced, renamed, directory synced. A crash leaves the old or the new one,
-/// and perhaps an unfinished one beside it.
+/// and perhaps an unfinished one beside it; an error before the renaming leaves the old one alone.
 Status replace_file(FileSystem& files, const std::string& path, std::span<const char> bytes);
 
 }  // namespace granary::base
