@@ -168,11 +168,14 @@ class SystemFiles final : public FileSystem {
     DIR* const stream = ::opendir(directory.c_str());
     if (stream == nullptr) return failed("list", directory);
     std::vector<std::string> names;
-    while (const dirent* const entry = ::readdir(stream)) {
+    errno = 0;  // the end and an error look alike but for this
+    for (const dirent* entry = ::readdir(stream); entry != nullptr; errno = 0, entry = ::readdir(stream)) {
       const std::string name = entry->d_name;
       if (name != "." && name != "..") names.push_back(name);
     }
+    const int error = errno;
     ::closedir(stream);
+    if (error != 0) return file_error("list", directory, error);
     std::sort(names.begin(), names.end());
     return names;
   }

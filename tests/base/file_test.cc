@@ -2,6 +2,7 @@
 
 #include "src/base/file.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <fstream>
 #include <utility>
 
 #include <gmock/gmock.h>
@@ -21,6 +23,7 @@
 
 namespace {
 
+int entries_to_read = -1;   // the call of readdir() after so many fails; -1: none does
 off_t most_allocated = -1;  // a longer call of posix_fallocate() is interrupted and undone; -1: none is
 
 }  // namespace
@@ -30,6 +33,13 @@ off_t most_allocated = -1;  // a longer call of posix_fallocate() is interrupted
 extern "C" int posix_fallocate(int descriptor, off_t offset, off_t length) {
   static auto* const real = reinterpret_cast<int (*)(int, off_t, off_t)>(::dlsym(RTLD_NEXT, "posix_fallocate"));
   return most_allocated >= 0 && length > most_allocated ? EINTR : real(descriptor, offset, length);
+}
+
+extern "C" dirent* readdir(DIR* stream) {
+  static auto* const real = reinterpret_cast<dirent* (*)(DIR*)>(::dlsym(RTLD_NEXT, "readdir"));
+  if (entries_to_read < 0 || entries_to_read-- > 0) return real(stream);
+  errno = EIO;
+  return nullptr;
 }
 
 namespace granary::base {
@@ -124,6 +134,20 @@ TEST(Locks, AreNotGivenUpByAChild) {
   }
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
   EXPECT_EQ(system_files().lock(path).status().code(), StatusCode::kUnavailable);
+}
+
+/// Names that are missing from a list are taken for files that are not there.
+TEST(SystemFiles, ADirectoryThatCannotBeReadToItsEndIsAnError) {
+  const tests::TemporaryDirectory directory;
+  for (const char* name : {"a", "b", "c"}) std::ofstream(directory / name) << name;
+  for (int entries = 0; entries < 5; ++entries) {
+    entries_to_read = entries;
+    const auto names = system_files().list(directory.path());
+    entries_to_read = -1;
+    EXPECT_EQ(names.status().code(), StatusCode::kIoError) << "after " << entries;
+    EXPECT_THAT(names.status().message(), testing::HasSubstr("cannot list '" + directory.path() + "'"));
+  }
+  EXPECT_THAT(system_files().list(directory.path()).value(), testing::ElementsAre("a", "b", "c"));
 }
 
 /// As a file system in memory does it, whose pages take longer than a timer's period; Linux 6.18 does it no more.
