@@ -1,7 +1,9 @@
 #include "recovery/checkpoint/partition_file.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "src/base/direct_file.h"
 #include "src/base/test_hooks.h"
 
 namespace granary::recovery::checkpoint {
@@ -41,7 +43,7 @@ Status PartitionFile::append(BlockBuffer& block) {
   ++blocks_;
   records_ += block.header().records;
   // Now and then, so that the end does not find gigabytes unwritten and other files' syncs wait for them.
-  return sync_bytes_ != 0 && unsynced_ >= sync_bytes_ ? sync() : Status();
+  return sync_bytes_ != 0 && unsynced_.load(std::memory_order_relaxed) >= sync_bytes_ ? sync() : Status();
 }
 
 Status PartitionFile::finish() {
@@ -60,18 +62,22 @@ Status PartitionFile::finish() {
   return ended.ok() ? sync() : ended;
 }
 
+std::uint64_t PartitionFile::unwritten() const {
+  return std::min<std::uint64_t>(unsynced_.load(std::memory_order_relaxed), base::DirectFile::kMostUnwritten);
+}
+
 Status PartitionFile::put(std::span<const char> bytes) {
   Status done = file_->append(bytes);
   if (!done.ok()) return failed_ = std::move(done);
   bytes_ += bytes.size();
-  unsynced_ += bytes.size();
+  unsynced_.fetch_add(bytes.size(), std::memory_order_relaxed);
   return {};
 }
 
 Status PartitionFile::sync() {
   Status done = file_->sync();
   if (!done.ok() && !base::injected("ignore-sync-error")) return failed_ = std::move(done);
-  unsynced_ = 0;
+  unsynced_.store(0, std::memory_order_relaxed);
   return {};
 }
 

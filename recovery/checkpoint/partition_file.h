@@ -4,6 +4,7 @@
 // It goes past the page cache: nobody reads it soon, and filling the cache takes processor time and memory that the
 // transactions can use.
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -65,6 +66,8 @@ class PartitionFile {
   /// Writes the trailer and syncs; nothing may be appended after it.
   Status finish();
   std::uint64_t bytes() const { return bytes_; }
+  /// Returns how much of what was appended may still ask the file system for room. Thread-safe.
+  std::uint64_t unwritten() const;
 
  private:
   PartitionFile(std::unique_ptr<base::File> file, const FileHeader& header, std::uint64_t sync_bytes)
@@ -80,7 +83,9 @@ class PartitionFile {
   std::mutex mutex_;  // guards what follows
   Status failed_;
   std::uint32_t blocks_ = 0;
-  std::uint64_t records_ = 0, bytes_ = 0, unsynced_ = 0;
+  std::uint64_t records_ = 0, bytes_ = 0;
+  std::atomic<std::uint64_t> unsynced_{
+      0};  // changed with the mutex, read by whoever looks after room; only a figure, so relaxed
 };
 
 }  // namespace granary::recovery::checkpoint

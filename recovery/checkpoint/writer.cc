@@ -11,6 +11,7 @@
 #include "recovery/checkpoint/pacer.h"
 #include "recovery/checkpoint/partition_file.h"
 #include "recovery/checkpoint/piece.h"
+#include "src/base/directory.h"
 #include "src/base/test_hooks.h"
 #include "src/base/threads.h"
 
@@ -74,7 +75,22 @@ class Writer {
                         options_.directory, names->front())};
   }
 
+  /// Whether the file system has room for so many bytes more and for what others need of it. What the files have not written yet counts as
+  /// gone.
+  Status check_room(std::uint64_t more) const {
+    if (options_.leave_bytes == 0) return {};
+    const auto free = base::free_bytes(*options_.files, options_.directory);
+    if (!free.ok()) return free.status();
+    for (const auto& partition : partitions_) more += partition->unwritten();
+    if (*free >= options_.leave_bytes + more) return {};
+    return {StatusCode::kDiskFull,
+            fmt::format("the checkpoint was given up to leave the log its room: it needs {} bytes now, {} are to stay "
+                        "free, and the file system of '{}' has {} bytes free",
+                        more, options_.leave_bytes, options_.directory, *free)};
+  }
+
   Status write_partitions() {
+    if (const Status room = check_room(0); !room.ok()) return room;
     for (std::uint32_t i = 0; i < options_.partitions; ++i) {
       FileHeader header;
       header.database = options_.database;
@@ -157,6 +173,7 @@ class Writer {
   /// Writes the block, if it holds anything, and begins the next one of the same table.
   Status flush(unsigned me, BlockBuffer& block, Contents* mine, Pacer* pacer) {
     if (block.empty()) return {};
+    if (const Status room = check_room(block.body_bytes()); !room.ok()) return room;
     // The thread's own partitions in turn; with more threads than partitions it shares one.
     std::uint64_t partition = me % options_.partitions;
     if (options_.threads < options_.partitions) {

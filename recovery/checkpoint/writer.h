@@ -29,7 +29,8 @@ struct WriteOptions {
   std::uint32_t threads = 1;     ///< at least 1; each needs a free epoch slot
   double duty = 1.0;             ///< share of a core that each thread takes, above 0, at most 1: it sleeps accordingly
   std::uint64_t sync_bytes = std::uint64_t{32} << 20;  ///< a file is synced each time so many are new; 0 = at the end
-  const std::atomic<bool>* cancel = nullptr;           ///< set: ends soon, with kUnavailable
+  std::uint64_t leave_bytes = 0;  ///< of the file system stay free, or else it fails with kDiskFull; 0 = nobody looks
+  const std::atomic<bool>* cancel = nullptr;  ///< set: ends soon, with kUnavailable
 };
 
 /// On an error what was written is removed as far as that is possible.

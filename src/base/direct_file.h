@@ -18,6 +18,10 @@ namespace granary::base {
 
 class DirectFile final : public File {
  public:
+  static constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
+  static constexpr std::size_t kMostUnwritten =
+      2 * kBufferBytes;  ///< so much of what was appended may not be in the file yet
+
   /// A new file; kAlreadyExists if there is one.
   static Result<std::unique_ptr<File>> create(const std::string& path);
   /// An existing one that is all zeros.
@@ -33,7 +37,6 @@ class DirectFile final : public File {
   Result<std::uint64_t> size() override { return start_ + filled_; }
 
  private:
-  static constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
   struct Free {
     void operator()(char* memory) const;
   };

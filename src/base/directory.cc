@@ -42,6 +42,13 @@ Result<std::uint64_t> free_bytes(FileSystem& files, const std::string& directory
   return std::uint64_t{found.f_bavail} * found.f_frsize;
 }
 
+Result<std::uint64_t> capacity_bytes(FileSystem& files, const std::string& directory) {
+  if (!are_system_files(files)) return ~std::uint64_t{0};
+  struct statvfs found {};
+  if (::statvfs(directory.c_str(), &found) != 0) return file_error("look at the size of", directory, errno);
+  return std::uint64_t{found.f_blocks} * found.f_frsize;
+}
+
 Result<std::shared_ptr<void>> lock_to_read(const std::string& path) {
   const auto locked = open_locked(path, LockKind::kToRead);
   if (!locked.ok()) return locked.status();

@@ -30,6 +30,9 @@ Result<DirectoryIdentity> identity(FileSystem& files, const std::string& directo
 /// `files` are the system's, by themselves or below InterruptibleFiles.
 Result<std::uint64_t> free_bytes(FileSystem& files, const std::string& directory);
 
+/// Returns how many bytes that file system has in all; the greatest number for files that are not the system's.
+Result<std::uint64_t> capacity_bytes(FileSystem& files, const std::string& directory);
+
 /// Locks an existing file of the system against FileSystem::lock() but not against other readers, without a change to
 /// anything, so that it works on a read-only file system. kNotFound if there is no such file, kUnavailable if a process has it
 /// by lock(), kFailedPrecondition if it is no regular file. The lock ends with the returned object.

@@ -11,6 +11,7 @@
 
 #include "recovery/checkpoint/reader.h"
 #include "recovery/checkpoint/writer.h"
+#include "src/base/directory.h"
 #include "src/base/test_hooks.h"
 #include "src/base/tsc_clock.h"
 #include "src/db/database_recovery.h"
@@ -32,6 +33,26 @@ Status not_durable_yet(const recovery::CheckpointEntry& checkpoint) {
       fmt::format(
           "the checkpoint of epoch {} counts only once that is durable on every node; try again when E has moved on",
           checkpoint.epoch)};
+}
+
+/// What a checkpoint leaves free of the file system of its directory. A log that finds no room fails for good, and a checkpoint can be taken
+/// again. So it leaves a segment for each logger that writes there, and some more for the manifest and for what comes meanwhile; of a
+/// small file system not more than a part, or else nothing could ever make room there.
+Result<std::uint64_t> bytes_to_leave(const Options& options, base::FileSystem& files) {
+  constexpr std::uint64_t kMore = std::uint64_t{16} << 20, kShare = 8;
+  const auto here = base::identity(files, options.directory);
+  if (!here.ok()) return here.status();
+  const auto capacity = base::capacity_bytes(files, options.directory);
+  if (!capacity.ok()) return capacity.status();
+  const auto& directories = options.log_directories;
+  std::uint64_t bytes = kMore;
+  for (std::uint32_t logger = 0; logger < options.loggers; ++logger) {
+    const auto there =
+        base::identity(files, directories.empty() ? options.directory : directories[logger % directories.size()]);
+    if (!there.ok()) return there.status();
+    if (there->device == here->device) bytes += options.log_segment_bytes;
+  }
+  return std::min(bytes, *capacity / kShare);
 }
 
 /// In a cluster the logs of before C are needless, not those before this node's own checkpoint: they hold writes of other
@@ -95,6 +116,8 @@ Status Checkpoints::take(const std::function<std::vector<txn::TableCore*>()>& ta
   if (manifest.checkpoint && manifest.checkpoint->epoch >= entry.epoch) return {};  // none is newer
   if (const Status removed = recovery::checkpoint::remove_checkpoint(files_, path_of(entry)); !removed.ok())
     return removed;
+  const auto leave = bytes_to_leave(options_, files_);
+  if (!leave.ok()) return leave.status();
   const auto threads = static_cast<std::uint32_t>(std::ceil(checkpoint_cores()));
   const auto written = recovery::checkpoint::write_checkpoint({.files = &files_,
                                                                .directory = path_of(entry),
@@ -103,6 +126,7 @@ Status Checkpoints::take(const std::function<std::vector<txn::TableCore*>()>& ta
                                                                .partitions = recovery_threads(),
                                                                .threads = threads,
                                                                .duty = checkpoint_cores() / threads,
+                                                               .leave_bytes = *leave,
                                                                .cancel = &cancelled_},
                                                               shared, *pin, tables());
   pin.reset();  // D may stand still until the whole cluster is recovered, and old versions are not to be kept for so long

@@ -16,6 +16,7 @@
 
 #include <granary/granary.h>
 
+#include "src/base/test_hooks.h"
 #include "tests/support/crash_child.h"
 #include "tests/support/ring_directory.h"
 #include "tests/support/small_disk.h"
@@ -53,23 +54,25 @@ std::size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
+Options small_options(const SmallDisk& disk, const RingDirectory& rings) {
+  Options options;
+  options.directory = disk.path() + "/db";
+  options.reliable_directory = rings.path();
+  options.ring_bytes = options.log_segment_bytes = std::uint64_t{64} << 10;
+  options.epoch_ms = 2;
+  options.checkpoint_interval_s = 0;
+  options.memory_limit_bytes = std::uint64_t{64} << 20;
+  options.huge_pages = HugePages::kOff;
+  return options;
+}
+
 class FullDisk : public testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
     if (!disk_.mounted()) GTEST_SKIP() << disk_.why();
     if (GetParam().ballast) std::ofstream(ballast()) << std::string(kBallast, 'b');
   }
-  Options options() const {
-    Options options;
-    options.directory = disk_.path() + "/db";
-    options.reliable_directory = rings_.path();
-    options.ring_bytes = options.log_segment_bytes = std::uint64_t{64} << 10;
-    options.epoch_ms = 2;
-    options.checkpoint_interval_s = 0;
-    options.memory_limit_bytes = std::uint64_t{64} << 20;
-    options.huge_pages = HugePages::kOff;
-    return options;
-  }
+  Options options() const { return small_options(disk_, rings_); }
   std::string ballast() const { return disk_.path() + "/ballast"; }
   std::string standard_error() const { return rings_.path() + "/stderr"; }
 
@@ -183,6 +186,40 @@ INSTANTIATE_TEST_SUITE_P(Ends, FullDisk,
                                          Case{"Killed", Leaves::kKilled, true, true},
                                          Case{"KilledAndRestarted", Leaves::kKilled, false, false}),
                          [](const auto& instance) { return std::string(instance.param.name); });
+
+/// A checkpoint writes as much as all records together: it would fill the disk, and the log, which needs a page at any time, would fail
+/// for good. It is the checkpoint that is given up, while there is still room.
+TEST(CheckpointOnAFullDisk, LeavesTheLogItsRoom) {
+  if (!base::kTestHooks) GTEST_SKIP() << "sync points need a build with test hooks";
+  const SmallDisk disk(kMebibytes);
+  if (!disk.mounted()) GTEST_SKIP() << disk.why();
+  const RingDirectory rings;
+  const Options options = small_options(disk, rings);
+  constexpr std::uint64_t kRoom = std::uint64_t{256} << 10;
+  const auto free = [&disk] { return std::filesystem::space(disk.path()).available; };
+  std::uint64_t least = free();
+  const auto database = Database::open(options).value();
+  const auto table = database->create_table<std::uint64_t, std::array<char, 1000>>("t").value();
+  Worker worker = database->register_worker().value();
+  const auto put = [&](std::uint64_t key) {
+    const RunResult done = worker.run([&](Transaction& t) { static_cast<void>(t.put(table, key, {})); });
+    EXPECT_TRUE(done && database->wait_released(done.ticket).ok()) << database->log_status().message();
+  };
+  std::uint64_t records = 0;
+  while (free() > (std::uint64_t{kMebibytes} << 20) / 2 && !testing::Test::HasFailure()) put(records++);
+  const auto look = [&] { least = std::min(least, free()); };
+  base::set_process_sync_hook([&](std::string_view) { look(); });
+  const Status given_up = database->checkpoint();
+  base::set_process_sync_hook({});
+  EXPECT_EQ(given_up.code(), StatusCode::kDiskFull);
+  EXPECT_THAT(given_up.message(), AllOf(HasSubstr("bytes free"), HasSubstr(options.directory)));
+  EXPECT_GE(least, kRoom);
+  EXPECT_GT(free(), (std::uint64_t{kMebibytes} << 20) / 3) << "what was written is gone";
+  put(records++);
+  ASSERT_TRUE(disk.resize(4 * kMebibytes));
+  const Status taken = database->checkpoint();
+  EXPECT_TRUE(taken.ok()) << taken.message();
+}
 
 }  // namespace
 }  // namespace granary::tests
