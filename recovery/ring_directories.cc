@@ -41,8 +41,10 @@ void find_use(RingDirectory& found) {
   if (manifest->database != found.owner->database || manifest->instance != found.owner->instance)
     return set_use(found, RingUse::kOrphan, "another database, or another copy of this one, is in its place");
   // The path of either may lead through a symbolic link, as /dev/shm is one on some systems.
-  if (base::canonical(manifest->reliable_directory) != base::canonical(found.path))
-    return set_use(found, RingUse::kOrphan, "the database has its rings elsewhere by now");
+  const auto named = base::canonical(manifest->reliable_directory), here = base::canonical(found.path);
+  if (!named.ok() || !here.ok())
+    return set_use(found, RingUse::kWaiting, (named.ok() ? here : named).status().message());
+  if (*named != *here) return set_use(found, RingUse::kOrphan, "the database has its rings elsewhere by now");
   set_use(found, RingUse::kWaiting, "the database takes them when it is opened");
 }
 

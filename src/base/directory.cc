@@ -58,10 +58,14 @@ Result<std::shared_ptr<void>> lock_to_read(const std::string& path) {
   });
 }
 
-std::string canonical(const std::string& path) {
+Result<std::string> canonical(const std::string& path) {
   std::error_code error;
-  std::filesystem::path found = std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
-  if (error) found = std::filesystem::absolute(path).lexically_normal();
+  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  if (error)
+    return Status(StatusCode::kUnavailable,
+                  "cannot tell where '" + path + "' is, for want of a working directory: " + error.message());
+  std::filesystem::path found = std::filesystem::weakly_canonical(absolute, error);
+  if (error) found = absolute.lexically_normal();
   return found.has_filename() ? found.string() : found.parent_path().string();  // "/db/" is "/db", "/" itself
 }
 

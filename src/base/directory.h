@@ -39,7 +39,7 @@ Result<std::uint64_t> capacity_bytes(FileSystem& files, const std::string& direc
 Result<std::shared_ptr<void>> lock_to_read(const std::string& path);
 
 /// Where the path points to, whatever the working directory will be: absolute, and without symbolic links as far as it
-/// exists. One name for each way to write it.
-std::string canonical(const std::string& path);
+/// exists. One name for each way to write it. kUnavailable if that depends on the working directory, and it is gone.
+Result<std::string> canonical(const std::string& path);
 
 }  // namespace granary::base

@@ -50,7 +50,9 @@ ExitCode run(const std::string& directory, const bench::FlagValues& flags) {
   if (flags.text("to").empty()) return bench::refuse(ExitCode::kUsage, "backup: --to=DIR: where to?");
   auto database = open_with_logs(directory, flags);
   if (!database.ok()) return refuse(database.status());
-  const std::string to = base::canonical(flags.text("to"));
+  const auto canonical = base::canonical(flags.text("to"));
+  if (!canonical.ok()) return refuse(canonical.status());
+  const std::string& to = *canonical;
   if (recovery::is_inside(database->directory, to))
     return bench::refuse(ExitCode::kUsage, fmt::format("backup: --to={}: it is inside the database's directory", to));
   const auto report = examine_logs(*database);

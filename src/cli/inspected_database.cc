@@ -44,7 +44,9 @@ Result<InspectedDatabase> InspectedDatabase::open(const std::string& directory) 
   if (!std::filesystem::exists(directory, error)) return none("there is no such directory");
   if (!std::filesystem::is_directory(directory, error)) return none("it is no directory");
   InspectedDatabase database;
-  database.directory = base::canonical(directory);
+  auto canonical = base::canonical(directory);
+  if (!canonical.ok()) return canonical.status();
+  database.directory = std::move(*canonical);
   if (const Status locked = database.lock(database.directory); !locked.ok()) return locked;
   auto manifest = recovery::read_manifest(files, database.directory);
   if (!manifest.ok() && manifest.status().code() == StatusCode::kNotFound) {
@@ -95,7 +97,10 @@ recovery::Wishes wishes_from(const bench::FlagValues& flags) {
   std::string_view rest = flags.text("log_dirs");
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find(','), rest.size());
-    if (end != 0) wishes.log_directories.push_back(base::canonical(std::string(rest.substr(0, end))));
+    if (std::string path(rest.substr(0, end)); !path.empty()) {
+      auto canonical = base::canonical(path);  // what cannot be found from here is missed as it was written
+      wishes.log_directories.push_back(canonical.ok() ? std::move(*canonical) : std::move(path));
+    }
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   wishes.moved = flags.declared("moved") && flags.enabled("moved");

@@ -131,13 +131,19 @@ Status take_over(const ClusterOptions& options) {
   if (node == nullptr) return {};  // joining says so
   if (node->data_directory.empty())
     return {StatusCode::kInvalidArgument, fmt::format("--moved: node {} has no data_directory", options.node)};
-  const std::string directory = base::canonical(node->data_directory);
+  const auto canonical = base::canonical(node->data_directory);
+  if (!canonical.ok()) return canonical.status();
+  const std::string& directory = *canonical;
   const auto life = membership::read_life(base::system_files(), directory, config->name, options.node);
   if (!life.ok()) return life.status();
   const auto lock = base::system_files().lock(fmt::format("{}/{}", directory, recovery::kLockName));
   if (!lock.ok()) return lock.status();
   recovery::Wishes wishes{.log_directories = node->log_directories, .moved = true};
-  for (std::string& path : wishes.log_directories) path = base::canonical(path);
+  for (std::string& path : wishes.log_directories) {
+    auto absolute = base::canonical(path);
+    if (!absolute.ok()) return absolute.status();
+    path = std::move(*absolute);
+  }
   return recovery::take_residence(base::system_files(), directory, std::move(wishes));
 }
 

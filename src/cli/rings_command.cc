@@ -77,8 +77,10 @@ ExitCode run(const std::string&, const bench::FlagValues& flags) {
   if (flags.given("remove") && (flags.enabled("remove_orphans") || flags.enabled("json")))
     return bench::refuse(ExitCode::kUsage,
                          "rings: --remove lists nothing, so --remove_orphans and --json go without it");
-  if (flags.given("remove")) return remove(base::canonical(flags.text("remove")));
-  const auto found = recovery::list_ring_directories(base::canonical(flags.text("directory")));
+  const auto directory = base::canonical(flags.text(flags.given("remove") ? "remove" : "directory"));
+  if (!directory.ok()) return refuse(directory.status());
+  if (flags.given("remove")) return remove(*directory);
+  const auto found = recovery::list_ring_directories(*directory);
   if (!found.ok()) return refuse(found.status());
   flags.enabled("json") ? print_json(*found) : print_table(*found);
   std::fflush(stdout);

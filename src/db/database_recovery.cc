@@ -232,7 +232,9 @@ Result<recovery::Manifest> DatabaseRecovery::manifest_of(base::FileSystem& files
   auto manifest = recovery::read_manifest(files, other.directory);
   if (!manifest.ok()) return manifest.status().code() == StatusCode::kNotFound ? recovery::Manifest() : manifest;
   if (&files == &files_) {  // where it can be seen whose its log directories are
-    auto settled = recovery::settle(files, std::move(*manifest), base::canonical(other.directory), {});
+    const auto canonical = base::canonical(other.directory);
+    if (!canonical.ok()) return canonical.status();
+    auto settled = recovery::settle(files, std::move(*manifest), *canonical, {});
     if (!settled.ok()) return settled.status();
     manifest = std::move(settled->manifest);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -25,11 +26,15 @@ std::optional<log::Codec> codec_of(LogCompression compression) {
 }
 
 /// The manifest keeps its directories, and they must mean the same to the next opening.
-Options with_absolute_paths(Options options) {
-  const auto settle = [](std::string& path) { path = path.empty() ? path : base::canonical(path); };
-  settle(options.directory);
-  settle(options.reliable_directory);
-  for (std::string& directory : options.log_directories) settle(directory);
+Result<Options> with_absolute_paths(Options options) {
+  std::vector<std::string*> paths{&options.directory, &options.reliable_directory};
+  for (std::string& directory : options.log_directories) paths.push_back(&directory);
+  for (std::string* const path : paths) {
+    if (path->empty()) continue;
+    auto absolute = base::canonical(*path);
+    if (!absolute.ok()) return absolute.status();
+    *path = std::move(*absolute);
+  }
   return options;
 }
 
@@ -83,14 +88,16 @@ bool is_unfinished_segment(std::string_view name) {
 
 }  // namespace
 
-Storage::Storage(const Options& options, base::FileSystem& files, const ClusterPart& part)
-    : options_(with_absolute_paths(options)),
+Storage::Storage(Options options, base::FileSystem& files, const ClusterPart& part)
+    : options_(std::move(options)),
       files_(files),
       part_(part) {}
 
 Result<std::unique_ptr<Storage>> Storage::open(const Options& options, base::FileSystem& files,
                                                const ClusterPart& part) {
-  std::unique_ptr<Storage> storage(new Storage(options, files, part));
+  auto absolute = with_absolute_paths(options);
+  if (!absolute.ok()) return absolute.status();
+  std::unique_ptr<Storage> storage(new Storage(std::move(*absolute), files, part));
   const std::string& directory = storage->options_.directory;
   const bool alone = part.control == nullptr && !part.recovers_all;
   if (alone) {

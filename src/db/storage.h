@@ -57,7 +57,8 @@ class Storage {
   bool salvages() const { return options_.salvage; }
 
  private:
-  Storage(const Options& options, base::FileSystem& files, const ClusterPart& part);
+  /// `options` have canonical paths.
+  Storage(Options options, base::FileSystem& files, const ClusterPart& part);
   /// A generation that is over as soon as it is there, after one that was cut where all nodes agreed, or was not.
   enum class Ended : std::uint8_t { kNo, kWhole, kCut };
   Status begin(const epoch::EpochManager& epochs, Ended ended);

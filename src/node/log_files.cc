@@ -35,7 +35,9 @@ std::string LogFiles::here(std::string_view directory) const {
 Status LogFiles::check_log_directory(const std::string& directory) const {
   auto manifest = recovery::read_manifest(files_, directory_);
   if (!manifest.ok()) return manifest.status();
-  const auto settled = recovery::settle(files_, std::move(*manifest), base::canonical(directory_), {});
+  const auto canonical = base::canonical(directory_);
+  if (!canonical.ok()) return canonical.status();
+  const auto settled = recovery::settle(files_, std::move(*manifest), *canonical, {});
   if (!settled.ok()) return settled.status();
   const auto& own = settled->manifest.log_directories;
   return std::ranges::find(own, directory) != own.end() ? Status() : refusal(directory);
