@@ -157,6 +157,8 @@ constexpr KnownBug kBugs[] = {
     {"change-any-version", "a change to the configuration does not look whether it is still the one that was seen"},
     {"advance-unseen", "the leader advances E without a look at the nodes' open transactions"},
     {"advance-unfinished", "nor does it wait for nodes where E is not there yet"},
+    {"durable-of-one-node",
+     "D is what the first node's log has, not the least of what the logs of all nodes have (I20)"},
     {"join-from-own-epoch", "a node that joins serves with the E that it came with"},
     {"skip-remote-validation", "a transaction does not look again at records that it READ on other nodes"},
     {"skip-remote-nodes", "nor at the leaves and buckets there"},

@@ -193,7 +193,7 @@ class Crash {
       bystander(node)(report);
     };
   }
-  /// Counts while that log stands still, and is killed when its own log has the last transaction.
+  /// Counts while that log stands still, tells whether the last transaction counts as released, and is killed when its own log has it.
   CrashChild::Body coordinator_with_own_log(NodeNumber node) {
     return [this, node](const CrashChild::Report& report) {
       static std::atomic<int> published{-1};  // since it is to be counted
@@ -204,11 +204,12 @@ class Crash {
       count_rounds(branch, report);
       flags_.late = true;
       (void)comes_true([this] { return flags_.stands.load(); });
-      const std::uint64_t epoch = count(branch, report).ticket.epoch;
+      const Ticket last = count(branch, report).ticket;
       // What is published when E is that far may be of the epoch before, the next time not any more.
       while (branch.worker->run([&](Transaction& t) { (void)t.get(branch.accounts, first_of(2)); }).ticket.epoch <
-             epoch + 3) {
+             last.epoch + 3) {
       }
+      report(release_of(branch.cluster->database(), last));
       published = 0;
       std::this_thread::sleep_for(std::chrono::seconds(10));
       report("has not died");
@@ -286,6 +287,12 @@ class Crash {
   }
 
  private:
+  /// "released", or "held back" if both the wait and the epoch say that it is not. The leader of epochs has several turns meanwhile.
+  static std::string release_of(const Database& database, const Ticket& ticket) {
+    constexpr std::uint64_t kPatience_us = 300'000;
+    const bool waited = database.wait_released(ticket, kPatience_us).ok();
+    return waited || database.released_epoch() >= ticket.epoch ? "released" : "held back";
+  }
   /// Whether the point is passed by the thread that writes the log.
   static bool is_loggers(const Death& death) { return death.point.starts_with("logger."); }
 
