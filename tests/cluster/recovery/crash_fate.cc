@@ -58,17 +58,42 @@ void CrashWorld::end_process(unsigned id) {
   cluster_.scheduler.spawn([this, id] { come_back(id); });
 }
 
-/// The disk and the rings stay as they are now, whatever fibers of this life still do to theirs.
+/// The disk and the rings stay as they are now, whatever fibers of this life still do to theirs. Now and then the disk has lost what was not
+/// synced, and the rings are there all the same, so nothing that has committed may be missing.
 void CrashWorld::keep_what_is_left(unsigned id) {
-  auto image = host_.disk(id)->process_crash_image();
-  image->pass_through(rings_.path());
-  former_disks_.push_back(std::exchange(host_.disk(id), std::move(image)));
+  if (random_.chance(0.3)) {
+    ++counts_.lost_at_death;
+    lose_unsynced(id);
+  } else {
+    replace_disk(id, host_.disk(id)->process_crash_image());
+  }
   const std::string rings = rings_.path() + "/" + std::to_string(id);
   if (!std::filesystem::exists(rings)) return;
   const std::string former = rings + "-" + std::to_string(ended_);
   std::filesystem::rename(rings, former);
   std::filesystem::copy(former, rings, std::filesystem::copy_options::recursive);
   std::filesystem::permissions(rings, std::filesystem::perms::owner_all);
+}
+
+void CrashWorld::lose_unsynced(unsigned id) {
+  replace_disk(id, host_.disk(id)->power_loss_image(tests::Survives::kRandom, random_.next()));
+}
+
+/// Whoever has files of the former disk open goes on with these, and nobody sees what he does there.
+void CrashWorld::replace_disk(unsigned id, std::unique_ptr<tests::FaultFiles> image) {
+  image->pass_through(rings_.path());
+  former_disks_.push_back(std::exchange(host_.disk(id), std::move(image)));
+}
+
+/// The life has put the rings of dead nodes into their logs, which from now on are to hold that without the rings.
+void CrashWorld::lose_unsynced_of_adopted(const Life& recoverer) {
+  for (const membership::Owed& debt : recoverer.membership->configuration()->owed) {
+    const bool adopted = debt.phase == membership::RecoveryPhase::kAdopting && debt.claimed_by == recoverer.node &&
+                         debt.claimed_generation == recoverer.membership->generation();
+    if (!adopted || !random_.chance(0.3)) continue;
+    ++counts_.lost_when_adopted;
+    lose_unsynced(debt.node);
+  }
 }
 
 /// The node is started again, as ClusterNode is: begins, and waits for what it has to wait for.

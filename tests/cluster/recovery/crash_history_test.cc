@@ -1,7 +1,7 @@
 // Nodes die at random moments, are recovered by others that go on, and come back in the same history. The history is strictly
 // serializable, nothing stays locked, and an epoch that counts as durable is in all logs and stays durable. Other nodes die while a node
-// is being recovered or comes back. A failure prints the line that replays its seed. Not here: loss of power, leases, secondary indexes,
-// snapshots, checkpoints, and all nodes starting together.
+// is being recovered or comes back; a disk loses what was not synced, and the rings are there. A failure prints the line that replays its
+// seed. Not here: loss of power with the rings, leases, secondary indexes, snapshots, checkpoints, and all nodes starting together.
 
 #include <functional>
 
@@ -46,6 +46,8 @@ class CrashHistory : public testing::Test {
     sums_.settled.gone += counts.settled.gone;
     sums_.cut_short += counts.cut_short;
     sums_.returned += counts.returned;
+    sums_.lost_at_death += counts.lost_at_death;
+    sums_.lost_when_adopted += counts.lost_when_adopted;
   }
 
   void expect_much() const {
@@ -57,6 +59,8 @@ class CrashHistory : public testing::Test {
     EXPECT_GT(sums_.settled.redone, 0u);
     EXPECT_GT(sums_.settled.freed, 0u);
     EXPECT_GT(sums_.settled.settled_before, 0u);
+    EXPECT_GT(sums_.lost_at_death, 0u);
+    EXPECT_GT(sums_.lost_when_adopted, 0u);
   }
 
   void expect_second_failures() const {

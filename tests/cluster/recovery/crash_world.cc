@@ -4,6 +4,7 @@
 #include <iostream>
 #include <utility>
 
+#include "cluster_config/membership/life.h"
 #include "src/base/test_hooks.h"
 #include "src/cluster/cluster_epoch/member.h"
 #include "src/node/leader_thread.h"
@@ -139,6 +140,7 @@ void CrashWorld::pass_point(std::string_view point) {
   }
   if (point.starts_with("across.") && random_.chance(0.1)) pause(random_.chance(0.1) ? 3'000 : 60);
   if (!point.starts_with("recovery.")) return;
+  if (point == "recovery.adopted" && !life->dead) lose_unsynced_of_adopted(*life);
   pause(100);
   if (life->dead) throw Killed();
 }
@@ -148,8 +150,8 @@ void CrashWorld::join(unsigned id) {
       .node = static_cast<NodeId>(id), .cluster = "c", .nodes = ids(), .address = "here"};
   options.together_us = options.rejoins_us = 0;  // it is tried again
   options.note_life = [this, id](membership::Generation generation) {
-    remembered_[id] = generation;
-    return Status();
+    return membership::write_life(*host_.disk(id), HostFiles::path(id),
+                                  {.cluster = "c", .node = static_cast<NodeId>(id), .generation = generation});
   };
   auto joined = Membership::join(std::make_unique<membership::MemoryBoard>(place_), options, {});
   if (!joined.ok()) return;
@@ -241,7 +243,11 @@ db::RecovererParts CrashWorld::recoverer_parts(Life& life) {
             const bool ended = lives_[id]->dead || !lives_[id]->condemned;
             return ended ? std::optional(engine_options(id)) : std::nullopt;
           },
-          .remembered = [this](NodeId id) -> Result<membership::Generation> { return remembered_[id]; },
+          .remembered = [this](NodeId id) -> Result<membership::Generation> {
+            const auto noted = membership::read_life(host_, HostFiles::path(id), "c", id);
+            if (!noted.ok()) return noted.status();
+            return noted->generation;
+          },
           .settle = [this, &life](std::span<const log::Debt> debts,
                                   const std::function<bool()>& may_act) -> Result<SettleCounts> {
             Reach& reach = node(life).remote(options_.clients).reach();

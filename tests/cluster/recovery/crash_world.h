@@ -3,9 +3,9 @@
 // Nodes follow a membership at a board in memory, and do in fibers what the threads of a real node do: they cut dead nodes off, become
 // quiet, recover (db::SurvivorTurns, db::Recoverer), lead the epochs (EpochLeader), and come back with what all logs have.
 //
-// A node's process ends in an instant, maybe some time after the others have begun to take it for dead. Its disk and its rings stay as they
-// are then, and nothing that it does afterwards reaches anybody; but its fibers go on until they find out. Its next life begins when they
-// have ended. The lives are in crash_world.cc, how they end and come back is in crash_fate.cc, and what clients do in crash_clients.cc.
+// A node's process ends in an instant, maybe some time after the others have begun to take it for dead. Its rings stay as they are then, and
+// so does its disk, or what the disk had synced and some of the rest; nothing that the node does afterwards reaches anybody, but its fibers
+// go on until they find out. Its next life begins when they have ended. The lives are in crash_world.cc, how they end and come back is in crash_fate.cc, and what clients do in crash_clients.cc.
 
 #include <functional>
 #include <map>
@@ -53,8 +53,10 @@ class CrashWorld {
     unsigned unknown = 0;   ///< transactions whose node died before their client heard of them
     unsigned released = 0;  ///< that clients waited for
     SettleCounts settled{};
-    unsigned cut_short = 0;  ///< recoveries whose recoverer died
-    unsigned returned = 0;   ///< lives that came back and served
+    unsigned cut_short = 0;          ///< recoveries whose recoverer died
+    unsigned returned = 0;           ///< lives that came back and served
+    unsigned lost_at_death = 0;      ///< disks that lost what was not synced when their node's process ended
+    unsigned lost_when_adopted = 0;  ///< and when the dead node's rings had just been adopted
   };
   const Counts& counts() const { return counts_; }
 
@@ -113,6 +115,9 @@ class CrashWorld {
   void condemn(unsigned node);
   void end_process(unsigned node);
   void keep_what_is_left(unsigned node);
+  void lose_unsynced(unsigned node);
+  void replace_disk(unsigned node, std::unique_ptr<tests::FaultFiles> image);
+  void lose_unsynced_of_adopted(const Life& recoverer);
   void come_back(unsigned node);
   bool prepare_return(Life& life);
   bool take_from_others(Life& life);
@@ -145,7 +150,6 @@ class CrashWorld {
   SimCluster cluster_;
   std::vector<Table> tables_;
   std::vector<LifePtr> lives_;
-  std::map<membership::NodeId, membership::Generation> remembered_;  ///< by the nodes' directories
   std::map<rdma::fiber::Fiber*, LifePtr> life_of_fiber_;
   std::vector<std::uint64_t> appends_;  ///< of each slot: a node's list of the moment
   bench::history::History history_;
