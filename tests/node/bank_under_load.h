@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <random>
@@ -16,6 +17,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "cluster_config/membership/configuration.h"
+#include "cluster_config/membership/local/local_board.h"
 #include "tests/node/bank.h"
 #include "tests/node/death.h"
 #include "tests/support/crash_child.h"
@@ -42,7 +45,9 @@ struct BankFlags {
     std::atomic<std::uint64_t> lives{0};      ///< that have served
     std::atomic<std::uint64_t> committed{0};  ///< transactions of this node with others' records
     std::atomic<std::uint64_t> alone{0};      ///< and with its own alone
-    std::atomic<std::uint64_t> released{0};   ///< the counter's value in the last one that was released
+    std::atomic<std::uint64_t> counted{0};    ///< the counter's value in the last one that committed
+    std::atomic<std::uint64_t> released{
+        0};  ///< the counter's value in the last one that was released, or before it left in order
   };
   std::array<Node, kBankNodes + 1> nodes;
 };
@@ -74,7 +79,9 @@ class BankUnderLoad : public testing::Test {
       ++flags_.nodes[id].lives;
       const std::int64_t money = work(branch, id);
       branch.worker.reset();
-      report(fmt::format("money {}, left: {}", money, branch.cluster->leave().message()));
+      const Status left = branch.cluster->leave();
+      if (left.ok()) flags_.nodes[id].released = flags_.nodes[id].counted.load();
+      report(fmt::format("money {}, left: {}", testing::Test::HasFailure() ? -1 : money, left.message()));
     };
   }
   /// Dies if nobody has come to the point before; or stands there until the node that stood still goes on, and for a moment more.
@@ -89,7 +96,9 @@ class BankUnderLoad : public testing::Test {
   /// Moves money and counts, until the case ends. Returns all money that it finds then.
   std::int64_t work(Branch& branch, NodeNumber id) {
     std::mt19937_64 random(id);
+    const std::uint64_t acknowledged = flags_.nodes[id].released;
     std::int64_t count = -1;
+    bool first = true;
     std::optional<std::pair<Ticket, std::int64_t>> waiting;  ///< for release, of a transaction and what it had counted
     while (!flags_.ending && flags_.leaves != id && branch.cluster->status().ok()) {
       const RunResult alone = branch.worker->run(
@@ -99,6 +108,11 @@ class BankUnderLoad : public testing::Test {
           branch.worker->run([&](Transaction& t) { step(branch, t, random, id, count); }, {.max_attempts = 1});
       if (!done.committed()) continue;
       ++flags_.nodes[id].committed;
+      flags_.nodes[id].counted = static_cast<std::uint64_t>(count);
+      // Not later, as the counter goes on from whatever it finds.
+      if (std::exchange(first, false)) {
+        EXPECT_GT(count, static_cast<std::int64_t>(acknowledged)) << "something that was released is missing";
+      }
       if (!waiting) waiting = {done.ticket, count};
       constexpr std::uint64_t kAtOnce_us = 1;
       if (!branch.cluster->database().wait_released(waiting->first, kAtOnce_us).ok()) continue;
@@ -122,7 +136,7 @@ class BankUnderLoad : public testing::Test {
     EXPECT_GE(count, static_cast<std::int64_t>(flags_.nodes[id].released)) << "something that was released is missing";
     ++flags_.ended;
     (void)comes_true([&] { return flags_.ended == kBankNodes; });
-    return testing::Test::HasFailure() ? -1 : sum;
+    return sum;
   }
   static void touch(Branch& branch, Transaction& t, std::uint64_t account) {
     if (const auto money = t.get(branch.accounts, account)) (void)t.put(branch.accounts, account, *money);
@@ -142,6 +156,13 @@ class BankUnderLoad : public testing::Test {
     count = *counted + 1;
     (void)t.put(branch.accounts, counter_of(id), count);
   }
+
+  /// As the configuration was left.
+  membership::Member member(NodeNumber id) const {
+    const auto board = membership::open_local_board(folder() / "run", 60'000'000).value();
+    return *membership::configuration_of(board->read()->text)->find(id);
+  }
+  std::filesystem::path folder() const { return std::filesystem::path(file_.path()).parent_path(); }
 
   std::unique_ptr<CrashChild>& child(NodeNumber id) { return children_[id]; }
   void start_all() {

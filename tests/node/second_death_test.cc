@@ -133,6 +133,8 @@ TEST_F(RollingRestart, OfAllNodesLetsTheOthersGoOn) {
     SCOPED_TRACE(id);
     flags_.leaves = id;
     EXPECT_EQ(child(id)->wait().exit_code, 0);
+    ASSERT_EQ(child(id)->lines(), std::vector<std::string>{"money 0, left: "});
+    EXPECT_EQ(member(id).state, membership::MemberState::kLeft);
     flags_.leaves = 0;
     for (const NodeNumber other : {1, 2, 3}) {
       const std::uint64_t before = flags_.nodes[other].alone;

@@ -13,8 +13,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "cluster_config/membership/configuration.h"
-#include "cluster_config/membership/local/local_board.h"
 #include "tests/node/bank_under_load.h"
 
 namespace granary {
@@ -106,12 +104,6 @@ class NobodyLeft : public DeathBesideAReturn {
       };
       const Branch branch(options(kReturns), /*load=*/false, start);
     };
-  }
-  std::filesystem::path folder() const { return std::filesystem::path(file_.path()).parent_path(); }
-  /// As the configuration was left.
-  membership::Member member(NodeNumber id) const {
-    const auto board = membership::open_local_board(folder() / "run", 60'000'000).value();
-    return *membership::configuration_of(board->read()->text)->find(id);
   }
 };
 

@@ -34,16 +34,24 @@ class Rolling(Rig):
         for name, each in after.items():
             self.assertEqual((each["serves"], each["restarts"]), (True, 0), self.must(0, "logs", f"--nodes={name[-1]}"))
             self.assertNotEqual(each["version"], before[name]["version"])
-        self.must(0, "stop")
+        self.stop_all()
         self.must(0, "start")  # each node counts the money once more, and its own moves
-        self.must(0, "stop")
+        self.stop_all()
         away = [int((self.folder / f"trial.installed/{node}.away").read_text()) for node in (1, 2, 3)]
         moves = [int((self.folder / f"trial.installed/{node}.receipt").read_text()) for node in (1, 2, 3)]
         print(f"the longest time that a key could not be read, by node: {away} ms; released moves: {moves}", flush=True)
         self.assertLessEqual(max(away), MOST_AWAY_MS * max(1.0, os.getloadavg()[0] / os.cpu_count()))
         self.assertGreater(min(moves), 0)
-        log = (self.folder / "trial.installed/services/node-1/log").read_text()
-        self.assertEqual(log.count("money 1200, moves"), 3, log)
+        for node in (1, 2, 3):
+            log = (self.folder / f"trial.installed/services/node-{node}/log").read_text()
+            self.assertEqual(log.count("has ended: exit code 0"), 3, log)
+            if node == 1:
+                self.assertEqual(log.count("money 1200, moves"), 3, log)
+
+    def stop_all(self):
+        """Stops the nodes, each of which must have left in order: a stop is also done when a program could not."""
+        said = self.must(0, "stop")
+        self.assertEqual(said.count("told to, exit code 0"), 3, said)
 
 
 if __name__ == "__main__":
