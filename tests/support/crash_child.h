@@ -33,11 +33,13 @@ class CrashChild {
   using Report = std::function<void(const std::string& line)>;
   using Body = std::function<void(const Report& report)>;
 
-  /// Runs `body` in a child, which ends with it (exit code 0).
+  /// Runs `body` in a child, which ends with it: exit code 1 if an expectation failed in it, else 0. A failure that the parent has had before
+  /// is not the child's.
   explicit CrashChild(const Body& body) {
+    const bool failed_before = testing::Test::HasFailure();
     start([&](int output) {
       body([output](const std::string& line) { write_all(output, line + "\n"); });
-      return 0;
+      return !failed_before && testing::Test::HasFailure() ? 1 : 0;
     });
   }
   /// Runs a program in a child; its standard output is what it reports.

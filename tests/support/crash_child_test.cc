@@ -18,6 +18,12 @@ TEST(CrashChild, ReportsAndEndsByItself) {
   EXPECT_EQ(child.lines(), (std::vector<std::string>{"one", "two"}));
 }
 
+/// Else a test that looks at the exit code alone would pass whatever its child found wrong.
+TEST(CrashChild, EndsWithOneIfAnExpectationFailedInIt) {
+  CrashChild child([](const CrashChild::Report&) { ADD_FAILURE() << "in the child, as it is meant"; });
+  EXPECT_EQ(child.wait().exit_code, 1);
+}
+
 TEST(CrashChild, KilledAnywhereAllItReportedIsThere) {
   for (int round = 0; round < 20; ++round) {
     CrashChild child([](const CrashChild::Report& report) {
