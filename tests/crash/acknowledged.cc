@@ -21,12 +21,20 @@ void Acknowledged::hear(const std::vector<std::string>& lines) {
   }
 }
 
-std::string Acknowledged::judge(const std::array<std::uint64_t, kWorkers>& counters) const {
+std::string Acknowledged::missing(const std::array<std::uint64_t, kWorkers>& counters) const {
   std::ostringstream wrong;
   for (std::size_t worker = 0; worker < kWorkers; ++worker) {
     if (counters[worker] < committed_[worker])
       wrong << "worker " << worker << " was told of " << committed_[worker] << " transactions (" << released_[worker]
             << " of them released), " << counters[worker] << " are there; ";
+  }
+  return wrong.str();
+}
+
+std::string Acknowledged::judge(const std::array<std::uint64_t, kWorkers>& counters) const {
+  std::ostringstream wrong;
+  wrong << missing(counters);
+  for (std::size_t worker = 0; worker < kWorkers; ++worker) {
     if (counters[worker] > most_[worker] + 1)
       wrong << "worker " << worker << " has begun at most " << most_[worker] + 1 << " transactions, "
             << counters[worker] << " are there; ";

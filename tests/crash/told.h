@@ -1,0 +1,24 @@
+#pragma once
+// What a client that has ended must have said by then, and what it must not.
+
+#include <string>
+#include <vector>
+
+namespace granary::crash {
+
+/// The last lines, for messages.
+std::string tail_of(const std::vector<std::string>& lines);
+
+/// A client that still reads when its log has failed finds everything as it must be.
+void see_that_it_saw_no_violation(const std::vector<std::string>& lines);
+/// Where nothing fails but the process itself, it can open its database and use it.
+void see_that_nothing_failed(const std::vector<std::string>& lines);
+/// When nothing can be written any more, the client is told why; while it runs, it reads on.
+void see_that_it_was_told(const std::vector<std::string>& lines);
+/// The same, and it has been told by now.
+void see_that_the_full_disk_was_told(const std::vector<std::string>& lines);
+/// After a write or sync of the log that failed nothing is released any more. The call that failed noted D, which cannot move before
+/// it returns; with several loggers it might, by another's, so this is for one.
+void see_that_nothing_was_released_after_a_fault(const std::vector<std::string>& lines);
+
+}  // namespace granary::crash
