@@ -70,18 +70,6 @@ Workshop& workshop() {
   return workshop;
 }
 
-/// What a check has found that is there.
-std::array<std::uint64_t, kWorkers> counters_of(const std::vector<std::string>& lines) {
-  std::array<std::uint64_t, kWorkers> counters{};
-  for (const std::string& line : lines) {
-    std::istringstream words(line);
-    std::string word;
-    std::size_t worker = 0;
-    if (words >> word >> worker && word == "counter") words >> counters.at(worker);
-  }
-  return counters;
-}
-
 class Round {
  public:
   Round(const Mode& mode, std::uint64_t seed)
@@ -99,6 +87,8 @@ class Round {
     std::uint64_t opened = 0, refused = 0;
   };
   const Copies& copies() const { return copies_; }
+  /// Lives in which a call of the system was made to fail.
+  std::uint64_t faults() const { return faults_; }
 
  private:
   std::uint64_t one_of(std::initializer_list<std::uint64_t> values) {
@@ -139,6 +129,7 @@ class Round {
   bool alone_ = true;                 // one logger
   Acknowledged acknowledged_;
   Copies copies_;
+  std::uint64_t faults_ = 0;
   std::string last_words_;  // of the client that was killed last, and how it was called
 };
 
@@ -254,6 +245,7 @@ void Round::live() {
   last_words_ = "the last client:";
   for (const std::string& word : command) last_words_ += " " + word;
   last_words_ += "\n" + tail_of(client.lines());
+  if (line_of(client.lines(), "fault ") != nullptr) ++faults_;
   judge_words(client.lines());
   lose();
 }
@@ -402,7 +394,7 @@ std::optional<std::uint64_t> chosen_seed() {
 TEST_P(Crash, LosesNothingThatWasAcknowledged) {
   const std::optional<std::uint64_t> chosen = chosen_seed();
   const std::uint64_t first = chosen.value_or(1), rounds = chosen ? 1 : tests::scaled(25);
-  std::uint64_t released = 0, copies_opened = 0;
+  std::uint64_t released = 0, copies_opened = 0, faults = 0;
   for (std::uint64_t seed = first; seed < first + rounds; ++seed) {
     SCOPED_TRACE("replay: GRANARY_CRASH_SEED=" + std::to_string(seed) + " crash_test --gtest_filter='*/" +
                  GetParam().name + "' --gtest_repeat=20");
@@ -411,10 +403,15 @@ TEST_P(Crash, LosesNothingThatWasAcknowledged) {
     round.run();
     released += round.released();
     copies_opened += round.copies().opened;
+    faults += round.faults();
     if (HasFailure()) return;
   }
   std::cout << "seeds " << first << " to " << first + rounds - 1 << ": " << released << " transactions were released\n";
   EXPECT_GT(released, 0u);
+  if (GetParam().strike == Strike::kFail && !chosen) {
+    std::cout << faults << " calls failed\n";
+    EXPECT_GT(faults, 0u);
+  }
   if (GetParam().strike == Strike::kCopy && !chosen) {
     std::cout << copies_opened << " copies of a running database opened\n";
     EXPECT_GT(copies_opened, 0u);

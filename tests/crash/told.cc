@@ -14,6 +14,17 @@ std::string tail_of(const std::vector<std::string>& lines) {
   return text;
 }
 
+std::array<std::uint64_t, kWorkers> counters_of(const std::vector<std::string>& lines) {
+  std::array<std::uint64_t, kWorkers> counters{};
+  for (const std::string& line : lines) {
+    std::istringstream words(line);
+    std::string word;
+    std::size_t worker = 0;
+    if (words >> word >> worker && word == "counter") words >> counters.at(worker);
+  }
+  return counters;
+}
+
 void see_that_it_saw_no_violation(const std::vector<std::string>& lines) {
   for (const char* const wrong : {"violation ", "cannot read"})
     EXPECT_EQ(line_of(lines, wrong), nullptr) << "the client read something wrong:\n" << tail_of(lines);

@@ -1,13 +1,20 @@
 #pragma once
 // What a client that has ended must have said by then, and what it must not.
 
+#include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
+
+#include "tests/crash/ledger.h"
 
 namespace granary::crash {
 
 /// The last lines, for messages.
 std::string tail_of(const std::vector<std::string>& lines);
+
+/// What a check has found that is there.
+std::array<std::uint64_t, kWorkers> counters_of(const std::vector<std::string>& lines);
 
 /// A client that still reads when its log has failed finds everything as it must be.
 void see_that_it_saw_no_violation(const std::vector<std::string>& lines);
