@@ -90,7 +90,7 @@ TEST_P(ThirdDeath, DoesNotEndAReturnWhileAnotherNodeServes) {
 
 class NobodyLeft : public DeathBesideAReturn {
  protected:
-  NobodyLeft() : DeathBesideAReturn({.point = "return.learned"}) {}
+  NobodyLeft() : DeathBesideAReturn({.point = "return.learned"}) { rings_stay_ = false; }
 
   /// Ends as a process that is killed as soon as its start has ended.
   CrashChild::Body returning() {
