@@ -95,9 +95,11 @@ Result<std::string> boot_id() {
   const auto unknown = [&path](std::string_view why) {
     return Status(
         StatusCode::kUnavailable,
-        fmt::format("cannot read the boot id '{}', without which it is not known whether log rings are of this "
-                    "boot: {}",
-                    path, why));
+        fmt::format(
+            "cannot read the boot id '{}', without which it is not known whether log rings are of this "
+            "boot: {}. The process needs a free file descriptor and /proc with all of it (mount it in a chroot; "
+            "for a unit of systemd, ProcSubset=all)",
+            path, why));
   };
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return unknown(std::strerror(errno));

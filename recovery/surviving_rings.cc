@@ -60,6 +60,7 @@ Result<SurvivingRings> find_rings(const Manifest& manifest) {
   SurvivingRings found;
   if (manifest.generations.empty()) return found;
   const auto same_boot = is_of_this_boot(manifest);
+  if (!same_boot.ok() && manifest.generations.back().cut) return found;  // all that its rings had is in the log
   if (!same_boot.ok()) return same_boot.status();
   if (!*same_boot) return found;
   const auto names = base::system_files().list(manifest.reliable_directory);  // memory, not files of the database

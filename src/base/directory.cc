@@ -59,6 +59,7 @@ Result<std::shared_ptr<void>> lock_to_read(const std::string& path) {
 }
 
 Result<std::string> canonical(const std::string& path) {
+  if (path.empty()) return Status(StatusCode::kUnavailable, "no directory is named");
   std::error_code error;
   const std::filesystem::path absolute = std::filesystem::absolute(path, error);
   if (error)

@@ -35,24 +35,28 @@ Status not_durable_yet(const recovery::CheckpointEntry& checkpoint) {
           checkpoint.epoch)};
 }
 
-/// What a checkpoint leaves free of the file system of its directory. A log that finds no room fails for good, and a checkpoint can be taken
-/// again. So it leaves a segment for each logger that writes there, and some more for the manifest and for what comes meanwhile; of a
-/// small file system not more than a part, or else nothing could ever make room there.
+/// Returns how much a checkpoint leaves free of the file system of its directory. A log that finds no room fails for good, and a checkpoint can
+/// be taken again. So it leaves a segment for each logger that writes there, as far as none are set aside, and some more for the manifest and
+/// for what comes meanwhile. That is never more than a part of a small file system, nor than half of what is free now: a checkpoint is what
+/// makes room, so a small one must be possible on a disk that is nearly full.
 Result<std::uint64_t> bytes_to_leave(const Options& options, base::FileSystem& files) {
   constexpr std::uint64_t kMore = std::uint64_t{16} << 20, kShare = 8;
   const auto here = base::identity(files, options.directory);
   if (!here.ok()) return here.status();
   const auto capacity = base::capacity_bytes(files, options.directory);
   if (!capacity.ok()) return capacity.status();
+  const auto free = base::free_bytes(files, options.directory);
+  if (!free.ok()) return free.status();
   const auto& directories = options.log_directories;
-  std::uint64_t bytes = kMore;
+  std::uint64_t segments = 0;
   for (std::uint32_t logger = 0; logger < options.loggers; ++logger) {
     const auto there =
         base::identity(files, directories.empty() ? options.directory : directories[logger % directories.size()]);
     if (!there.ok()) return there.status();
-    if (there->device == here->device) bytes += options.log_segment_bytes;
+    if (there->device == here->device) segments += options.log_segment_bytes;
   }
-  return std::min(bytes, *capacity / kShare);
+  const std::uint64_t bytes = kMore + segments - std::min(segments, options.log_reserve_bytes);
+  return std::min({bytes, *capacity / kShare, *free / 2});
 }
 
 /// In a cluster the logs of before C are needless, not those before this node's own checkpoint: they hold writes of other
@@ -96,7 +100,7 @@ Status Checkpoints::await_turn(std::unique_lock<std::mutex>& turn, std::uint64_t
 }
 
 Status Checkpoints::take(const std::function<std::vector<txn::TableCore*>()>& tables, cc::Shared& shared,
-                         std::uint64_t timeout_us, const Obstacle& obstacle) {
+                         std::uint64_t timeout_us, const Obstacle& obstacle, LogRoom room) {
   std::unique_lock turn(mutex_, std::defer_lock);
   if (const Status mine = await_turn(turn, timeout_us, obstacle); !mine.ok()) return mine;
   if (shared.log->durable().failed()) return shared.log->durable().cause();
@@ -116,7 +120,7 @@ Status Checkpoints::take(const std::function<std::vector<txn::TableCore*>()>& ta
   if (manifest.checkpoint && manifest.checkpoint->epoch >= entry.epoch) return {};  // none is newer
   if (const Status removed = recovery::checkpoint::remove_checkpoint(files_, path_of(entry)); !removed.ok())
     return removed;
-  const auto leave = bytes_to_leave(options_, files_);
+  const auto leave = room == LogRoom::kTaken ? Result<std::uint64_t>(0) : bytes_to_leave(options_, files_);
   if (!leave.ok()) return leave.status();
   const auto threads = static_cast<std::uint32_t>(std::ceil(checkpoint_cores()));
   const auto written = recovery::checkpoint::write_checkpoint({.files = &files_,

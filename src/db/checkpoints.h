@@ -25,6 +25,12 @@
 
 namespace granary::db {
 
+/// What a checkpoint does with the room that the log may soon need.
+enum class LogRoom : std::uint8_t {
+  kLeft,   ///< it gives up, with kDiskFull, before it takes that
+  kTaken,  ///< it takes all there is, since nothing is logged before it has ended
+};
+
 class Checkpoints {
  public:
   /// `options` have canonical paths; they and the manifest outlive this.
@@ -37,7 +43,7 @@ class Checkpoints {
   /// that is not among them has no record that the snapshot sees. Waits at most `timeout_us` until the checkpoint's epoch is durable
   /// everywhere, and, if another checkpoint waits for that, for that one; then kUnavailable, and what was written is removed.
   Status take(const std::function<std::vector<txn::TableCore*>()>& tables, cc::Shared& shared, std::uint64_t timeout_us,
-              const Obstacle& obstacle);
+              const Obstacle& obstacle, LogRoom room);
 
   /// No checkpoint is in progress while the returned lock is held.
   std::unique_lock<std::mutex> hold_off() { return std::unique_lock(mutex_); }

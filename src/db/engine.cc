@@ -229,7 +229,8 @@ Status Engine::recover(Loading loading) {
   if (const Status sealed = schema_.restore_seals(); !sealed.ok()) return sealed;
   if (const Status connected = workers_.connect_rings(); !connected.ok()) return connected;
   // In a cluster that has to wait until all nodes serve (start_checkpoints).
-  return storage_->recovery().lost() && !epochs_.in_cluster() ? checkpoint() : Status();
+  const bool salvaged = storage_->recovery().lost() && !epochs_.in_cluster();
+  return salvaged ? checkpoint(Database::kReleaseTimeout_us, LogRoom::kTaken) : Status();
 }
 
 Status Engine::take_from(base::FileSystem& files, const OtherLog& other, unsigned threads) {
@@ -321,12 +322,12 @@ Status Engine::may_checkpoint() const {
   return {};
 }
 
-Status Engine::checkpoint(std::uint64_t timeout_us) {
+Status Engine::checkpoint(std::uint64_t timeout_us, LogRoom room) {
   if (storage_ == nullptr)
     return {StatusCode::kFailedPrecondition,
             "a database in memory only (Options::directory is empty) has no checkpoints"};
   if (const Status may = may_checkpoint(); !may.ok()) return may;
-  return storage_->checkpoints().take([this] { return schema_.tables(); }, shared_, timeout_us, obstacle_);
+  return storage_->checkpoints().take([this] { return schema_.tables(); }, shared_, timeout_us, obstacle_, room);
 }
 
 Status Engine::seal(txn::TableCore* table, std::uint64_t timeout_us) {

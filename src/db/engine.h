@@ -69,7 +69,7 @@ class Engine {
   /// The same for those who only look: nobody counts as told of a failure by it.
   Status seen_log_status() const;
   /// Waits at most so long for another checkpoint, and then until this one's epoch is durable.
-  Status checkpoint(std::uint64_t timeout_us = Database::kReleaseTimeout_us);
+  Status checkpoint(std::uint64_t timeout_us = Database::kReleaseTimeout_us, LogRoom room = LogRoom::kLeft);
   const RecoveryReport& recovery_report() const;
   /// Takes what another node's log has of this node's records, while nobody uses the tables (ClusterPart::others_elsewhere). With up to so
   /// many threads, as which `files` can be used by; by the calling thread alone if that is one. kUnavailable if the log has not come up to

@@ -222,7 +222,7 @@ Status Storage::begin(const epoch::EpochManager& epochs, Ended ended) {
   if (!log.ok()) return log.status();
   log_ = std::move(*log);
   base::sync_point("storage.log_opened");
-  const Status adopted = adopt(generations);
+  const Status adopted = adopt(generations, *boot);
   if (adopted.ok()) return {};
   // What the log has set aside would take the room of the next attempt. Its segments stay, as the manifest on the device may name them.
   log_.reset();
@@ -231,13 +231,11 @@ Status Storage::begin(const epoch::EpochManager& epochs, Ended ended) {
 }
 
 /// Makes the new generation count, whose log is open, and the old one only up to its cut.
-Status Storage::adopt(const std::vector<recovery::Generation>& generations) {
-  const auto boot = recovery::boot_id();
-  if (!boot.ok()) return boot.status();
+Status Storage::adopt(const std::vector<recovery::Generation>& generations, const std::string& boot) {
   const std::string former_rings = manifest_.now().reliable_directory;
   const Status written = manifest_.change([&](recovery::Manifest& next) {
     next.reliable_directory = directories_.of_rings();
-    next.boot = *boot;
+    next.boot = boot;
     next.generations = generations;
   });
   if (!written.ok()) return written;

@@ -66,7 +66,7 @@ class Storage {
   Result<std::unique_ptr<log::Log>> open_log(const recovery::Generation& generation, const epoch::EpochManager& epochs,
                                              Ended ended);
   Status remove_garbage();
-  Status adopt(const std::vector<recovery::Generation>& generations);
+  Status adopt(const std::vector<recovery::Generation>& generations, const std::string& boot);
   Status end_generation(recovery::Generation& generation, bool agreed);
   Status note_clean_end();
 

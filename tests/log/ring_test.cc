@@ -81,7 +81,7 @@ class RingTest : public testing::Test {
 
 /// Setting a large ring's memory aside takes many milliseconds, which a file system in memory gives up at any signal.
 TEST_F(RingTest, IsMadeAlthoughSignalsKeepComing) {
-  constexpr std::uint64_t kLarge = std::uint64_t{256} << 20;
+  constexpr std::uint64_t kLarge = std::uint64_t{32} << 20;
   const tests::RingDirectory memory;
   const Interrupted interrupted;
   const auto ring = Ring::create(memory.path() + "/ring", kIdentity, kLarge);
