@@ -15,6 +15,7 @@ def end_on_gone_hosts(session: Session, there: "dict[Host, dict[str, Any]]") -> 
     found on the hosts of the file.
     """
     known = {tuple(found["identity"]) for found in there.values() if found["identity"]}
+    silent = [host.label for host in session.hosts if host not in there]
     for host in _gone(session, there):
         place = f"{host.label}, '{host.entry.install_directory}'"
         try:
@@ -27,15 +28,19 @@ def end_on_gone_hosts(session: Session, there: "dict[Host, dict[str, Any]]") -> 
                                ok=False)
             continue
         if found["deployed"] and tuple(found["identity"]) not in known:  # else it is only reached in another way
-            _end(session, host, place)
+            _end(session, host, place, silent)
 
 
-def _end(session: Session, host: Host, place: str) -> None:
+def _end(session: Session, host: Host, place: str, silent: "list[str]") -> None:
+    """`silent`: hosts of the file that do not answer. This one may be one of them, reached in the earlier way."""
     services = host.call("status", {"patience_s": 0.1})["services"]
     running = [name for name, each in services.items() if each["pid"] or each["state"] == "pausing"]
     if not running:
         return
     names = ", ".join(running)
+    if silent:
+        raise HostError(f"{place} is no longer in the cluster file, but runs {names}; this may be "
+                        f"{' or '.join(silent)}, which does not answer; nothing was deployed")
     if not session.flags.while_running:
         raise HostError(f"{place} is no longer in the cluster file, but runs {names}: stop the cluster by the earlier "
                         "file first, or deploy with --while-running, which ends the nodes there")

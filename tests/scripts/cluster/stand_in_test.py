@@ -174,6 +174,32 @@ class StandIn(Rig):
         self.assertRegex(said, "192.0.2.3 +deploy +ended node-2, as the cluster file no longer has .*/second'")
         self.assertEqual([pathlib.Path(f"/proc/{pid}/exe").exists() for pid in pids], [True, False])
 
+    def begin_on_two(self):
+        """Returns the file by which nodes run, node 2 on 192.0.2.3; what is called to deploy another; and the nodes'
+        processes.
+        """
+        whole = TWO_HOSTS.format(self.folder).replace("192.0.2.2", "192.0.2.3")
+        self.file.write_text(whole)
+        deploy = ("deploy", f"--package={self.package}", "--supervisor=own")
+        self.must(0, *deploy)
+        self.must(0, "start")
+        self.addCleanup(self.end_by, whole)
+        return whole, deploy, self.pids()
+
+    def test_a_host_that_may_be_one_that_does_not_answer_is_not_gone(self):
+        whole, deploy, pids = self.begin_on_two()
+        copy = (self.folder / "first/cluster.toml").read_text()
+        self.file.write_text(TWO_HOSTS.format(self.folder))  # 192.0.2.2, which is wrong
+        (self.folder / "away").touch()
+        for flags in (["--while-running"], ["--while-running", "--dry-run"], []):
+            said = self.must(3, *deploy, *flags)
+            self.assertIn(f"192.0.2.3, '{self.folder}/second' is no longer in the cluster file, but runs node-2", said)
+            self.assertIn("may be 192.0.2.2, which does not answer; nothing was deployed", said)
+        (self.folder / "away").unlink()
+        self.file.write_text(whole)
+        self.assertEqual(self.pids(), pids)
+        self.assertEqual((self.folder / "first/cluster.toml").read_text(), copy)
+
     def end_by(self, file):
         self.file.write_text(file)
         self.end_all()
