@@ -23,7 +23,7 @@ def deploy(session: Session) -> None:
     there = session.on_all("deploy", lambda host: host.call("inspect", {"package": package.facts()}))
     if session.flags.with_zookeeper is None and any(_has_server(found) for found in there.values()):
         ensemble = _ensemble_of_before(session)
-    gone.end_on_gone_hosts(session, there)
+    former = gone.find(session, there)
     print(f"package {package.name}, sha256 {package.sha256[:12]}", file=sys.stderr)
 
     def arguments(host: Host) -> "dict[str, Any]":
@@ -44,7 +44,8 @@ def deploy(session: Session) -> None:
         with open(package.path, "rb") as payload:
             return host.call("install", wanted, payload=payload)
 
-    for host, result in session.on_all("deploy", one, list(there)).items():
+    results = session.on_all("deploy", one, list(there))
+    for host, result in results.items():
         where = f"in {host.entry.install_directory}"
         if session.dry_run:
             sends = "" if result["found"]["has_package"] else f"send {package.path.stat().st_size >> 10} KiB, "
@@ -55,6 +56,7 @@ def deploy(session: Session) -> None:
                                "\n".join([f"installed {where}, supervisor {result['supervisor']}:", *result["done"]]))
         else:
             session.report.add(host.label, "deploy", f"all is there already {where}; nothing was done")
+    gone.end(session, former, installed=len(results) == len(session.hosts))
 
 
 def _has_server(found: "dict[str, Any]") -> bool:

@@ -10,47 +10,71 @@ from ..hosts import Host, all_hosts
 from ..session import Session
 
 
-def end_on_gone_hosts(session: Session, there: "dict[Host, dict[str, Any]]") -> None:
-    """Ends nodes that run on such hosts, where --while-running was said, else refuses. `there`: what `inspect` has
-    found on the hosts of the file.
+def find(session: Session, there: "dict[Host, dict[str, Any]]") -> "dict[Host, list[str]]":
+    """Such hosts on which nodes run, with their names. Refuses them unless --while-running was said. `there`: what
+    `inspect` has found on the hosts of the file.
     """
     known = {tuple(found["identity"]) for found in there.values() if found["identity"]}
     silent = [host.label for host in session.hosts if host not in there]
+    running = {}
     for host in _gone(session, there):
-        place = f"{host.label}, '{host.entry.install_directory}'"
         try:
             found = host.call("inspect", {"package": {"directory": "-"}})
         except HostError as error:
             if not session.flags.while_running:
-                raise HostError(f"{place} is no longer in the cluster file, and does not answer, so nodes may run "
-                                f"there: {error}. Deploy with --while-running to leave it alone") from error
+                raise HostError(f"{_place(host)} is no longer in the cluster file, and does not answer, so nodes may "
+                                f"run there: {error}. Deploy with --while-running to leave it alone") from error
             session.report.add(host.label, "deploy", f"is no longer in the cluster file; nodes may run there: {error}",
                                ok=False)
             continue
-        if found["deployed"] and tuple(found["identity"]) not in known:  # else it is only reached in another way
-            _end(session, host, place, silent)
+        if not found["deployed"] or tuple(found["identity"]) in known:
+            continue  # nothing is there, or it is only reached in another way
+        known.add(tuple(found["identity"]))
+        if names := _running(session, host, silent):
+            running[host] = names
+    return running
 
 
-def _end(session: Session, host: Host, place: str, silent: "list[str]") -> None:
-    """`silent`: hosts of the file that do not answer. This one may be one of them, reached in the earlier way."""
+def _running(session: Session, host: Host, silent: "list[str]") -> "list[str]":
+    """The nodes that run there, which deploy is to end. `silent`: hosts of the file that do not answer. This one may be
+    one of them, reached in the earlier way.
+    """
     services = host.call("status", {"patience_s": 0.1})["services"]
     running = [name for name, each in services.items() if each["pid"] or each["state"] == "pausing"]
-    if not running:
-        return
-    names = ", ".join(running)
-    if silent:
-        raise HostError(f"{place} is no longer in the cluster file, but runs {names}; this may be "
-                        f"{' or '.join(silent)}, which does not answer; nothing was deployed")
-    if not session.flags.while_running:
-        raise HostError(f"{place} is no longer in the cluster file, but runs {names}: stop the cluster by the earlier "
-                        "file first, or deploy with --while-running, which ends the nodes there")
-    if session.dry_run:
-        session.report.add(host.label, "deploy", f"would end {names}")
-        return
+    runs = f"{_place(host)} is no longer in the cluster file, but runs {', '.join(running)}"
+    if running and silent:
+        raise HostError(f"{runs}; this may be {' or '.join(silent)}, which does not answer; nothing was deployed")
+    if running and not session.flags.while_running:
+        raise HostError(f"{runs}: stop the cluster by the earlier file first, or deploy with --while-running, which "
+                        "ends the nodes there")
+    return running
+
+
+def end(session: Session, running: "dict[Host, list[str]]", installed: bool) -> None:
+    """Ends the nodes that find() has found. `installed`: all hosts of the file have taken what is new. Where one has
+    not, the file may yet be taken back, and the nodes go on.
+    """
+    for host, names in running.items():
+        if session.dry_run:
+            session.report.add(host.label, "deploy", f"would end {', '.join(names)}")
+        elif not installed:
+            nodes = ",".join(name.removeprefix("node-") for name in names)
+            session.report.add(host.label, "deploy", f"the cluster file no longer has '{host.entry.install_directory}' "
+                               f"there, but {', '.join(names)} was not ended, since not all hosts have taken the file: "
+                               f"deploy again, or 'stop --nodes={nodes}' by the earlier file")
+        else:
+            _end(session, host, names)
+
+
+def _end(session: Session, host: Host, names: "list[str]") -> None:
     ended = host.call("end_former")["ended"]
-    what = ", ".join(ended) or "nothing"
-    session.report.add(host.label, "deploy", f"ended {what}, as the cluster file no longer has "
+    what = f"ended {', '.join(ended)}" if ended else f"{', '.join(names)} has ended meanwhile"
+    session.report.add(host.label, "deploy", f"{what}, as the cluster file no longer has "
                        f"'{host.entry.install_directory}' there; what is installed stays")
+
+
+def _place(host: Host) -> str:
+    return f"{host.label}, '{host.entry.install_directory}'"
 
 
 def _gone(session: Session, there: "dict[Host, dict[str, Any]]") -> "list[Host]":

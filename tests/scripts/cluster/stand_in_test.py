@@ -200,6 +200,16 @@ class StandIn(Rig):
         self.assertEqual(self.pids(), pids)
         self.assertEqual((self.folder / "first/cluster.toml").read_text(), copy)
 
+    def test_nodes_that_are_gone_go_on_until_all_hosts_have_taken_the_file(self):
+        whole, deploy, pids = self.begin_on_two()
+        self.file.write_text(whole[: whole.rindex("[[node]]")])
+        said = self.must(2, *deploy, "--while-running", "--program=nope")
+        self.assertIn("--program=nope: the package has no bin/nope", said)
+        self.assertRegex(said, "192.0.2.3 .*node-2 was not ended, .* 'stop --nodes=2' by the earlier file")
+        self.assertRegex(self.must(0, *deploy, "--while-running", "--dry-run"), "192.0.2.3 +deploy +would end node-2")
+        self.file.write_text(whole)
+        self.assertEqual(self.pids(), pids)
+
     def end_by(self, file):
         self.file.write_text(file)
         self.end_all()
