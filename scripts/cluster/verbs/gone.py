@@ -41,9 +41,12 @@ def _running(session: Session, host: Host, silent: "list[str]") -> "list[str]":
     """
     services = host.call("status", {"patience_s": 0.1})["services"]
     running = [name for name, each in services.items() if each["pid"] or each["state"] == "pausing"]
-    runs = f"{_place(host)} is no longer in the cluster file, but runs {', '.join(running)}"
+    servers = [name for name in running if not name.startswith("node-")]
+    runs = f"{_place(host)} is no longer in the cluster file, but runs {', '.join(servers or running)}"
     if running and silent:
         raise HostError(f"{runs}; this may be {' or '.join(silent)}, which does not answer; nothing was deployed")
+    if servers:  # nodes need them
+        raise HostError(f"{runs}: 'stop --with-zookeeper' by the earlier file first")
     if running and not session.flags.while_running:
         raise HostError(f"{runs}: stop the cluster by the earlier file first, or deploy with --while-running, which "
                         "ends the nodes there")

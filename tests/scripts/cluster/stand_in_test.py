@@ -16,6 +16,8 @@ import unittest
 
 from rig import Rig
 
+from cluster import hosts, inventory
+
 NAME = "granary-9.9.9-linux-x86_64"
 GRANARY = """\
 #!/usr/bin/env bash
@@ -209,6 +211,35 @@ class StandIn(Rig):
         self.assertRegex(self.must(0, *deploy, "--while-running", "--dry-run"), "192.0.2.3 +deploy +would end node-2")
         self.file.write_text(whole)
         self.assertEqual(self.pids(), pids)
+
+    def begin_server(self, host):
+        """Runs something that is taken for a server of ZooKeeper, as if an earlier deploy had put it on this host, the
+        first or the second. Returns its process.
+        """
+        entry = inventory.load(str(self.file)).hosts[host - 1]
+        deployed = pathlib.Path(entry.install_directory, "deployed.json")
+        server = {"name": f"zookeeper-{host}", "address": "127.0.0.1", "port": 1, "command": ["/bin/sleep", "600"]}
+        deployed.write_text(json.dumps(json.loads(deployed.read_text()) | {"zookeepers": [server]}))
+        started = hosts.Host("trial", entry, hosts.agent_modules()).call("start", {"services": [server["name"]]})
+        self.assertTrue(started[server["name"]]["ok"], started)
+        return self.status()[server["name"]]["pid"]
+
+    def test_a_server_of_zookeeper_on_a_host_that_is_gone(self):
+        """No deploy may end it, since nodes need it."""
+        whole, deploy, _ = self.begin_on_two()
+        self.must(0, "stop", "--nodes=2")
+        self.begin_server(2)
+        pids = self.pids()
+        self.file.write_text(whole[: whole.rindex("[[node]]")])
+        for flags in ([], ["--while-running"], ["--while-running", "--dry-run"]):
+            said = self.must(3, *deploy, *flags)
+            self.assertIn("no longer in the cluster file, but runs zookeeper-2: 'stop --with-zookeeper' by the earlier "
+                          "file first", said)
+        self.file.write_text(whole)
+        self.assertEqual(self.pids(), pids)
+        self.must(0, "stop", "--with-zookeeper")
+        self.file.write_text(whole[: whole.rindex("[[node]]")])
+        self.must(0, *deploy)
 
     def end_by(self, file):
         self.file.write_text(file)
