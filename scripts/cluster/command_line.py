@@ -91,7 +91,7 @@ def _add_deploy(add: object) -> None:
                          help="nodes are `granary node` again, after an earlier --program")
     command.add_argument("--while-running", action="store_true",
                          help="also where another version runs: nodes take the new one when they are restarted "
-                              "('restart --rolling')")
+                              "('restart --rolling'); nodes that the cluster file no longer has are ended")
     servers = command.add_mutually_exclusive_group()
     servers.add_argument("--with-zookeeper", action="store_true", default=None,
                          help="also set up the ZooKeeper servers of [membership] on the cluster's hosts, to try; later "

@@ -20,26 +20,26 @@ def find(session: Session, there: "dict[Host, dict[str, Any]]") -> "dict[Host, l
     for host in _gone(session, there):
         try:
             found = host.call("inspect", {"package": {"directory": "-"}})
+            if not found["deployed"] or tuple(found["identity"]) in known:
+                continue  # nothing is there, or it is only reached in another way
+            services = host.call("status", {"patience_s": 0.1})["services"]
         except HostError as error:
             if not session.flags.while_running:
                 raise HostError(f"{_place(host)} is no longer in the cluster file, and does not answer, so nodes may "
                                 f"run there: {error}. Deploy with --while-running to leave it alone") from error
-            session.report.add(host.label, "deploy", f"is no longer in the cluster file; nodes may run there: {error}",
-                               ok=False)
+            session.report.add(host.label, "deploy", "warning: it is no longer in the cluster file, and does not answer, "
+                               f"so nodes may run in '{host.entry.install_directory}': {error}")
             continue
-        if not found["deployed"] or tuple(found["identity"]) in known:
-            continue  # nothing is there, or it is only reached in another way
         known.add(tuple(found["identity"]))
-        if names := _running(session, host, silent):
+        if names := _running(session, host, services, silent):
             running[host] = names
     return running
 
 
-def _running(session: Session, host: Host, silent: "list[str]") -> "list[str]":
-    """The nodes that run there, which deploy is to end. `silent`: hosts of the file that do not answer. This one may be
-    one of them, reached in the earlier way.
+def _running(session: Session, host: Host, services: "dict[str, Any]", silent: "list[str]") -> "list[str]":
+    """The nodes that run there, which deploy is to end. `services`: what `status` has found there. `silent`: hosts of
+    the file that do not answer. This one may be one of them, reached in the earlier way.
     """
-    services = host.call("status", {"patience_s": 0.1})["services"]
     running = [name for name, each in services.items() if each["pid"] or each["state"] == "pausing"]
     servers = [name for name in running if not name.startswith("node-")]
     runs = f"{_place(host)} is no longer in the cluster file, but runs {', '.join(servers or running)}"
@@ -70,7 +70,12 @@ def end(session: Session, running: "dict[Host, list[str]]", installed: bool) -> 
 
 
 def _end(session: Session, host: Host, names: "list[str]") -> None:
-    ended = host.call("end_former")["ended"]
+    try:
+        ended = host.call("end_former")["ended"]
+    except HostError as error:
+        session.report.add(host.label, "deploy", f"the cluster file no longer has '{host.entry.install_directory}' "
+                           f"there, but {', '.join(names)} may run on: {error}", ok=False, code=error.code)
+        return
     what = f"ended {', '.join(ended)}" if ended else f"{', '.join(names)} has ended meanwhile"
     session.report.add(host.label, "deploy", f"{what}, as the cluster file no longer has "
                        f"'{host.entry.install_directory}' there; what is installed stays")

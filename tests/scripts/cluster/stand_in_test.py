@@ -4,6 +4,7 @@ one in place of ssh.
 Not covered: what the real `granary cluster check` finds (tests/cli), and real hosts (hosts_test.py).
 """
 
+import argparse
 import hashlib
 import io
 import json
@@ -13,10 +14,12 @@ import shutil
 import tarfile
 import tempfile
 import unittest
+from unittest import mock
 
 from rig import Rig
 
-from cluster import hosts, inventory
+from cluster import errors, hosts, inventory, session
+from cluster.verbs import gone
 
 NAME = "granary-9.9.9-linux-x86_64"
 GRANARY = """\
@@ -240,6 +243,31 @@ class StandIn(Rig):
         self.must(0, "stop", "--with-zookeeper")
         self.file.write_text(whole[: whole.rindex("[[node]]")])
         self.must(0, *deploy)
+
+    def test_a_host_that_is_gone_and_does_not_answer(self):
+        whole = TWO_HOSTS.format(self.folder)
+        self.file.write_text(whole)
+        deploy = ("deploy", f"--package={self.package}", "--supervisor=own")
+        self.must(0, *deploy)
+        self.addCleanup(self.end_by, whole)
+        self.file.write_text(whole[: whole.rindex("[[node]]")])
+        (self.folder / "away").touch()
+        self.assertIn("192.0.2.2, '", self.must(3, *deploy))
+        said = self.must(0, *deploy, "--while-running")
+        self.assertRegex(said, "192.0.2.2 +deploy +warning: it is no longer in the cluster file, and does not answer, ")
+        self.assertRegex(said, "192.0.2.1 +deploy +installed in ")
+        (self.folder / "away").unlink()
+
+    def test_a_host_that_is_gone_and_stops_answering(self):
+        entry = inventory.HostEntry(inventory.Access("192.0.2.2"), "/second")
+        silent, other = (hosts.Host("trial", entry, {}) for _ in range(2))
+        silent.call = mock.Mock(side_effect=errors.HostError("Connection refused"))
+        other.call = mock.Mock(return_value={"ended": ["node-3"]})
+        run = session.Session(None, [], argparse.Namespace(), None)
+        gone.end(run, {silent: ["node-2"], other: ["node-3"]}, installed=True)
+        self.assertRegex(run.report.text(), "192.0.2.2 +deploy +FAILED: .*/second' there, but node-2 may run on: Conn")
+        self.assertRegex(run.report.text(), "192.0.2.2 +deploy +ended node-3")
+        self.assertEqual(run.report.exit_code(), 3)
 
     def end_by(self, file):
         self.file.write_text(file)
