@@ -112,17 +112,36 @@ def stop(session: Session) -> None:
         return _would(session, "stop")
     if session.flags.with_zookeeper:
         _refuse_others_that_run(session)
-    ended = _stop_nodes(session)
-    if session.flags.with_zookeeper and not ended:
+    ended, untold = _stop_nodes(session)
+    if not session.flags.with_zookeeper:
+        return None
+    if not ended or (untold and session.chosen_nodes() is not None) or _nodes_run(untold):
         session.report.add("ZooKeeper", "stop", "its servers go on, since nodes have not ended", ok=False)
-    elif session.flags.with_zookeeper:
-        servers, silent = _zookeepers(session)
-        for label, why in silent.items():
-            session.report.add(label, "stop", why, ok=False)
-        for host, names in servers.items():
-            if names:
-                _report(session, host, host.call("stop", {"services": names}))
+    else:
+        _stop_zookeeper(session)
     return None
+
+
+def _nodes_run(hosts: "list[Host]") -> bool:
+    """Whether nodes run on one of these hosts that answers. One that does not must not keep ZooKeeper from being stopped
+    for ever.
+    """
+    found = on_all(hosts, lambda host: host.call("status", {"patience_s": 0.1}))
+    return any(each["pid"] or each["state"] == "pausing" for _, answer in found if not isinstance(answer, HostError)
+               for name, each in answer["services"].items() if name.startswith("node-"))
+
+
+def _stop_zookeeper(session: Session) -> None:
+    """Stops the servers that deploy set up, on the hosts that answer."""
+    told = {each.host for each in session.report.outcomes if not each.ok}
+    servers, silent = _zookeepers(session)
+    for label, why in silent.items():
+        if label not in told:
+            session.report.add(label, "stop", why, ok=False)
+    stopped = session.on_all("stop", lambda host: host.call("stop", {"services": servers[host]}),
+                             [host for host in servers if servers[host]])
+    for host, result in stopped.items():
+        _report(session, host, result)
 
 
 def _refuse_others_that_run(session: Session) -> None:
@@ -141,13 +160,14 @@ def _refuse_others_that_run(session: Session) -> None:
                                 "was stopped")
 
 
-def _stop_nodes(session: Session) -> bool:
-    """Returns whether all have ended."""
+def _stop_nodes(session: Session) -> "tuple[bool, list[Host]]":
+    """Returns whether all have ended on the hosts that could be told to stop them, and the hosts that could not."""
     hosts = session.hosts_with_chosen()
     stopped = session.on_all("stop", lambda host: host.call("stop", {"services": session.services(host)}), hosts)
     for host, result in stopped.items():
         _report(session, host, result)
-    return len(stopped) == len(hosts) and all(each["ok"] for result in stopped.values() for each in result.values())
+    ended = all(each["ok"] for result in stopped.values() for each in result.values())
+    return ended, [host for host in hosts if host not in stopped]
 
 
 def restart(session: Session) -> None:
@@ -159,7 +179,9 @@ def restart(session: Session) -> None:
         return None
     if session.flags.rolling:
         return _restart_rolling(session)
-    if _start_zookeeper(session) and _stop_nodes(session):  # what may keep nodes from beginning comes first
+    if not _start_zookeeper(session):  # what may keep nodes from beginning comes first
+        return None
+    if _stop_nodes(session) == (True, []):
         _start_nodes(session)
     return None
 

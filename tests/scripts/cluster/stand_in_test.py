@@ -269,6 +269,41 @@ class StandIn(Rig):
         self.assertRegex(run.report.text(), "192.0.2.2 +deploy +ended node-3")
         self.assertEqual(run.report.exit_code(), 3)
 
+    def test_servers_of_zookeeper_end_although_a_host_does_not_answer(self):
+        """Its nodes cannot be asked; whoever names some means those alone, so that others may need the servers."""
+        self.file.write_text(TWO_HOSTS.format(self.folder))
+        self.must(0, "deploy", f"--package={self.package}", "--supervisor=own")
+        self.must(0, "start")
+        server = self.begin_server(1)
+        runs = pathlib.Path(f"/proc/{server}/exe")
+        (self.folder / "away").touch()
+        self.assertIn("nothing was stopped", self.must(3, "stop", "--with-zookeeper", "--nodes=1"))
+        self.assertIn("its servers go on", self.must(3, "stop", "--with-zookeeper", "--nodes=1,2"))
+        self.assertTrue(runs.exists())
+        said = self.must(3, "stop", "--with-zookeeper")
+        self.assertRegex(said, "192.0.2.1 +zookeeper-1 +told to, SIGTERM")
+        self.assertEqual(said.count("192.0.2.2  stop         FAILED: ssh: Connection refused"), 1, said)
+        self.assertFalse(runs.exists())
+        (self.folder / "away").unlink()
+
+    def test_servers_of_zookeeper_go_on_under_nodes_that_have_not_ended(self):
+        """Here a host answers, but refuses to stop its nodes, since it does not know them all."""
+        whole = TWO_HOSTS.format(self.folder)
+        self.file.write_text(whole)
+        self.must(0, "deploy", f"--package={self.package}", "--supervisor=own")
+        self.must(0, "start")
+        runs = pathlib.Path(f"/proc/{self.begin_server(1)}/exe")
+        self.addCleanup(self.end_by, whole)
+        third = whole[whole.rindex("[[node]]") :].replace("id = 2", "id = 3")
+        self.file.write_text(whole + third)
+        said = self.must(3, "stop", "--with-zookeeper")
+        self.assertIn("node-3 is not installed", said)
+        self.assertIn("its servers go on", said)
+        self.assertTrue(runs.exists())
+        self.file.write_text(whole)
+        self.must(0, "stop", "--with-zookeeper")
+        self.assertFalse(runs.exists())
+
     def end_by(self, file):
         self.file.write_text(file)
         self.end_all()
