@@ -26,7 +26,7 @@ def ensemble(session: Session) -> "list[dict[str, Any]]":
                          "to try")
     servers = []
     for number, place in enumerate(places, start=1):
-        name, _, port_text = place.rpartition(":")
+        name, port_text = _split(place)
         if not name or not port_text.isdigit() or int(port_text) + ELECTION_PORT > 65535:
             raise UsageError(f"--with-zookeeper: server '{place}': expected host:port, with a port up to "
                              f"{65535 - ELECTION_PORT}")
@@ -37,9 +37,18 @@ def ensemble(session: Session) -> "list[dict[str, Any]]":
     return servers
 
 
+def _split(place: str) -> "tuple[str, str]":
+    """Name or address, and port. An address of IPv6 has brackets, which are left out; without them there is no name."""
+    name, _, port_text = place.rpartition(":")
+    if name.startswith("[") and name.endswith("]"):
+        return name[1:-1], port_text
+    return "" if ":" in name else name, port_text
+
+
 def _host_for(session: Session, name: str) -> Host:
     for host in session.hosts:
-        if name in {host.entry.access.address} | {word for node in host.nodes for word in (node.host, node.address)}:
+        words = {host.entry.access.address} | {word for node in host.nodes for word in (node.host, node.address)}
+        if any(_is_same(name, word) for word in words):
             return host
     for host in session.hosts:
         if is_this_host(name) and not host.entry.access.address:
@@ -47,6 +56,14 @@ def _host_for(session: Session, name: str) -> Host:
     known = ", ".join(host.label for host in session.hosts)
     raise UsageError(f"--with-zookeeper: server '{name}' is on none of the cluster's hosts ({known}); name it by a "
                      "node's host or address")
+
+
+def _is_same(name: str, other: str) -> bool:
+    """An address of IPv6 is the same one in another form, too."""
+    try:
+        return ipaddress.ip_address(name) == ipaddress.ip_address(other)
+    except ValueError:  # one of them is no address
+        return name == other
 
 
 def _address(name: str) -> str:

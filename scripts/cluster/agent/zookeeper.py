@@ -35,7 +35,7 @@ def configure(place: Place, server: "dict[str, Any]", ensemble: "list[dict[str, 
              f"clientPort={server['port']}",
              "initLimit=50", "syncLimit=25", "maxClientCnxns=0", "4lw.commands.whitelist=srvr"]
     if len(ensemble) > 1:
-        lines += [f"server.{each['number']}={each['address']}:{each['peer_port']}:{each['election_port']}"
+        lines += [f"server.{each['number']}={_in_brackets(each['address'])}:{each['peer_port']}:{each['election_port']}"
                   for each in ensemble]
     files.make_directory(own / "data", 0o700)
     files.write(own / "data" / "myid", f"{server['number']}\n")
@@ -45,6 +45,10 @@ def configure(place: Place, server: "dict[str, Any]", ensemble: "list[dict[str, 
     return server | {"command": ["/usr/bin/java", f"-Xmx{MOST_MEMORY}", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
                                  "-Dzookeeper.admin.enableServer=false", "-cp", path,
                                  "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(own / "zoo.cfg")]}
+
+
+def _in_brackets(address: str) -> str:
+    return f"[{address}]" if ":" in address else address
 
 
 def remove(place: Place) -> "list[str]":

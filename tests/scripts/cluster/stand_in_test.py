@@ -304,6 +304,16 @@ class StandIn(Rig):
         self.must(0, "stop", "--with-zookeeper")
         self.assertFalse(runs.exists())
 
+    def test_servers_of_zookeeper_with_addresses_of_ipv6(self):
+        text = TWO_HOSTS.format(self.folder).replace("192.0.2.2", "fd00::2")
+        deploy = ("deploy", f"--package={self.package}", "--dry-run", "--with-zookeeper")
+        for place, code, said in [("[fd00::2]:2181", 0, "would send"), ("[FD00:0::0002]:2181", 0, "would send"),
+                                  ("[fd00::3]:2181", 2, "server 'fd00::3' is on none of the cluster's hosts"),
+                                  ("fd00::2:2181", 2, "expected host:port"), ("[]:1", 2, "expected host:port")]:
+            with self.subTest(place):
+                self.file.write_text(f'{text}[membership]\nkind = "zookeeper"\nservers = ["{place}"]\n')
+                self.assertIn(said, self.must(code, *deploy))
+
     def end_by(self, file):
         self.file.write_text(file)
         self.end_all()

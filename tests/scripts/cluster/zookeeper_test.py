@@ -1,10 +1,11 @@
 """A server of ZooKeeper that deploy set up on this host: its data last as long as those of the nodes.
 
-Not covered: an ensemble of several servers, which hosts_test.py has.
+Not covered: an ensemble on several hosts, which hosts_test.py has.
 """
 
 import os
 import pathlib
+import socket
 import unittest
 
 from rig import Rig, free_port
@@ -27,6 +28,14 @@ id = 1
 [[node]]
 id = 2
 """
+
+
+def has_ipv6():
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
 
 
 @unittest.skipUnless(JAR.exists() and os.access("/usr/bin/java", os.X_OK), "needs ZooKeeper: scripts/setup.sh --deploy")
@@ -63,6 +72,15 @@ class ZooKeeper(Rig):
         self.must(0, *self.deploy, "--no-zookeeper")
         self.assertEqual(set(self.status()), {"node-1", "node-2"})
         self.assertIn("nothing was done", self.must(0, *self.deploy))
+
+    @unittest.skipUnless(has_ipv6(), "needs IPv6")
+    def test_servers_with_addresses_of_ipv6(self):
+        servers = ", ".join(f'"[::1]:{free_port()}"' for _ in range(3))
+        self.file.write_text(FILE.replace('"127.0.0.1:{port}"', servers))
+        self.must(0, *self.deploy, "--with-zookeeper")
+        self.assertEqual(self.must(0, "start").count("; serves"), 5)
+        self.assertEqual(self.must(0, "status").count("follower"), 2)
+        self.must(0, "stop", "--with-zookeeper")
 
     def test_a_server_for_which_the_cluster_file_has_no_place_any_more(self):
         self.must(0, *self.deploy, "--with-zookeeper")
