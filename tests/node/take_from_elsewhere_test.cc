@@ -45,6 +45,7 @@ TEST_F(TakeFromElsewhere, ANodeThatDoesNotRunIsNamed) {
 
 TEST_F(TakeFromElsewhere, ANodeThatRunsAndDoesNotAnswerIsSaidToRun) {
   const auto other = join(2);
+  ASSERT_TRUE(own_->wait_until([](const membership::Configuration& found) { return found.lives(2); }, kPatience_us));
   int asked = 0;
   const Status silent = take_from_when_it_runs(*own_, 2, kBriefly_us, [&] {
     ++asked;
