@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <optional>
+#include <string_view>
 
 namespace granary::cluster_check {
 namespace {
@@ -13,7 +15,7 @@ namespace {
 constexpr std::uint32_t kGreatestSystemUser = 999;
 constexpr const char* kMainFile = "/systemd/logind.conf";
 
-/// In the order in which a later one's files replace an earlier one's of the same name.
+/// The files of a later one replace those of an earlier one that have the same name.
 constexpr std::array kFolders{"/usr/lib", "/usr/local/lib", "/run", "/etc"};
 
 std::string without_blanks(std::string text) {
@@ -21,15 +23,24 @@ std::string without_blanks(std::string text) {
   return text;
 }
 
-/// What the last line of a file says that is about it.
+/// Whether the text says yes or no, in the words that systemd takes; none if it says neither.
+std::optional<bool> truth_of(std::string text) {
+  constexpr std::array<std::string_view, 6> kYes{"1", "yes", "y", "true", "t", "on"};
+  constexpr std::array<std::string_view, 6> kNo{"0", "no", "n", "false", "f", "off"};
+  for (char& letter : text) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  if (std::find(kYes.begin(), kYes.end(), text) != kYes.end()) return true;
+  if (std::find(kNo.begin(), kNo.end(), text) != kNo.end()) return false;
+  return std::nullopt;
+}
+
+/// The last line of a file that is about the setting, and that systemd can read, tells.
 void read_setting(const std::filesystem::path& path, std::optional<bool>& removes) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
     const std::string text = without_blanks(line);
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || text.substr(0, equals) != "RemoveIPC") continue;
-    const std::string value = text.substr(equals + 1);
-    removes = value != "no" && value != "off" && value != "false" && value != "0";
+    if (const std::optional<bool> told = truth_of(text.substr(equals + 1)); told.has_value()) removes = told;
   }
 }
 
@@ -62,8 +73,7 @@ Finding check_logout(bool removes_rings) {
         "session ends";
     finding.mend =
         "'RemoveIPC=no' in [Login] of /etc/systemd/logind.conf, then systemctl restart systemd-logind; or run nodes as "
-        "a "
-        "system user";
+        "a system user";
   }
   return finding;
 }

@@ -104,6 +104,27 @@ TEST(Logout, RemovesTheRingsOfUsersUnlessToldOtherwise) {
   EXPECT_FALSE(logout_removes_rings(root.path(), 1000));
 }
 
+/// Systemd does not mind the case of its words, and leaves a setting as it was where it cannot read the value.
+TEST(Logout, ReadsTheWordsOfSystemd) {
+  const tests::TemporaryDirectory root;
+  std::filesystem::create_directories(root / "run/systemd/system");
+  std::filesystem::create_directories(root / "etc/systemd");
+  const auto removes = [&](const std::string& text) {
+    std::ofstream(root / "etc/systemd/logind.conf") << "[Login]\n" << text;
+    return logout_removes_rings(root.path(), 1000);
+  };
+  for (const char* const no : {"0", "no", "No", "NO", "n", "N", "false", "False", "f", "F", "off", "OFF"}) {
+    EXPECT_FALSE(removes(std::string("RemoveIPC=") + no + "\n")) << no;
+  }
+  for (const char* const yes : {"1", "yes", "Yes", "y", "true", "T", "on", "ON"}) {
+    EXPECT_TRUE(removes(std::string("RemoveIPC=no\nRemoveIPC=") + yes + "\n")) << yes;
+  }
+  for (const char* const neither : {"", "never", "nope", "2"}) {
+    EXPECT_FALSE(removes(std::string("RemoveIPC=no\nRemoveIPC=") + neither + "\n")) << neither;
+    EXPECT_TRUE(removes(std::string("RemoveIPC=") + neither + "\n")) << neither;
+  }
+}
+
 TEST_F(MachineChecks, AGoodMachineIsGood) {
   config_.provider = Provider::kVerbs;
   for (const Finding& one : check()) {
