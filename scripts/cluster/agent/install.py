@@ -170,7 +170,9 @@ def _refuse_wrong_file(place: Place, package: "dict[str, Any]", text: str) -> No
         return
     file = place.versions / f".{os.getpid()}-cluster.toml"
     try:
-        files.write(file, text)
+        file.unlink(missing_ok=True)
+        with open(file, "x", encoding="utf-8") as copy:  # not write_text(): it follows a link of the directory's owner
+            copy.write(text)
         done = subprocess.run([place.versions / package["directory"] / "bin" / "granary", "cluster", "check", file],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
                               timeout=CHECK_S, check=False, **place.run_as())

@@ -5,11 +5,17 @@ than that which is to be deployed. On one host, cluster.sh reads and writes the 
 import hashlib
 import json
 import os
+import pathlib
+import sys
+import tempfile
 import unittest
 
 from rig import Rig
 
 from cluster import hosts, inventory, package
+from cluster.agent import install
+from cluster.agent.place import Place
+from cluster.agent.trouble import Trouble
 from cluster.errors import HostError
 
 
@@ -101,6 +107,25 @@ class Secrets(Rig):
             str(self.key): hashlib.sha256(b"another").hexdigest()}}))
         self.must(0, "down", "--yes")
         self.assertFalse(self.key.exists())
+
+
+class Partial(unittest.TestCase):
+    def test_a_copy_of_the_cluster_file_that_is_left_is_known(self):
+        """A deploy that is killed while it looks at the file leaves one, which the next deploy removes by its name."""
+        with tempfile.TemporaryDirectory() as folder:
+            place = Place(folder, "trial")
+            program = place.versions / "first/bin/granary"
+            program.parent.mkdir(parents=True)
+            program.write_text("#!/bin/sh\ncat \"$3\" >&2; exit 2\n")
+            program.chmod(0o755)
+            opened = []
+            sys.addaudithook(lambda event, arguments: opened.append(str(arguments[0])) if event == "open" else None)
+            with self.assertRaisesRegex(Trouble, "\nwhat it has$"):
+                install._refuse_wrong_file(place, {"directory": "first"}, "what it has")  # pylint: disable=protected-access
+            names = {path.name for path in map(pathlib.Path, opened) if path.parent == place.versions}
+            self.assertEqual([name for name in names if not install.PARTIAL.fullmatch(name)], [])
+            self.assertIn(f".{os.getpid()}-cluster.toml", names)
+            self.assertEqual([path.name for path in place.versions.iterdir()], ["first"])
 
 
 if __name__ == "__main__":
