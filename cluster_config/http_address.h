@@ -22,7 +22,8 @@ struct HttpAddress {
   bool operator==(const HttpAddress&) const = default;
 };
 
-/// An address of the family in its usual form, so that two ways to write it are the same text; none if the text is something else.
+/// Writes an address of the family in its usual form, so that two ways to write it become the same text. Returns none if the text is
+/// something else.
 std::optional<std::string> usual_form(int family, const std::string& text);
 
 /// Reads "127.0.0.1:9461", "[::1]:9461", or "9461", which is a port of 127.0.0.1. None if the text is something else, or the port is 0.

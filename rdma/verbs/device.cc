@@ -47,7 +47,7 @@ Status check_device(const DeviceFacts& device) {
   return {};
 }
 
-/// IPv4 addresses as those of IPv6 that stand for them, as GIDs have them; none if the text is no address.
+/// Makes an IPv4 address the one of IPv6 that stands for it, as GIDs have it. Returns none if the text is no address.
 std::optional<in6_addr> read_address(const std::string& text) {
   in_addr four{};
   in6_addr address{};

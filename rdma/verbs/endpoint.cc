@@ -248,7 +248,7 @@ void VerbsEndpoint::attend_alarms() {
   }
 }
 
-/// Emptied before as well, since some drivers (mlx5) take what a queue pair has completed out of the queue as they destroy it.
+/// The queue is emptied before as well, since some drivers (mlx5) take what a queue pair has completed out of it as they destroy the pair.
 void VerbsEndpoint::bury(Connection& connection) {
   collect();
   connection.close();

@@ -38,7 +38,9 @@ def ensemble(session: Session) -> "list[dict[str, Any]]":
 
 
 def _split(place: str) -> "tuple[str, str]":
-    """Name or address, and port. An address of IPv6 has brackets, which are left out; without them there is no name."""
+    """Returns name or address, and port. An address of IPv6 has brackets, which are left out; without them, the name is
+    empty.
+    """
     name, _, port_text = place.rpartition(":")
     if name.startswith("[") and name.endswith("]"):
         return name[1:-1], port_text

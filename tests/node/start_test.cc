@@ -97,7 +97,7 @@ TEST(Start, OthersServeUntilTheLastOneEnds) {
   EXPECT_FALSE(db::others_serve(configuration, 1));
 }
 
-/// As after a restart of the host, where the directory lay below /run and nodes are not root's.
+/// This happens after a restart of the host, where the directory lay below /run and nodes are not root's.
 TEST(Start, TellsThatItsRunDirectoryCannotBeMade) {
   const ClusterFile file(2);
   auto config = cluster_config::load(file.path()).value();

@@ -19,7 +19,7 @@ namespace {
 /// The client's messages: it repeats them many times a second while there is no server, and errors tell us all.
 void discard(const char* /*message*/) {}
 
-/// Whether the text is "host:port,host:port". The client's own error does not tell such texts from names that do not resolve.
+/// Returns whether the text is "host:port,host:port". The client's own error does not tell such texts from names that do not resolve.
 bool are_places(std::string_view servers) {
   while (true) {
     const std::string_view place = servers.substr(0, servers.find(','));

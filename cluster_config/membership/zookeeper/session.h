@@ -60,7 +60,7 @@ class Session {
   /// also if no answer has come after `patience_us` (the write may still be made).
   Status confirm(const std::string& path, const std::string& text, std::uint64_t patience_us);
   Status remove(const std::string& path);
-  /// Whether there is such a node. Who may use it does not matter.
+  /// Returns whether there is such a node. Who may use it does not matter.
   Result<bool> exists(const std::string& path);
   /// Whether users without the session's digest may change the node.
   Result<bool> open_to_all(const std::string& path);

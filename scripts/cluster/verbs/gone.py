@@ -11,8 +11,8 @@ from ..session import Session
 
 
 def find(session: Session, there: "dict[Host, dict[str, Any]]") -> "dict[Host, list[str]]":
-    """Such hosts on which nodes run, with their names. Refuses them unless --while-running was said. `there`: what
-    `inspect` has found on the hosts of the file.
+    """Returns such hosts on which nodes run, with their names. Refuses them unless --while-running was said. `there`:
+    what `inspect` has found on the hosts of the file.
     """
     known = {tuple(found["identity"]) for found in there.values() if found["identity"]}
     silent = [host.label for host in session.hosts if host not in there]
@@ -37,8 +37,8 @@ def find(session: Session, there: "dict[Host, dict[str, Any]]") -> "dict[Host, l
 
 
 def _running(session: Session, host: Host, services: "dict[str, Any]", silent: "list[str]") -> "list[str]":
-    """The nodes that run there, which deploy is to end. `services`: what `status` has found there. `silent`: hosts of
-    the file that do not answer. This one may be one of them, reached in the earlier way.
+    """Returns the nodes that run there, which deploy is to end. `services`: what `status` has found there. `silent`:
+    hosts of the file that do not answer. This one may be one of them, reached in the earlier way.
     """
     running = [name for name, each in services.items() if each["pid"] or each["state"] == "pausing"]
     servers = [name for name in running if not name.startswith("node-")]

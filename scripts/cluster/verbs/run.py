@@ -123,8 +123,8 @@ def stop(session: Session) -> None:
 
 
 def _nodes_run(hosts: "list[Host]") -> bool:
-    """Whether nodes run on one of these hosts that answers. One that does not must not keep ZooKeeper from being stopped
-    for ever.
+    """Returns whether nodes run on one of these hosts that answers. One that does not must not keep ZooKeeper from being
+    stopped for ever.
     """
     found = on_all(hosts, lambda host: host.call("status", {"patience_s": 0.1}))
     return any(each["pid"] or each["state"] == "pausing" for _, answer in found if not isinstance(answer, HostError)

@@ -34,7 +34,7 @@ class Owners {
         return one;
     }
   }
-  /// Whether there is no owner left to take, as far as this thread sees.
+  /// Returns whether no owner is left to take, as far as this thread sees.
   bool all_taken() const { return taken_.load(std::memory_order_relaxed) == kAll; }
   /// Gives back an owner that holds nothing.
   void give_back(OwnerSet owner) { taken_.fetch_and(~owner, std::memory_order_acq_rel); }

@@ -23,7 +23,7 @@ std::string without_blanks(std::string text) {
   return text;
 }
 
-/// Whether the text says yes or no, in the words that systemd takes; none if it says neither.
+/// Returns whether the text says yes or no, in the words that systemd takes; none if it says neither.
 std::optional<bool> truth_of(std::string text) {
   constexpr std::array<std::string_view, 6> kYes{"1", "yes", "y", "true", "t", "on"};
   constexpr std::array<std::string_view, 6> kNo{"0", "no", "n", "false", "f", "off"};

@@ -153,7 +153,7 @@ Finding check_device(const NodeConfig& node, const Machine& machine) {
   return finding;
 }
 
-/// Where they lie if the file names no directory for them.
+/// The rings lie there, too, if the file names no directory for them.
 bool has_rings_in_shared_memory(const NodeConfig& node) {
   if (node.data_directory.empty()) return false;
   return node.reliable_directory.empty() || (node.reliable_directory + "/").starts_with("/dev/shm/");

@@ -77,7 +77,7 @@ TEST_F(Zookeeper, WithoutAServerTheStartEndsWithAMessage) {
   EXPECT_THAT(member.status().message(), HasSubstr("127.0.0.1:1"));
 }
 
-/// As those do not whose machine has only just started.
+/// A machine that has only just started may resolve none yet.
 TEST_F(Zookeeper, NamesThatDoNotResolveAreWaitedFor) {
   options_.servers = "no-such-host.invalid:2181";
   options_.connect_ms = 300;
@@ -146,7 +146,7 @@ class Administrator {
   zhandle_t* handle_ = nullptr;
 };
 
-/// As an administrator makes one who lets clusters create nothing elsewhere.
+/// An administrator makes such a root to let clusters create nothing elsewhere.
 TEST_F(Zookeeper, ARootBelowAClosedNodeIsUsed) {
   options_.digest = "granary:secret";
   options_.root = "/closed/granary/bank";
