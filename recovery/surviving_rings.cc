@@ -94,12 +94,14 @@ Result<SurvivingRings> find_rings(const Manifest& manifest) {
 }
 
 Result<std::uint64_t> greatest_ring_generation(const Manifest& manifest) {
-  if (manifest.reliable_directory.empty()) return 0;
+  if (manifest.reliable_directory.empty() || manifest.boot.empty()) return 0;
+  const auto names = base::system_files().list(manifest.reliable_directory);
+  if (names.status().code() == StatusCode::kNotFound || (names.ok() && std::ranges::none_of(*names, is_ring_name)))
+    return 0;
   const auto same_boot = is_of_this_boot(manifest);
   if (!same_boot.ok()) return same_boot.status();
   if (!*same_boot) return 0;
-  const auto names = base::system_files().list(manifest.reliable_directory);
-  if (!names.ok()) return names.status().code() == StatusCode::kNotFound ? Result<std::uint64_t>(0) : names.status();
+  if (!names.ok()) return names.status();
   std::uint64_t greatest = 0;
   for (const std::string& name : *names) {
     if (!is_ring_name(name)) continue;

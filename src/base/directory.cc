@@ -39,7 +39,7 @@ Result<std::uint64_t> free_bytes(FileSystem& files, const std::string& directory
   if (!are_system_files(files)) return ~std::uint64_t{0};
   struct statvfs found {};
   if (::statvfs(directory.c_str(), &found) != 0) return file_error("look at the free space of", directory, errno);
-  return std::uint64_t{found.f_bavail} * found.f_frsize;
+  return std::uint64_t{::geteuid() == 0 ? found.f_bfree : found.f_bavail} * found.f_frsize;
 }
 
 Result<std::uint64_t> capacity_bytes(FileSystem& files, const std::string& directory) {

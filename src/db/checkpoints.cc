@@ -39,7 +39,7 @@ Status not_durable_yet(const recovery::CheckpointEntry& checkpoint) {
 /// be taken again. So it leaves a segment for each logger that writes there, as far as none are set aside, and some more for the manifest and
 /// for what comes meanwhile. That is never more than a part of a small file system, nor than half of what is free now: a checkpoint is what
 /// makes room, so a small one must be possible on a disk that is nearly full.
-Result<std::uint64_t> bytes_to_leave(const Options& options, base::FileSystem& files) {
+Result<std::uint64_t> bytes_to_leave(const Options& options, const log::Log& log, base::FileSystem& files) {
   constexpr std::uint64_t kMore = std::uint64_t{16} << 20, kShare = 8;
   const auto here = base::identity(files, options.directory);
   if (!here.ok()) return here.status();
@@ -47,16 +47,14 @@ Result<std::uint64_t> bytes_to_leave(const Options& options, base::FileSystem& f
   if (!capacity.ok()) return capacity.status();
   const auto free = base::free_bytes(files, options.directory);
   if (!free.ok()) return free.status();
-  const auto& directories = options.log_directories;
-  std::uint64_t segments = 0;
-  for (std::uint32_t logger = 0; logger < options.loggers; ++logger) {
-    const auto there =
-        base::identity(files, directories.empty() ? options.directory : directories[logger % directories.size()]);
+  std::uint64_t bytes = kMore;
+  for (const std::string& directory : log.directories_without_spare()) {
+    const auto there = base::identity(files, directory);
     if (!there.ok()) return there.status();
-    if (there->device == here->device) segments += options.log_segment_bytes;
+    if (there->device == here->device) bytes += options.log_segment_bytes;
   }
-  const std::uint64_t bytes = kMore + segments - std::min(segments, options.log_reserve_bytes);
-  return std::min({bytes, *capacity / kShare, *free / 2});
+  return std::max<std::uint64_t>(std::min({bytes, *capacity / kShare, *free / 2}),
+                                 1);  // 0 is for whoever leaves nothing
 }
 
 /// In a cluster the logs of before C are needless, not those before this node's own checkpoint: they hold writes of other
@@ -120,7 +118,7 @@ Status Checkpoints::take(const std::function<std::vector<txn::TableCore*>()>& ta
   if (manifest.checkpoint && manifest.checkpoint->epoch >= entry.epoch) return {};  // none is newer
   if (const Status removed = recovery::checkpoint::remove_checkpoint(files_, path_of(entry)); !removed.ok())
     return removed;
-  const auto leave = room == LogRoom::kTaken ? Result<std::uint64_t>(0) : bytes_to_leave(options_, files_);
+  const auto leave = room == LogRoom::kTaken ? Result<std::uint64_t>(0) : bytes_to_leave(options_, *shared.log, files_);
   if (!leave.ok()) return leave.status();
   const auto threads = static_cast<std::uint32_t>(std::ceil(checkpoint_cores()));
   const auto written = recovery::checkpoint::write_checkpoint({.files = &files_,

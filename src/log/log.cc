@@ -271,6 +271,14 @@ std::vector<std::uint64_t> Log::first_after(epoch::Epoch epoch) {
   return first;
 }
 
+std::vector<std::string> Log::directories_without_spare() const {
+  std::vector<std::string> directories;
+  for (const auto& logger : loggers_) {
+    if (!logger->has_spare()) directories.push_back(logger->directory());
+  }
+  return directories;
+}
+
 Status Log::remove_before(std::span<const std::uint64_t> first) {
   Status failure;  // the first one; other loggers may have other devices
   for (std::size_t i = 0; i < loggers_.size(); ++i) {

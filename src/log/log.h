@@ -92,6 +92,8 @@ class Log {
   /// a transaction whose locks are still named stays: who recovers this node looks for it (recovery/dead_log.h), even if the home of the
   /// locks is dead by now and they are gone with it. Thread-safe.
   std::vector<std::uint64_t> first_after(epoch::Epoch epoch);
+  /// Returns the directories of the loggers that have no segment set aside, so that their next one asks the file system for room. Thread-safe.
+  std::vector<std::string> directories_without_spare() const;
   /// Removes what each logger has before these segments, which the manifest names as its first by now. Thread-safe.
   Status remove_before(std::span<const std::uint64_t> first);
 

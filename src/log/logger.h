@@ -72,6 +72,8 @@ class Logger {
   /// For how long the device has left this logger's call unanswered; 0 while there is none. Thread-safe.
   std::uint64_t silent_us() const;
   const std::string& directory() const { return options_.directory; }
+  /// Whether its next segment has been set aside. Thread-safe.
+  bool has_spare() const { return space_.has_spare(); }
 
   // Once nobody steps it any more.
   /// Where its log ends.

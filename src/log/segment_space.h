@@ -34,11 +34,18 @@ class SegmentSpace {
   /// The file `path`, to be written from its start; its name is durable after sync_directory().
   Result<std::unique_ptr<base::File>> take(const std::string& path);
 
+  /// Whether the next segment has been set aside. Thread-safe.
+  bool has_spare() const {
+    const std::lock_guard lock(mutex_);
+    return !spares_.empty();
+  }
+
  private:
   const Options options_;
   std::mutex replenishing_;  // held while files are set aside, which may take long; taken before mutex_; guards next_
   std::uint64_t next_ = 0;
-  std::mutex mutex_;  // guards spares_; never held while the device works, so that a logger does not wait for it
+  mutable std::mutex
+      mutex_;  // guards spares_; never held while the device works, so that a logger does not wait for it
   std::vector<std::string> spares_;
 };
 
