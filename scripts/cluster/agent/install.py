@@ -15,15 +15,15 @@ from .trouble import Trouble
 KEPT_VERSIONS = 2  # beside the current one
 CHECK_S = 30
 PARTIAL = re.compile(r"\.(\d+)-(?:archive|folder|cluster\.toml)|"
-                     r"\.(?:current|cluster\.toml|deployed\.json|handed_out\.json)\.(\d+)")
+                     r"\.(?:current|cluster\.toml|former\.json|deployed\.json|handed_out\.json)\.(\d+)")
 
 
 def inspect(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     """What is there, for the caller to decide whether it has to send the package."""
     name = arguments["package"]["directory"]
-    text = place.file.read_text() if place.deployed() and place.file.exists() else ""
+    texts = [place.file.read_text(), *place.former_texts()] if place.deployed() and place.file.exists() else []
     return {"has_package": (place.versions / name).is_dir(), "deployed": place.deployed(), "owner": place.owner(),
-            "file_text": text, "identity": place.identity()}
+            "file_texts": texts, "identity": place.identity()}
 
 
 def install(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
@@ -46,6 +46,7 @@ def install(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     servers = [zookeeper.configure(place, each, arguments["ensemble"]) for each in arguments["zookeepers"]]
     secrets_done, known_secrets = handed_out.put(place, arguments["secrets"])
     done += secrets_done
+    _keep_former(place, arguments["file_text"])
     if files.write(place.file, arguments["file_text"]):
         done.append("cluster file")
     if supervisor == systemd.NAME and systemd.install(place, arguments["nodes"], program,
@@ -71,7 +72,25 @@ def install(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     if {key: value for key, value in before.items() if key != "at"} != deployed:
         files.write_json(place.deployed_file, deployed | {"at": time.time()})
     place.handed_out_file.unlink(missing_ok=True)  # deployed.json has it now
-    return {"done": done, "supervisor": supervisor}
+    return {"done": done, "supervisor": supervisor, "keeps_former": place.former_file.exists()}
+
+
+def _keep_former(place: Place, text: str) -> None:
+    """Keeps the text that this one is about to replace, by which nodes may run on hosts that this one does not have:
+    only the caller ends them, once all hosts have taken this one. If it does not come to that, a later deploy has to
+    know of them.
+    """
+    kept = place.former_texts()
+    before = place.file.read_text() if place.file.exists() else text
+    if before != text and before not in kept:
+        files.write_json(place.former_file, [*kept, before])
+
+
+def forget_former(place: Place, _arguments: "dict[str, Any]") -> "dict[str, Any]":
+    """Forgets the texts that _keep_former() has kept."""
+    place.require()
+    place.former_file.unlink(missing_ok=True)
+    return {}
 
 
 def _program(place: Place, arguments: "dict[str, Any]") -> str:

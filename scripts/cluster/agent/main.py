@@ -43,6 +43,7 @@ VERBS: "dict[str, Callable[[Place, dict[str, Any]], dict[str, Any]]]" = {
     "restart": services.restart,
     "await_serving": services.await_serving,
     "end_former": end_former,
+    "forget_former": install.forget_former,
     "kill": services.kill,
     "status": services.status,
     "logs": show_log,

@@ -4,6 +4,7 @@
   versions/NAME-HASH/ an unpacked release package
   current             a link to one of them, changed last
   cluster.toml        the cluster file, with absolute paths
+  former.json         texts of cluster files before that one, until nodes of hosts that only they have are ended
   deployed.json       what the last deploy put here
   handed_out.json     what a deploy that has not ended has put elsewhere (handed_out.py)
   agent/              the program of supervisors
@@ -30,6 +31,7 @@ class Place:
         self.versions = self.directory / "versions"
         self.current = self.directory / "current"
         self.file = self.directory / "cluster.toml"
+        self.former_file = self.directory / "former.json"
         self.deployed_file = self.directory / "deployed.json"
         self.handed_out_file = self.directory / "handed_out.json"
         self.agent = self.directory / "agent"
@@ -72,6 +74,10 @@ class Place:
         """What was deployed here; nothing if nothing was, or by another cluster."""
         known = files.read_json(self.deployed_file) if self.owner() == self.cluster else None
         return known or {}
+
+    def former_texts(self) -> "list[str]":
+        """The texts of earlier cluster files that former.json has."""
+        return files.read_json(self.former_file) or []
 
     def program(self) -> pathlib.Path:
         return self.current / "bin" / "granary"

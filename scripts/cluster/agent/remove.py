@@ -6,7 +6,8 @@ from . import files, handed_out, install, own, services, systemd, zookeeper
 from .place import MARKER, Place
 from .trouble import Trouble
 
-INSTALLED = ("services", "current", "versions", "agent", "cluster.toml", "deployed.json", "handed_out.json")
+INSTALLED = ("services", "current", "versions", "agent", "cluster.toml", "former.json", "deployed.json",
+             "handed_out.json")
 
 
 def down(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":

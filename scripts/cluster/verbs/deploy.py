@@ -56,7 +56,8 @@ def deploy(session: Session) -> None:
                                "\n".join([f"installed {where}, supervisor {result['supervisor']}:", *result["done"]]))
         else:
             session.report.add(host.label, "deploy", f"all is there already {where}; nothing was done")
-    gone.end(session, former, installed=len(results) == len(session.hosts))
+    if gone.end(session, former, installed=len(results) == len(session.hosts)):
+        gone.forget(session, [host for host, result in results.items() if result["keeps_former"]])
 
 
 def _has_server(found: "dict[str, Any]") -> bool:

@@ -53,10 +53,12 @@ def _running(session: Session, host: Host, services: "dict[str, Any]", silent: "
     return running
 
 
-def end(session: Session, running: "dict[Host, list[str]]", installed: bool) -> None:
-    """Ends the nodes that find() has found. `installed`: all hosts of the file have taken what is new. Where one has
-    not, the file may yet be taken back, and the nodes go on.
+def end(session: Session, running: "dict[Host, list[str]]", installed: bool) -> bool:
+    """Ends the nodes that find() has found. Returns whether all is done, so that hosts may forget earlier files.
+    `installed`: all hosts of the file have taken what is new. Where one has not, the file may yet be taken back, and
+    the nodes go on.
     """
+    ended = installed and not session.dry_run
     for host, names in running.items():
         if session.dry_run:
             session.report.add(host.label, "deploy", f"would end {', '.join(names)}")
@@ -66,19 +68,27 @@ def end(session: Session, running: "dict[Host, list[str]]", installed: bool) -> 
                                f"there, but {', '.join(names)} was not ended, since not all hosts have taken the file: "
                                f"deploy again, or 'stop --nodes={nodes}' by the earlier file")
         else:
-            _end(session, host, names)
+            ended = _end(session, host, names) and ended
+    return ended
 
 
-def _end(session: Session, host: Host, names: "list[str]") -> None:
+def _end(session: Session, host: Host, names: "list[str]") -> bool:
     try:
         ended = host.call("end_former")["ended"]
     except HostError as error:
         session.report.add(host.label, "deploy", f"the cluster file no longer has '{host.entry.install_directory}' "
-                           f"there, but {', '.join(names)} may run on: {error}", ok=False, code=error.code)
-        return
+                           f"there, but {', '.join(names)} may run on: {error}; deploy again", ok=False,
+                           code=error.code)
+        return False
     what = f"ended {', '.join(ended)}" if ended else f"{', '.join(names)} has ended meanwhile"
     session.report.add(host.label, "deploy", f"{what}, as the cluster file no longer has "
                        f"'{host.entry.install_directory}' there; what is installed stays")
+    return True
+
+
+def forget(session: Session, hosts: "list[Host]") -> None:
+    """Lets these hosts of the file forget earlier files, since end() has ended the nodes that only those have."""
+    session.on_all("deploy", lambda host: host.call("forget_former"), hosts)
 
 
 def _place(host: Host) -> str:
@@ -86,13 +96,15 @@ def _place(host: Host) -> str:
 
 
 def _gone(session: Session, there: "dict[Host, dict[str, Any]]") -> "list[Host]":
-    """Hosts of the copies that were deployed last, one for each way and place that the file has no more."""
+    """Hosts of the copies that were deployed last, and of those before them as long as nodes of these may run: one for
+    each way and place that the file has no more.
+    """
     wanted = {(host.entry.access, host.entry.install_directory) for host in session.hosts}
     gone: "dict[tuple[Any, str], Host]" = {}
-    for found in there.values():
+    for text in dict.fromkeys(text for found in there.values() for text in found["file_texts"]):
         try:
-            former = inventories.parse(found["file_text"], session.inventory.file)
-        except UsageError:  # an earlier release has taken it, or nothing is deployed
+            former = inventories.parse(text, session.inventory.file)
+        except UsageError:  # an earlier release has taken it
             continue
         for each in all_hosts(former, session.ssh):
             place = (each.entry.access, each.entry.install_directory)

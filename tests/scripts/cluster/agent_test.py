@@ -19,7 +19,7 @@ from cluster.agent.trouble import Trouble
 from cluster.errors import HostError
 
 
-class Secrets(Rig):
+class Install(Rig):
     def setUp(self):
         super().setUp()
         self.key = self.folder / "key"
@@ -90,6 +90,21 @@ class Secrets(Rig):
         self.must(0, "down", "--yes")
         self.assertFalse(self.key.exists())
         self.assertFalse(versions.parent.exists())
+
+    def test_texts_of_earlier_cluster_files_are_kept_until_deploy_is_done(self):
+        former, texts = self.deployed.with_name("former.json"), []
+        for before, after in (("64MiB", "65MiB"), ("65MiB", "66MiB"), ("66MiB", "64MiB")):
+            texts.append(inventory.load(str(self.file)).text)
+            self.file.write_text(self.file.read_text().replace(before, after))
+            self.assertEqual(self.install("one")["done"][-1], "cluster file")
+            self.assertEqual(json.loads(former.read_text()), texts)
+        self.assertIn("nothing was done", self.must(0, "deploy", f"--package={self.package}"))
+        self.assertFalse(former.exists())
+        self.file.write_text(self.file.read_text().replace("64MiB", "65MiB"))
+        self.install("one")
+        self.assertTrue(former.exists())
+        self.must(0, "down", "--yes")
+        self.assertFalse(former.parent.exists())
 
     def test_no_hash_of_it_is_told(self):
         self.install("password")

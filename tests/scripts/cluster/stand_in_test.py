@@ -5,12 +5,14 @@ Not covered: what the real `granary cluster check` finds (tests/cli), and real h
 """
 
 import argparse
+import contextlib
 import hashlib
 import io
 import json
 import os
 import pathlib
 import shutil
+import subprocess
 import tarfile
 import tempfile
 import unittest
@@ -19,6 +21,7 @@ from unittest import mock
 from rig import Rig
 
 from cluster import errors, hosts, inventory, session
+from cluster.agent import processes
 from cluster.verbs import gone
 
 NAME = "granary-9.9.9-linux-x86_64"
@@ -215,6 +218,46 @@ class StandIn(Rig):
         self.file.write_text(whole)
         self.assertEqual(self.pids(), pids)
 
+    @contextlib.contextmanager
+    def supervisor(self, installed, node, state):
+        """Has something that SIGTERM does not end in the place of a node's supervisor."""
+        with subprocess.Popen(["bash", "-c", "trap '' TERM; echo; exec sleep 600"], stdout=subprocess.PIPE) as process:
+            try:
+                process.stdout.readline()
+                directory = self.folder / installed / f"services/node-{node}"
+                directory.mkdir(exist_ok=True)
+                (directory / "job.json").write_text(json.dumps({"stop_s": -5}))  # nobody waits for it
+                known = {"supervisor": processes.identity(process.pid), "state": state}
+                (directory / "state.json").write_text(json.dumps(known))
+                yield
+            finally:
+                process.kill()
+
+    def test_nodes_that_are_gone_are_found_after_a_deploy_that_failed(self):
+        """At first the host that is left takes the new file, and a new one fails; then the former fails, but has the
+        new file by then.
+        """
+        whole, deploy, pids = self.begin_on_two()
+        deploy = (*deploy, "--while-running")
+        third = whole.replace("192.0.2.3", "192.0.2.4").replace("/second", "/third").replace("id = 2", "id = 3")
+        (self.folder / "third").mkdir()
+        (self.folder / "third/theirs").touch()
+        not_ended = "192.0.2.3 .*node-2 was not ended, .*: deploy again, or "
+        self.file.write_text(third)
+        said = self.must(3, *deploy)
+        self.assertIn("third' is not empty", said)
+        self.assertRegex(said, not_ended)
+        self.file.write_text(whole[: whole.rindex("[[node]]")])
+        with self.supervisor("first", 9, "running"):
+            said = self.must(3, *deploy)
+            self.assertRegex(said, "192.0.2.1 .*node-9: its supervisor, process .*, does not end")
+            self.assertRegex(said, not_ended)
+        self.assertNotIn("id = 3", (self.folder / "first/cluster.toml").read_text())
+        self.assertIn("but runs node-2: stop the cluster", self.must(3, *deploy[:-1]))
+        self.assertRegex(self.must(0, *deploy), "192.0.2.3 +deploy +ended node-2, as the cluster file no longer has ")
+        self.assertEqual([pathlib.Path(f"/proc/{pid}/exe").exists() for pid in pids], [True, False])
+        self.assertFalse((self.folder / "first/former.json").exists())
+
     def begin_server(self, host):
         """Runs something that is taken for a server of ZooKeeper, as if an earlier deploy had put it on this host, the
         first or the second. Returns its process.
@@ -264,7 +307,7 @@ class StandIn(Rig):
         silent.call = mock.Mock(side_effect=errors.HostError("Connection refused"))
         other.call = mock.Mock(return_value={"ended": ["node-3"]})
         run = session.Session(None, [], argparse.Namespace(), None)
-        gone.end(run, {silent: ["node-2"], other: ["node-3"]}, installed=True)
+        self.assertFalse(gone.end(run, {silent: ["node-2"], other: ["node-3"]}, installed=True))
         self.assertRegex(run.report.text(), "192.0.2.2 +deploy +FAILED: .*/second' there, but node-2 may run on: Conn")
         self.assertRegex(run.report.text(), "192.0.2.2 +deploy +ended node-3")
         self.assertEqual(run.report.exit_code(), 3)
