@@ -115,7 +115,7 @@ def stop(session: Session) -> None:
     ended, untold = _stop_nodes(session)
     if not session.flags.with_zookeeper:
         return None
-    if not ended or (untold and session.chosen_nodes() is not None) or _nodes_run(untold):
+    if not ended or (untold and session.chosen_nodes() is not None) or _nodes_run(session.hosts):
         session.report.add("ZooKeeper", "stop", "its servers go on, since nodes have not ended", ok=False)
     else:
         _stop_zookeeper(session)
@@ -123,12 +123,17 @@ def stop(session: Session) -> None:
 
 
 def _nodes_run(hosts: "list[Host]") -> bool:
-    """Returns whether nodes run on one of these hosts that answers. One that does not must not keep ZooKeeper from being
-    stopped for ever.
+    """Returns whether nodes run on one of these hosts that answers, also nodes that the cluster file no longer has. A
+    host that does not answer must not keep ZooKeeper from being stopped for ever.
     """
     found = on_all(hosts, lambda host: host.call("status", {"patience_s": 0.1}))
-    return any(each["pid"] or each["state"] == "pausing" for _, answer in found if not isinstance(answer, HostError)
+    return any(_runs(each) for _, answer in found if not isinstance(answer, HostError)
                for name, each in answer["services"].items() if name.startswith("node-"))
+
+
+def _runs(found: "dict[str, Any]") -> bool:
+    """Tells whether a node runs, or its supervisor is about to start it again."""
+    return bool(found["pid"]) or found["state"] == "pausing"
 
 
 def _stop_zookeeper(session: Session) -> None:
@@ -145,19 +150,23 @@ def _stop_zookeeper(session: Session) -> None:
 
 
 def _refuse_others_that_run(session: Session) -> None:
-    """Refuses to end ZooKeeper under nodes that are not to end."""
+    """Refuses to end ZooKeeper under nodes that are not to end. Nodes that the cluster file no longer has are among
+    them: `stop` does not know them, and they run until the file is deployed.
+    """
     for host, answer in on_all(session.hosts, lambda host: host.call("status", {"patience_s": 0.1})):
-        others = {node.service for node in host.nodes} - set(session.services(host))
+        named = {node.service for node in host.nodes}
         if isinstance(answer, HostError):
-            if others:
+            if others := named - set(session.services(host)):
                 raise HostError(f"{host.label}: {answer}; so nobody knows whether {', '.join(sorted(others))} runs, "
                                 "which needs ZooKeeper; nothing was stopped")
             continue
-        for name in sorted(others):
-            found = answer["services"].get(name, {"pid": None})
-            if found["pid"]:
-                raise HostError(f"{host.label}: {name} runs, which needs ZooKeeper, and is not one of --nodes; nothing "
-                                "was stopped")
+        nodes = {name: each for name, each in answer["services"].items() if name.startswith("node-")}
+        for name in sorted(set(nodes) - set(session.services(host))):
+            if _runs(nodes[name]):
+                does = "runs" if nodes[name]["pid"] else "is about to begin again"
+                why = ("is not one of --nodes" if name in named else
+                       "the cluster file no longer has it there: 'deploy --while-running' ends it")
+                raise HostError(f"{host.label}: {name} {does}, which needs ZooKeeper, and {why}; nothing was stopped")
 
 
 def _stop_nodes(session: Session) -> "tuple[bool, list[Host]]":

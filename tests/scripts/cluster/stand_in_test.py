@@ -347,6 +347,25 @@ class StandIn(Rig):
         self.must(0, "stop", "--with-zookeeper")
         self.assertFalse(runs.exists())
 
+    def test_servers_of_zookeeper_go_on_under_nodes_that_stop_does_not_name(self):
+        self.begin()
+        self.begin_server(1)
+        pids = self.pids()
+        whole = self.file.read_text()
+        self.file.write_text(whole.replace("[[node]]\nid = 3\n", ""))
+        for flags in ([], ["--nodes=1,2"]):
+            said = self.must(3, "stop", "--with-zookeeper", *flags)
+            self.assertIn("node-3 runs, which needs ZooKeeper, and the cluster file no longer has it there: 'deploy "
+                          "--while-running' ends it; nothing was stopped", said)
+        self.file.write_text(whole)
+        self.assertEqual(self.pids(), pids)
+        self.must(0, "stop", "--nodes=3")
+        with self.supervisor("trial.installed", 3, "pausing"):
+            said = self.must(3, "stop", "--with-zookeeper", "--nodes=1,2")
+            self.assertIn("node-3 is about to begin again, which needs ZooKeeper, and is not one of --nodes", said)
+        self.assertEqual([pid for pid in self.pids() if pid], [pid for pid in pids if pid != pids[-1]])
+        self.must(0, "stop", "--with-zookeeper", "--nodes=1,2")
+
     def test_servers_of_zookeeper_with_addresses_of_ipv6(self):
         text = TWO_HOSTS.format(self.folder).replace("192.0.2.2", "fd00::2")
         deploy = ("deploy", f"--package={self.package}", "--dry-run", "--with-zookeeper")
