@@ -58,7 +58,7 @@ void use_huge_pages(void* at, std::uint64_t bytes) {
     ::madvise(at, whole, MADV_HUGEPAGE);
 }
 
-/// What is mapped for sets is whole pages.
+/// Returns how much address space sets of so many bytes take, which is whole pages.
 std::uint64_t mapped_bytes(std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
 std::uint64_t sets_in(std::uint64_t bytes, std::uint64_t set_bytes) {

@@ -56,7 +56,7 @@ std::optional<in6_addr> read_address(const std::string& text) {
   return address;
 }
 
-/// Whoever gives the address may write it in another form than the device.
+/// Returns whether the GID has this address, which the user may have written in another form than the device.
 bool has_address(const GidFacts& gid, const std::string& text) {
   const std::optional<in6_addr> own = read_address(gid.address), wanted = read_address(text);
   return own && wanted && std::memcmp(&*own, &*wanted, sizeof *own) == 0;

@@ -176,7 +176,7 @@ struct WorkerState {
   std::unique_ptr<htm::Region> region;           ///< tries commits in regions; nullptr under drtm
   std::unique_ptr<htm::OpenRegion> open_region;  ///< runs whole transactions in regions; only under drtm
   const AccessSet* in_open_region = nullptr;     ///< the access sets of the transaction that runs in `open_region` now
-  /// Those of the worker's open transactions that hold lock bits since START (Running::claimed); only under drtm.
+  /// The worker's open transactions that hold lock bits since START (Running::claimed); only under drtm.
   std::vector<const Running*> holders;
   const void* body =
       nullptr;  ///< what tells apart what transactions do: FunctionRef::code of a body, or begin()'s caller

@@ -25,7 +25,7 @@
 
 namespace granary::db {
 
-/// What a checkpoint does with the room that the log may soon need.
+/// Says whether a checkpoint may take the room that the log may soon need.
 enum class LogRoom : std::uint8_t {
   kLeft,   ///< it gives up, with kDiskFull, before it takes that
   kTaken,  ///< it takes all there is, since nothing is logged before it has ended

@@ -187,7 +187,7 @@ Result<std::unique_ptr<log::Log>> Storage::open_log(const recovery::Generation& 
 /// Removes what nobody needs, before the opening asks for room, of which a full disk has no other: checkpoints that the manifest does not
 /// name, and files that an opening which did not come to its end has left, or that the former process had set aside.
 Status Storage::remove_garbage() {
-  // Until then a power loss may take the manifest back to the one before, which names another checkpoint.
+  // The manifest is synced first: until then a power loss may bring back the one before it, which names another checkpoint.
   if (const Status synced = files_.sync_directory(options_.directory); !synced.ok()) return synced;
   if (const Status removed = checkpoints_.remove_stale(); !removed.ok())
     recovery_.note(fmt::format("a checkpoint that is not needed any more stays: {}", removed.message()));
@@ -224,7 +224,8 @@ Status Storage::begin(const epoch::EpochManager& epochs, Ended ended) {
   base::sync_point("storage.log_opened");
   const Status adopted = adopt(generations, *boot);
   if (adopted.ok()) return {};
-  // What the log has set aside would take the room of the next attempt. Its segments stay, as the manifest on the device may name them.
+  // The segments that the log has set aside go, as they would take the room of the next attempt. Those that it has begun stay, as the manifest
+  // on the device may name them.
   log_.reset();
   static_cast<void>(remove_files(files_, directories_.of_log(), log::is_spare_name));
   return adopted;

@@ -44,8 +44,8 @@ class SegmentSpace {
   const Options options_;
   std::mutex replenishing_;  // held while files are set aside, which may take long; taken before mutex_; guards next_
   std::uint64_t next_ = 0;
-  mutable std::mutex
-      mutex_;  // guards spares_; never held while the device works, so that a logger does not wait for it
+  // The mutex guards spares_. It is never held while the device works, so that a logger does not wait for that.
+  mutable std::mutex mutex_;
   std::vector<std::string> spares_;
 };
 

@@ -28,7 +28,7 @@ off_t most_allocated = -1;  // a longer call of posix_fallocate() is interrupted
 
 }  // namespace
 
-// In the place of the system's, for all of this program.
+// These functions take the place of the system's in all of this program.
 
 extern "C" int posix_fallocate(int descriptor, off_t offset, off_t length) {
   static auto* const real = reinterpret_cast<int (*)(int, off_t, off_t)>(::dlsym(RTLD_NEXT, "posix_fallocate"));
@@ -150,7 +150,8 @@ TEST(SystemFiles, ADirectoryThatCannotBeReadToItsEndIsAnError) {
   EXPECT_THAT(system_files().list(directory.path()).value(), testing::ElementsAre("a", "b", "c"));
 }
 
-/// As a file system in memory does it, whose pages take longer than a timer's period; Linux 6.18 does it no more.
+/// A file system in memory ends the call at a signal, as setting its pages aside takes longer than a timer's period; Linux 6.18 does not any
+/// more.
 TEST(SystemFiles, SpaceIsSetAsideAlthoughSignalsKeepComing) {
   constexpr std::uint64_t kBytes = (std::uint64_t{5} << 20) + 4096;
   const tests::TemporaryDirectory directory;

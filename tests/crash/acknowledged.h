@@ -19,7 +19,7 @@ class Acknowledged {
   void forget_unreleased() { committed_ = released_; }
   /// An opening has shown these counters: now they are durable.
   void settle(const std::array<std::uint64_t, kWorkers>& counters) { committed_ = released_ = most_ = counters; }
-  /// What these counters lack; "" if they lack nothing.
+  /// Returns a text that says what these counters lack; "" if they lack nothing.
   std::string missing(const std::array<std::uint64_t, kWorkers>& counters) const;
   /// What is wrong with the counters that an opening shows; "" if nothing is.
   std::string judge(const std::array<std::uint64_t, kWorkers>& counters) const;

@@ -261,7 +261,7 @@ void Round::lose() {
   }
 }
 
-/// What has been acknowledged before a copy begins must be in it, if it opens; how much more is in it nobody knows.
+/// Checks that a copy which opens has all that was acknowledged before it began. Nobody knows how much more is in it.
 void Round::open_a_running_copy(tests::CrashChild& client) {
   client.run_for(milliseconds(1));
   Acknowledged before = acknowledged_;
@@ -349,7 +349,7 @@ void Round::see_that_tools_agree() {
   }
 }
 
-/// What a client has said of itself, whatever becomes of its files.
+/// Judges the words of a client of itself, whatever becomes of its files.
 void Round::judge_words(const std::vector<std::string>& lines) const {
   see_that_it_saw_no_violation(lines);
   switch (mode_.strike) {

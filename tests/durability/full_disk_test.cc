@@ -17,6 +17,7 @@
 #include <granary/granary.h>
 
 #include "src/base/test_hooks.h"
+#include "tests/durability/small_options.h"
 #include "tests/support/crash_child.h"
 #include "tests/support/ring_directory.h"
 #include "tests/support/small_disk.h"
@@ -54,15 +55,9 @@ std::size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
-Options small_options(const SmallDisk& disk, const RingDirectory& rings) {
-  Options options;
-  options.directory = disk.path() + "/db";
-  options.reliable_directory = rings.path();
-  options.ring_bytes = options.log_segment_bytes = std::uint64_t{64} << 10;
+Options options_on(const SmallDisk& disk, const RingDirectory& rings) {
+  Options options = small_options(disk.path() + "/db", rings.path());
   options.epoch_ms = 2;
-  options.checkpoint_interval_s = 0;
-  options.memory_limit_bytes = std::uint64_t{64} << 20;
-  options.huge_pages = HugePages::kOff;
   return options;
 }
 
@@ -72,7 +67,7 @@ class FullDisk : public testing::TestWithParam<Case> {
     if (!disk_.mounted()) GTEST_SKIP() << disk_.why();
     if (GetParam().ballast) std::ofstream(ballast()) << std::string(kBallast, 'b');
   }
-  Options options() const { return small_options(disk_, rings_); }
+  Options options() const { return options_on(disk_, rings_); }
   std::string ballast() const { return disk_.path() + "/ballast"; }
   std::string standard_error() const { return rings_.path() + "/stderr"; }
 
@@ -211,7 +206,7 @@ class CheckpointOnAFullDisk : public testing::Test {
   static constexpr std::uint64_t kBytes = std::uint64_t{kMebibytes} << 20;
   SmallDisk disk_{kMebibytes};
   RingDirectory rings_;
-  const Options options_ = small_options(disk_, rings_);
+  const Options options_ = options_on(disk_, rings_);
   std::unique_ptr<Database> database_;
   TypedTable<std::uint64_t, Row> table_;
   Worker worker_;

@@ -18,6 +18,7 @@
 
 #include <granary/granary.h>
 
+#include "tests/durability/small_options.h"
 #include "tests/support/crash_child.h"
 #include "tests/support/mount_namespace.h"
 #include "tests/support/ring_directory.h"
@@ -71,14 +72,9 @@ class Overlay : public testing::TestWithParam<OverlayCase> {
   }
 
   Options options() const {
-    Options options;
-    options.directory = over() + "/db";
-    options.reliable_directory = GetParam().rings_on_it ? options.directory + "/rings" : rings_.path();
-    options.ring_bytes = options.log_segment_bytes = std::uint64_t{64} << 10;
-    options.checkpoint_interval_s = 0;
+    const std::string directory = over() + "/db";
+    Options options = small_options(directory, GetParam().rings_on_it ? directory + "/rings" : rings_.path());
     options.epoch_ms = 5;
-    options.memory_limit_bytes = std::uint64_t{64} << 20;
-    options.huge_pages = HugePages::kOff;
     return options;
   }
 

@@ -1,5 +1,5 @@
-// What a database has left on its disk and does not need any more: it goes before an opening asks for room, it is no reason to refuse the
-// opening, and an opening that fails adds nothing to it.
+// Garbage that a database has left on its own disk. It goes before an opening asks for room, it is no reason to refuse the opening, and an
+// opening that fails adds nothing to it.
 
 #include <algorithm>
 #include <memory>
@@ -122,7 +122,7 @@ TEST_F(OwnGarbage, ACheckpointsDirectoryWithSomethingElseInItStays) {
   EXPECT_FALSE(has(*files, "000001/part-"));
 }
 
-/// What NFS does with a file that somebody has open: the removal gives it another name.
+/// NFS gives a file that somebody has open another name when it is removed.
 TEST_F(OwnGarbage, ACheckpointsFileThatSomebodyReadsIsNoReasonToRefuse) {
   const auto files = new_files();
   ASSERT_NO_FATAL_FAILURE(make(*files));

@@ -72,7 +72,7 @@ TEST_F(UnknownBoot, KeepsTheRingsOfAProcessThatDied) {
   EXPECT_EQ(database.value(database.table("t"), "key"), "value");
 }
 
-/// Its rings would count for nothing after the next crash.
+/// The rings of such a generation would count for nothing after the next crash.
 TEST_F(UnknownBoot, BeginsNoGeneration) {
   ASSERT_NO_FATAL_FAILURE(see_that_it_is_refused());
   { ManualDatabase database(1, options()); }

@@ -158,7 +158,7 @@ class BankUnderLoad : public testing::Test {
     (void)t.put(branch.accounts, counter_of(id), count);
   }
 
-  /// As the configuration was left.
+  /// Returns what the configuration says of the node, as it was left.
   membership::Member member(NodeNumber id) const {
     const auto board = membership::open_local_board(folder() / "run", 60'000'000).value();
     return *membership::configuration_of(board->read()->text)->find(id);

@@ -17,7 +17,7 @@ namespace {
 
 using tests::FileCall;
 
-/// Of a database whose only file is "DATA".
+/// Makes a backup of a database whose only file is "DATA".
 Status back_up(base::FileSystem& files, const std::string& directory, const std::string& to) {
   Manifest manifest;
   manifest.database = new_id();

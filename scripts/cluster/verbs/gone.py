@@ -1,5 +1,5 @@
-"""What deploy does about hosts, and install directories, that an earlier cluster file had and this one has no more: no
-command could name from now on what runs there.
+"""Finds hosts, and install directories, that an earlier cluster file had and this one has no more, and ends what runs
+there for deploy: no command could name it from now on.
 """
 
 from typing import Any

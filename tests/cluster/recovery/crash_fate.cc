@@ -79,7 +79,7 @@ void CrashWorld::lose_unsynced(unsigned id) {
   replace_disk(id, host_.disk(id)->power_loss_image(tests::Survives::kRandom, random_.next()));
 }
 
-/// Whoever has files of the former disk open goes on with these, and nobody sees what he does there.
+/// Files of the former disk that are still open go on to that disk, where nobody sees what is written to them.
 void CrashWorld::replace_disk(unsigned id, std::unique_ptr<tests::FaultFiles> image) {
   image->pass_through(rings_.path());
   former_disks_.push_back(std::exchange(host_.disk(id), std::move(image)));

@@ -313,7 +313,7 @@ class StandIn(Rig):
         self.assertEqual(run.report.exit_code(), 3)
 
     def test_servers_of_zookeeper_end_although_a_host_does_not_answer(self):
-        """Its nodes cannot be asked; whoever names some means those alone, so that others may need the servers."""
+        """The nodes of that host cannot be asked. With --nodes the others may need the servers, so that is refused."""
         self.file.write_text(TWO_HOSTS.format(self.folder))
         self.must(0, "deploy", f"--package={self.package}", "--supervisor=own")
         self.must(0, "start")

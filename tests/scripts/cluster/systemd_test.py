@@ -143,7 +143,7 @@ class Systemd(Rig):
 @unittest.skipUnless(os.geteuid() == 0, "needs root")
 class Unit(unittest.TestCase):
     def test_a_run_directory_below_run_is_made_for_its_user(self):
-        """It is gone after the host was started again, and only root may make it."""
+        """The directory is gone after the host was started again, and only root may make it."""
         with tempfile.TemporaryDirectory(prefix="granary-unit-") as folder:
             os.chown(folder, 65534, 65534)
             for run, line in [("/run/granary/rack", "RuntimeDirectory=granary/rack\n"), ("/var/run/rack", "=rack\n"),
