@@ -18,7 +18,8 @@ const std::string* named_twice(const std::vector<std::string>& list);
 
 /// "host:port"; a host of digits and dots, or in brackets, has to be an IP address.
 bool is_place(const std::string& text);
-/// Returns whether the text is the identity of a PTP clock as linuxptp prints it, "001122.fffe.334455": 16 hexadecimal digits.
+/// Returns whether the text is the identity of a PTP clock as linuxptp prints it, "001122.fffe.334455": 16 hexadecimal
+/// digits.
 bool is_clock_identity(std::string_view text);
 /// An IP address that one host can have.
 bool is_own_address(const std::string& text);

@@ -1,6 +1,6 @@
 #pragma once
-// The contents of a cluster file as plain values. A key that the file does not have leaves its member at the default that stands here.
-// keys.h has the keys, load.h reads them.
+// The contents of a cluster file as plain values. A key that the file does not have leaves its member at the default
+// that stands here. keys.h has the keys, load.h reads them.
 
 #include <cstdint>
 #include <string>
@@ -20,7 +20,8 @@ inline constexpr std::uint32_t kMostWorkers = 127;
 
 enum class MembershipKind : std::uint8_t { kLocal, kZookeeper };
 enum class ClockKind : std::uint8_t { kHost, kPtp, kNone };
-/// Whether verbs devices do whose compare-and-swaps store when they fail, as rdma::verbs::VerbsOptions::tolerate_swap_stores.
+/// Whether verbs devices do whose compare-and-swaps store when they fail, as
+/// rdma::verbs::VerbsOptions::tolerate_swap_stores.
 enum class SwapStores : std::uint8_t { kRefused, kTolerated };
 /// Whose directories a node sees: those of all nodes of its host, or its own only.
 enum class Directories : std::uint8_t { kByHost, kApart };
@@ -55,7 +56,8 @@ struct NodeConfig {
   int numa_node = Options().numa_node;   ///< -1: any
   std::uint32_t workers = 1;
   std::uint64_t memory_bytes = std::uint64_t{1} << 30;
-  /// The memory that the location caches, which remember where other nodes' records are, may take; they take it as they grow.
+  /// The memory that the location caches, which remember where other nodes' records are, may take; they take it as they
+  /// grow.
   std::uint64_t location_cache_bytes = std::uint64_t{64} << 20;
   std::string data_directory = {};  ///< empty: nothing survives the processes
   std::vector<std::string> log_directories = {};
@@ -86,12 +88,12 @@ struct ClusterConfig {
   ClockConfig clock = {};
   std::vector<NodeConfig> nodes = {};  ///< by id
 
-  /// nullptr if there is none.
+  /// Nullptr if there is none.
   const NodeConfig* find(std::uint16_t id) const;
 };
 
-/// Of all that must be alike on all nodes: name, provider, membership, epochs, the nodes with their workers and places, and whether they keep data.
-/// Two nodes whose files differ in any of it must not run together.
+/// Of all that must be alike on all nodes: name, provider, membership, epochs, the nodes with their workers and places,
+/// and whether they keep data. Two nodes whose files differ in any of it must not run together.
 std::uint64_t fingerprint(const ClusterConfig& config);
 
 /// Whether any node keeps its data.

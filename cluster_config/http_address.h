@@ -22,11 +22,12 @@ struct HttpAddress {
   bool operator==(const HttpAddress&) const = default;
 };
 
-/// Writes an address of the family in its usual form, so that two ways to write it become the same text. Returns none if the text is
-/// something else.
+/// Writes an address of the family in its usual form, so that two ways to write it become the same text. Returns none
+/// if the text is something else.
 std::optional<std::string> usual_form(int family, const std::string& text);
 
-/// Reads "127.0.0.1:9461", "[::1]:9461", or "9461", which is a port of 127.0.0.1. None if the text is something else, or the port is 0.
+/// Reads "127.0.0.1:9461", "[::1]:9461", or "9461", which is a port of 127.0.0.1. None if the text is something else,
+/// or the port is 0.
 std::optional<HttpAddress> http_address_of(std::string_view text);
 
 struct NodeConfig;

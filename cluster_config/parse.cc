@@ -45,7 +45,8 @@ class Parser {
   void read_clock();
   void read_nodes();
   NodeConfig read_node(Section& section);
-  /// Complains of keys that only sections of `kind` have. Precondition: `section` is of another kind, or of none and so of `here`.
+  /// Complains of keys that only sections of `kind` have. Precondition: `section` is of another kind, or of none and so
+  /// of `here`.
   static void refuse_keys_of(const char* kind, const std::string& here, std::initializer_list<const char*> keys,
                              Section& section);
 

@@ -1,6 +1,7 @@
 #pragma once
-// The fabrics that a cluster can run over, and what each of them can do and needs. Code asks for a trait and not which provider it is, so
-// a further one is an enumerator, a row here, and an opener in src/node/node_fabric.cc; what is missing does not compile.
+// The fabrics that a cluster can run over, and what each of them can do and needs. Code asks for a trait and not which
+// provider it is, so a further one is an enumerator, a row here, and an opener in src/node/node_fabric.cc; what is
+// missing does not compile.
 
 #include <algorithm>
 #include <array>
@@ -45,7 +46,7 @@ constexpr const ProviderTraits& traits(Provider provider) { return kProviders[st
 /// The word for it in the file.
 constexpr const char* name(Provider provider) { return traits(provider).name; }
 
-/// nullptr if none has this name.
+/// Nullptr if none has this name.
 constexpr const ProviderTraits* find_provider(std::string_view name) {
   const auto* const found = std::find_if(kProviders.begin(), kProviders.end(),
                                          [name](const ProviderTraits& row) { return row.name == name; });

@@ -1,6 +1,6 @@
 #pragma once
-// Reads one table of a cluster file into a struct, by the rows of its keys (keys.h). Each value is checked against what is allowed;
-// whatever is not as it should be becomes a problem with its line, and the member keeps its default.
+// Reads one table of a cluster file into a struct, by the rows of its keys (keys.h). Each value is checked against what
+// is allowed; whatever is not as it should be becomes a problem with its line, and the member keeps its default.
 
 #include <algorithm>
 #include <cstdint>
@@ -19,8 +19,8 @@ namespace granary::cluster_config {
 
 class Section {
  public:
-  /// `name` is for messages: "[cluster]". Paths count from `folder`. What the table does not have is taken from `defaults`, if that is
-  /// not null.
+  /// `name` is for messages: "[cluster]". Paths count from `folder`. What the table does not have is taken from
+  /// `defaults`, if that is not null.
   Section(std::string name, std::string folder, const toml::table& table, Problems& problems,
           const toml::table* defaults = nullptr)
       : name_(std::move(name)),
@@ -83,7 +83,8 @@ class Section {
   /// Reads numbers that are written as "0-3,8".
   void read(std::string_view key, bool path, std::vector<std::uint32_t>& numbers);
 
-  // These return the key's value, or none if the key is missing or its value is not allowed; the latter is noted as an error.
+  // These return the key's value, or none if the key is missing or its value is not allowed; the latter is noted as an
+  // error.
   std::optional<std::uint64_t> integer(std::string_view key, Range allowed);
   std::optional<std::uint64_t> size(std::string_view key, Range allowed);
   std::optional<std::size_t> choose(std::string_view key, const std::vector<std::string>& words);

@@ -1,4 +1,5 @@
-// A walk through the API: typed and byte tables, a hash table, scans both ways, a secondary index, a snapshot, a user abort.
+// A walk through the API: typed and byte tables, a hash table, scans both ways, a secondary index, a snapshot, a user
+// abort.
 
 #include <granary/granary.h>
 

@@ -1,6 +1,6 @@
 #pragma once
-// Foretells whether a whole transaction is worth a region. One that touches more than the processor's cache holds aborts late, and all of
-// its work was in vain, while a transaction with the same body has probably the same size.
+// Foretells whether a whole transaction is worth a region. One that touches more than the processor's cache holds
+// aborts late, and all of its work was in vain, while a transaction with the same body has probably the same size.
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,8 @@
 
 namespace granary::htm {
 
-/// One thread's. Bodies are told apart by an address, such as that of their code; some share an entry, which costs speed only.
+/// One thread's. Bodies are told apart by an address, such as that of their code; some share an entry, which costs
+/// speed only.
 class Forecast {
  public:
   /// Whether to open a region for this body. After failures it says no for a while, and then yes once, as work changes.

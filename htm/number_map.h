@@ -1,7 +1,8 @@
 #pragma once
 // A map from 64-bit numbers to indexes, for one thread, which a region asks at each access and begins anew each time.
 //
-// It is a hash table with open addressing. A slot is of the current round or empty, so clear() does not touch the slots.
+// It is a hash table with open addressing. A slot is of the current round or empty, so clear() does not touch the
+// slots.
 
 #include <algorithm>
 #include <bit>

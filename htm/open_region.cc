@@ -9,7 +9,8 @@ namespace {
 
 std::size_t index(Cause cause) { return static_cast<std::size_t>(cause); }
 
-/// Whether a region may have aborted so because of what its body does. Otherwise others were in the way, who may be gone the next time.
+/// Whether a region may have aborted so because of what its body does. Otherwise others were in the way, who may be
+/// gone the next time.
 bool depends_on_body(const Attempt& lost) {
   if (lost.cause == Cause::kExplicit) return lost.verdict.is_final();
   return lost.cause != Cause::kConflict;

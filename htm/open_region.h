@@ -1,15 +1,16 @@
 #pragma once
-// A region that stays open while its thread calls other functions and returns from them: a whole transaction runs in it (DrTM).
+// A region that stays open while its thread calls other functions and returns from them: a whole transaction runs in it
+// (DrTM).
 //
 //   if (!region.open()) ...                                          // by locks
 //   region.part([&](auto& memory) { ... return Verdict::done(); });  // as often as one likes
 //   if (region.close()) ...                                          // all of it has taken effect
 //
-// With hardware an abort puts the thread back into open(), which tries again or says no. A simulation cannot do that. So there
-// part() and close() say no, and their caller undoes what it has done outside of the region's memory.
+// With hardware an abort puts the thread back into open(), which tries again or says no. A simulation cannot do that.
+// So there part() and close() say no, and their caller undoes what it has done outside of the region's memory.
 //
-// How often open() tries again depends on the cause of the abort, and on what came of trying again lately: where that was in vain, it
-// becomes rarer. Whether it tries at all depends on what came of other regions with the same body.
+// How often open() tries again depends on the cause of the abort, and on what came of trying again lately: where that
+// was in vain, it becomes rarer. Whether it tries at all depends on what came of other regions with the same body.
 
 #include <array>
 #include <cstdint>
@@ -26,8 +27,8 @@
 
 namespace granary::htm {
 
-/// How often a region is tried again after an abort, by its cause. It is learnt: by additive increase where trying again has helped, by
-/// multiplicative decrease where the other way had to be taken after all.
+/// How often a region is tried again after an abort, by its cause. It is learnt: by additive increase where trying
+/// again has helped, by multiplicative decrease where the other way had to be taken after all.
 class Patience {
  public:
   explicit Patience(const Policy& most) : most_(most.retries), now_(most.retries) {}
@@ -49,8 +50,8 @@ class Patience {
 
 class OpenRegion;
 
-/// While one lives, ordinary stores of the thread belong to the region, if it is open: they do not abort it. With hardware all of the
-/// thread's stores do, always.
+/// While one lives, ordinary stores of the thread belong to the region, if it is open: they do not abort it. With
+/// hardware all of the thread's stores do, always.
 class OwnStores {
  public:
   explicit OwnStores(OpenRegion* region);
@@ -70,8 +71,9 @@ class OpenRegion {
   /// The arguments are those of a Region.
   OpenRegion(const Support& support, std::uint64_t stream, base::Waiter& waiter, const Policy& policy = {});
 
-  /// Opens a region. False: it is to be done without one, as this was tried often enough, and the next call begins anew; or this body would
-  /// not fit. `body` tells what will be done in the region apart from what is done in others; nullptr: nothing is known of that.
+  /// Opens a region. False: it is to be done without one, as this was tried often enough, and the next call begins
+  /// anew; or this body would not fit. `body` tells what will be done in the region apart from what is done in others;
+  /// nullptr: nothing is known of that.
   bool open(const void* body = nullptr);
   bool is_open() const { return open_; }
 
@@ -91,11 +93,13 @@ class OpenRegion {
   void abort(Verdict verdict);
   /// Commits. False: the region has aborted (simulated only).
   bool close();
-  /// With hardware, aborts the region that this thread has open, whichever that is: the thread goes on without one where that was opened.
-  /// Called before the thread stores something that does not belong to that region's transaction. The region would take it for its own, as
-  /// it takes all of its thread's stores, and so would not notice that what it has read has changed. In a simulation it does notice.
+  /// With hardware, aborts the region that this thread has open, whichever that is: the thread goes on without one
+  /// where that was opened. Called before the thread stores something that does not belong to that region's
+  /// transaction. The region would take it for its own, as it takes all of its thread's stores, and so would not notice
+  /// that what it has read has changed. In a simulation it does notice.
   static void abort_open_on_this_thread();
-  /// Ends the region, in which nothing was stored that others can see. One that has aborted (simulated only) is forgotten.
+  /// Ends the region, in which nothing was stored that others can see. One that has aborted (simulated only) is
+  /// forgotten.
   void cancel();
 
   // These tell of the last region, and need one that has aborted in a simulation.
@@ -121,7 +125,8 @@ class OpenRegion {
   /// Notes how a simulated region has aborted, and returns false.
   bool lose(const Attempt& tried);
 
-  // The region that the thread has open on hardware. It is written inside of regions only, so that an abort takes it back.
+  // The region that the thread has open on hardware. It is written inside of regions only, so that an abort takes it
+  // back.
   static inline thread_local OpenRegion* open_here_ = nullptr;
 
   const bool rtm_;

@@ -8,8 +8,8 @@
 //   });
 //   if (!ending.committed) ...   // do it with locks
 //
-// A body is written once, over `memory`, and runs on hardware or on the simulation. It may run several times, and end at
-// any access: it changes only words that it stores to through `memory`, and variables of its own that it sets anew.
+// A body is written once, over `memory`, and runs on hardware or on the simulation. It may run several times, and end
+// at any access: it changes only words that it stores to through `memory`, and variables of its own that it sets anew.
 // I6: no system call, allocation, page fault on purpose, yield or fabric operation inside (src/base/region_mark.h).
 
 #include <array>

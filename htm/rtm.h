@@ -2,8 +2,8 @@
 // Regions on Intel TSX (Restricted Transactional Memory).
 //
 // Compiled always, without compiler flags, as only the function that begins a region is of another target. Run only
-// where rtm_works() says so: XBEGIN is an illegal instruction elsewhere, firmware may have switched it off behind CPUID,
-// and XTEST (never used here) faults even under some emulators that know XBEGIN.
+// where rtm_works() says so: XBEGIN is an illegal instruction elsewhere, firmware may have switched it off behind
+// CPUID, and XTEST (never used here) faults even under some emulators that know XBEGIN.
 
 #include <immintrin.h>
 
@@ -61,10 +61,11 @@ template <typename Body>
 
 // --- a region that stays open when the function that has begun it returns ---
 //
-// That is sound: an abort puts back all memory, so also the stack of the functions that have returned since, and all registers. So the
-// thread finds itself in begin_rtm() once more, as it was, and returns from there a second time.
+// That is sound: an abort puts back all memory, so also the stack of the functions that have returned since, and all
+// registers. So the thread finds itself in begin_rtm() once more, as it was, and returns from there a second time.
 
-/// Begins a region: `committed` says that the thread is in it now. Otherwise, perhaps long after that, the region had no effect.
+/// Begins a region: `committed` says that the thread is in it now. Otherwise, perhaps long after that, the region had
+/// no effect.
 Attempt begin_rtm();
 /// Ends the region well.
 void end_rtm();

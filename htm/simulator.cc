@@ -107,8 +107,9 @@ std::uint64_t Simulator::value_of(const std::uint64_t* word, const UsedLine& use
   return raw_load(word);
 }
 
-/// The values loaded so far were acquired, so whoever stored one of them is seen to have counted the store beforehand, and
-/// to have changed the line's entry or to hold it still. While nobody has counted one, there is nothing to look for.
+/// The values loaded so far were acquired, so whoever stored one of them is seen to have counted the store beforehand,
+/// and to have changed the line's entry or to hold it still. While nobody has counted one, there is nothing to look
+/// for.
 void Simulator::look() {
   const std::uint64_t stores = lines::own().stores();
   if (stores == stores_seen_) return;

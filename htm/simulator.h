@@ -2,10 +2,11 @@
 // Regions without hardware: the same contract in software, for tests on any machine.
 //
 // All or nothing: stores go to a buffer and reach memory at the end, if at all. Strong atomicity: ordinary accesses of
-// this process count as well, as far as they go through src/base/shared_words.h or src/base/line_table.h. A body never sees
-// two values that were not there together: each load, and each run of words that copy() loads, makes it look at all lines
-// used so far. What it does not imitate: an ordinary load of a line that a region has written to does not abort it. When a
-// region cannot commit any more, its body is left at its next access, as the hardware would leave it: by an exception.
+// this process count as well, as far as they go through src/base/shared_words.h or src/base/line_table.h. A body never
+// sees two values that were not there together: each load, and each run of words that copy() loads, makes it look at
+// all lines used so far. What it does not imitate: an ordinary load of a line that a region has written to does not
+// abort it. When a region cannot commit any more, its body is left at its next access, as the hardware would leave it:
+// by an exception.
 
 #include <atomic>
 #include <cstdint>
@@ -38,7 +39,8 @@ class Simulator final : public base::lines::OwnStores {
   // --- the same in parts, between which the region stays open ---
 
   void begin();
-  /// Runs a part of the body. Unless the answer is `committed`, the region has aborted, and nothing more may be run in it.
+  /// Runs a part of the body. Unless the answer is `committed`, the region has aborted, and nothing more may be run in
+  /// it.
   template <typename Part>
   Attempt run(Part& part) {
     try {

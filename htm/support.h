@@ -18,8 +18,8 @@ std::string_view name(Backend backend);
 
 class Support {
  public:
-  /// kAuto is kRtm where that works and kOff where not. Fails with kUnavailable if what is asked for does not exist here,
-  /// with kInvalidArgument if the simulation's numbers are out of range.
+  /// kAuto is kRtm where that works and kOff where not. Fails with kUnavailable if what is asked for does not exist
+  /// here, with kInvalidArgument if the simulation's numbers are out of range.
   static Result<std::unique_ptr<Support>> open(Htm asked, const HtmSimulation& simulation = {});
 
   /// Without any question: for tests of what happens where RTM does not commit.

@@ -12,8 +12,8 @@
 // CAS then READ, WRITE then WRITE and WRITE then READ are in order. Nothing is ordered across connections.
 //
 // Tearing. Each aligned 8-byte word moves whole. Beyond that, the words of one READ or one WRITE move in any order, and
-// others may read and write between them. A READ within one cache line is of one moment as far as I4 needs it: a word at
-// a lower address is loaded no later than one at a higher address. A CAS that fails writes nothing.
+// others may read and write between them. A READ within one cache line is of one moment as far as I4 needs it: a word
+// at a lower address is loaded no later than one at a higher address. A CAS that fails writes nothing.
 //
 // Atomics. CAS and fetch-add are atomic among themselves, and against plain loads, stores and WRITEs of the word, but
 // not against read-modify-writes of the owner's CPU (I2).
@@ -24,15 +24,14 @@
 //
 // Sleep. WRITEs take effect without a sign to the target, so a worker that wants to know looks; one with nothing to do
 // sleeps at its endpoint, and whoever has something for it rings. Ringing costs system calls on both sides and is for
-// those who know that the other sleeps, by a READ after their WRITEs of a word that it set before it looked for the last
-// time (rdma/mailbox/ring.h does that). A ring takes effect after the WRITEs posted before it.
+// those who know that the other sleeps, by a READ after their WRITEs of a word that it set before it looked for the
+// last time (rdma/mailbox/ring.h does that). A ring takes effect after the WRITEs posted before it.
 //
 // Breakage. When a connection breaks (peer dead or cut off, network lost, disconnected), its signalled chains that have
-// not been reported come out of poll() as kBroken, unless they had completed before: outcome unknown, each operation may
-// or may not have taken effect, now or later.
-// Nothing of a broken connection takes effect any more once connect() of the same endpoint to the same node has
-// succeeded again (I5), or connect() of a later life of the initiator's node, nor once the peer's new generation answers,
-// nor once the peer has cut the initiator's life off (Fabric::cut_off).
+// not been reported come out of poll() as kBroken, unless they had completed before: outcome unknown, each operation
+// may or may not have taken effect, now or later. Nothing of a broken connection takes effect any more once connect()
+// of the same endpoint to the same node has succeeded again (I5), or connect() of a later life of the initiator's node,
+// nor once the peer's new generation answers, nor once the peer has cut the initiator's life off (Fabric::cut_off).
 
 #include <cstdint>
 #include <memory>
@@ -199,7 +198,8 @@ struct RegionSpec {
 struct NodeOptions {
   NodeId node = 0;
   Generation generation = 1;
-  /// Fingerprint of all that must be laid out alike on all nodes (tables, control block). Peers with another are refused.
+  /// Fingerprint of all that must be laid out alike on all nodes (tables, control block). Peers with another are
+  /// refused.
   std::uint64_t layout = 0;
   /// Nodes connect only if they have the same; each makes the other prove it first.
   ClusterKey key = {};
@@ -225,11 +225,11 @@ class Fabric {
   /// After listen().
   virtual Result<std::unique_ptr<Endpoint>> open_endpoint() = 0;
 
-  /// Cuts off the lives of `node` up to the generation `last`. Returns once nothing of these lives takes effect any more
-  /// in this node's memory, and none of this node's operations reaches theirs. The connections of this node's endpoints
-  /// to these lives break, and so do the lives' connections to this node. From then on connect() to such a life is
-  /// kUnavailable, and a connect() of such a life to this node is kFailedPrecondition there; both messages tell why. A
-  /// later life is let in as before.
+  /// Cuts off the lives of `node` up to the generation `last`. Returns once nothing of these lives takes effect any
+  /// more in this node's memory, and none of this node's operations reaches theirs. The connections of this node's
+  /// endpoints to these lives break, and so do the lives' connections to this node. From then on connect() to such a
+  /// life is kUnavailable, and a connect() of such a life to this node is kFailedPrecondition there; both messages tell
+  /// why. A later life is let in as before.
   ///
   /// It may be called before listen(), of a node that has never connected, and again, which does nothing more.
   /// kInvalidArgument if this life would be among those that are cut off. Thread-safe; it waits, so a thread of its own

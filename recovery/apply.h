@@ -1,8 +1,9 @@
 #pragma once
 // Puts what was logged straight into the tables: of each key the write with the greatest TID wins, whatever the order
 // in which writes come and however many threads bring them. A removal is such a write, too: it leaves an absent record,
-// so that older values that come later, perhaps from another log, find that they are older; remove_absents() takes those out.
-// A part of a value waits beside the tables (pending_parts.h), as what it is a part of may come later; fold() lays it over that.
+// so that older values that come later, perhaps from another log, find that they are older; remove_absents() takes
+// those out. A part of a value waits beside the tables (pending_parts.h), as what it is a part of may come later;
+// fold() lays it over that.
 //
 // A record is changed under its lock bit, as by a commit (src/cc/install.cc), but there are no readers, snapshots
 // or old versions to care for, nor other nodes: these are let in later.
@@ -32,8 +33,8 @@ struct Absent {
   std::string key;
 };
 
-/// Takes those records out of their tables that are still absent, and frees them. One thread calls it, when no older write of any key can
-/// come any more. False if there was no epoch slot left.
+/// Takes those records out of their tables that are still absent, and frees them. One thread calls it, when no older
+/// write of any key can come any more. False if there was no epoch slot left.
 [[nodiscard]] bool remove_absents(std::span<const Absent> absents, cc::WorkerState& worker);
 
 /// Records of which the log has a part, and not the value that it is a part of.
@@ -47,14 +48,16 @@ struct Baseless {
   }
 };
 
-/// Applies the writes that one thread brings. add() gathers them; keys and values must stay where they are until flush().
+/// Applies the writes that one thread brings. add() gathers them; keys and values must stay where they are until
+/// flush().
 class Applier {
  public:
   enum class Outcome : std::uint8_t { kOk, kUnknownTable, kTooLarge, kPartOfShared, kOutOfMemory };
 
   /// `tables` by id; holes are null. `worker`, whose memory is used, is this applier's alone; its database runs no
-  /// transactions. `pending`, which all appliers share, gets the parts of values. `frugal`: it is the only applier. Then indexes are
-  /// kept packed, what was replaced is freed at once, and a write that finds no memory is left out and counted.
+  /// transactions. `pending`, which all appliers share, gets the parts of values. `frugal`: it is the only applier.
+  /// Then indexes are kept packed, what was replaced is freed at once, and a write that finds no memory is left out and
+  /// counted.
   Applier(std::span<txn::TableCore* const> tables, cc::WorkerState& worker, PendingParts& pending,
           PackedIndexes* frugal = nullptr);
   ~Applier();
@@ -80,12 +83,12 @@ class Applier {
   }
   [[nodiscard]] Outcome flush();
 
-  /// After all appliers have flushed, and have applied all that may be older than what is pending: lays the parts over their records, which the
-  /// appliers share among them, and counts those whose record is not there.
+  /// After all appliers have flushed, and have applied all that may be older than what is pending: lays the parts over
+  /// their records, which the appliers share among them, and counts those whose record is not there.
   void fold(Baseless& baseless);
 
-  /// Frees what was replaced, and adds to `absents` what was removed. To be called by one thread at a time, after all appliers have
-  /// flushed.
+  /// Frees what was replaced, and adds to `absents` what was removed. To be called by one thread at a time, after all
+  /// appliers have flushed.
   void finish(std::vector<Absent>& absents);
 
   std::uint64_t applied() const { return applied_; }  ///< writes that were the newest of their key when they came

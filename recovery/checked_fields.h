@@ -1,6 +1,6 @@
 #pragma once
-// Reads JSON objects of which nothing is trusted (I26): each field must be there, of its type and in its range, and no other. The first
-// mistake is kept with its place ("generations[2].cut").
+// Reads JSON objects of which nothing is trusted (I26): each field must be there, of its type and in its range, and no
+// other. The first mistake is kept with its place ("generations[2].cut").
 
 #include <charconv>
 #include <cstdint>

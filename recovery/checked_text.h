@@ -1,5 +1,6 @@
 #pragma once
-// Small text files of a database: byte strings that stay readable, ids, and a last line with the checksum of all before it.
+// Small text files of a database: byte strings that stay readable, ids, and a last line with the checksum of all before
+// it.
 //
 //   ...
 //   crc32c 0123abcd

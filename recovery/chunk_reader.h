@@ -1,12 +1,14 @@
 #pragma once
-// Reads stretches of the log transaction by transaction, for whoever replays it or looks for some of its transactions. Safe on any bytes
-// (I26): a transaction is handed on after its checksum was checked, or that of the packed entry that holds it.
+// Reads stretches of the log transaction by transaction, for whoever replays it or looks for some of its transactions.
+// Safe on any bytes (I26): a transaction is handed on after its checksum was checked, or that of the packed entry that
+// holds it.
 //
 // A visitor has these functions. Each of them may end the reading with an error.
 //
 //   Status on_transaction(std::uint64_t offset, const Entry& entry)
 //   Status on_packed_end()     the memory of the packed entry that was visited last is about to be used again
-//   Status on_fault(std::uint64_t offset, const char* cause)     returns the error for bytes that are not what was written
+//   Status on_fault(std::uint64_t offset, const char* cause)     returns the error for bytes that are not what was
+//                                                                written
 
 #include <cstdint>
 #include <optional>
@@ -19,7 +21,8 @@
 
 namespace granary::recovery {
 
-/// Visits the transactions of a list. `offset`: where the packed entry stands that holds it; none for a ring, whose offsets are its own.
+/// Visits the transactions of a list. `offset`: where the packed entry stands that holds it; none for a ring, whose
+/// offsets are its own.
 template <typename Visitor>
 Status visit_list(EntryList entries, std::optional<std::uint64_t> offset, Visitor& visitor) {
   Entry entry;

@@ -1,11 +1,13 @@
 #pragma once
-// How far the logs of a cluster's nodes count after some of them have not ended in order. A transaction is in the log of its
-// coordinator, and others depend on it: so either nothing that committed is missing anywhere, or all nodes go back to one epoch.
+// How far the logs of a cluster's nodes count after some of them have not ended in order. A transaction is in the log
+// of its coordinator, and others depend on it: so either nothing that committed is missing anywhere, or all nodes go
+// back to one epoch.
 //
-// Agreeing may be cut short after any node has done its part, and what was there before may be gone when it is taken up again
-// (rings, by a loss of power). So everything that an ended node has beyond an agreed epoch is void as well, whether the node ended
-// in order or a recovery that was cut short had saved its rings. No node begins a generation before all have done their part. So a
-// node that has begun one since shows that everything that was agreed before has been carried out everywhere.
+// Agreeing may be cut short after any node has done its part, and what was there before may be gone when it is taken up
+// again (rings, by a loss of power). So everything that an ended node has beyond an agreed epoch is void as well,
+// whether the node ended in order or a recovery that was cut short had saved its rings. No node begins a generation
+// before all have done their part. So a node that has begun one since shows that everything that was agreed before has
+// been carried out everywhere.
 
 #include <optional>
 #include <span>
@@ -35,8 +37,9 @@ struct NodeLogState {
   bool operator==(const NodeLogState&) const = default;
 };
 
-/// `running` counts if the last generation runs. One that is empty, since its node came back and was never let in, restricts
-/// nobody: the others have gone on without it, and what they have released is beyond its log. `released` is known from the log.
+/// `running` counts if the last generation runs. One that is empty, since its node came back and was never let in,
+/// restricts nobody: the others have gone on without it, and what they have released is beyond its log. `released` is
+/// known from the log.
 NodeLogState state_of(const Manifest& manifest, const NodeLogState::Running& running, epoch::Epoch first_epoch,
                       epoch::Epoch released);
 
@@ -52,7 +55,8 @@ struct NodeLogEnd {
 std::optional<std::size_t> short_of_released(std::span<const NodeLogState> nodes);
 /// Returns the error for that: `where` is the node's directory, or who it is.
 Status lost_released(std::span<const NodeLogState> nodes, std::size_t node, const std::string& where);
-/// The change for each node. Every node computes the same, also when a change was carried out for some of the nodes only.
+/// The change for each node. Every node computes the same, also when a change was carried out for some of the nodes
+/// only.
 std::vector<NodeLogEnd> agree_on_ends(std::span<const NodeLogState> nodes);
 /// The epoch with which all nodes that were ended begin again: after every epoch that any node ever used.
 epoch::Epoch first_epoch_after(std::span<const NodeLogState> nodes);

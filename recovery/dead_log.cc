@@ -164,8 +164,8 @@ class DebtReader::LogVisitor {
   std::multimap<record::TidWord, Decided*> by_tid_;
 };
 
-/// The part of a log that was looked at has all entries of this TID and of greater ones. An entry of a smaller one may stand before it, and
-/// one of another worker with the same TID in it.
+/// The part of a log that was looked at has all entries of this TID and of greater ones. An entry of a smaller one may
+/// stand before it, and one of another worker with the same TID in it.
 record::TidWord DebtReader::first_tid_of(std::uint32_t logger) const {
   for (const LogSegment& segment : survey_.scan.segments) {
     if (segment.name.logger != logger || segment.name.generation != manifest_.generations.back().number) continue;
@@ -198,8 +198,8 @@ Status DebtReader::look_into_log() {
   return {};
 }
 
-/// Notes what the transaction's entry has for the records that it may hold. A lock without a write is one of a record that was only
-/// read, or of a place that the transaction has let go before it was decided.
+/// Notes what the transaction's entry has for the records that it may hold. A lock without a write is one of a record
+/// that was only read, or of a place that the transaction has let go before it was decided.
 Status DebtReader::take(Decided& one, std::string_view body) {
   one.found = true;
   if (body.empty()) return damaged(*one.ring, fmt::format("transaction {} has no writes", text_of(one.tid)));

@@ -1,6 +1,6 @@
 #pragma once
-// Reads entries of the log: whether the bytes are an entry, and what it holds. Safe on any bytes (I26): nothing outside of the given ones
-// is touched, and nothing is believed before it was checked.
+// Reads entries of the log: whether the bytes are an entry, and what it holds. Safe on any bytes (I26): nothing outside
+// of the given ones is touched, and nothing is believed before it was checked.
 
 #include <cstdint>
 #include <memory>

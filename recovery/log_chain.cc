@@ -71,7 +71,8 @@ void find_breaks(const Generation& generation, Chain& chain) {
                               chain.complete_any, std::nullopt, false, false});
     }
     sequence = segment->name.sequence + 1;
-    // Bytes beyond the end that the manifest names never counted. A segment that was begun and not written lacks even its header.
+    // Bytes beyond the end that the manifest names never counted. A segment that was begun and not written lacks even
+    // its header.
     const auto is_void = [&](std::uint64_t offset) {
       return range.end && log::Position{segment->name.sequence, offset} >= *range.end;
     };

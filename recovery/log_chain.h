@@ -37,8 +37,8 @@ struct Chain {
   std::string last_path;
 };
 
-/// Gathers the logger's segments, which are among those that were scanned, and finds what is wrong with the files themselves: headers,
-/// and missing files.
+/// Gathers the logger's segments, which are among those that were scanned, and finds what is wrong with the files
+/// themselves: headers, and missing files.
 Result<Chain> chain_of(const Manifest& manifest, const Generation& generation, std::uint32_t logger,
                        std::span<LogSegment> segments);
 

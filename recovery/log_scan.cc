@@ -217,7 +217,8 @@ Status Scanner::judge(const Generation& generation) {
   return {};
 }
 
-/// A log that is being written and ends before the epoch up to which it counts: the rest may come. Other breaks before that are damage.
+/// A log that is being written and ends before the epoch up to which it counts: the rest may come. Other breaks before
+/// that are damage.
 Status Scanner::check_reached(const Generation& generation, const Chain& chain) const {
   if (!goes_on(generation) || chain.complete >= *options_.up_to) return {};
   const auto may_end = [](const Break& place) {

@@ -2,8 +2,8 @@
 // The manifest: what a database directory holds, and which of it counts. One small JSON file, "MANIFEST", replaced as a
 // whole (written aside, synced, renamed, directory synced), with its own checksum.
 //
-// Generations: each opening of the database begins one. A generation that is over has a `cut`: of its segments exactly the
-// transactions with an epoch ≤ cut count, now and at every later recovery. So what was dropped once stays dropped,
+// Generations: each opening of the database begins one. A generation that is over has a `cut`: of its segments exactly
+// the transactions with an epoch ≤ cut count, now and at every later recovery. So what was dropped once stays dropped,
 // although its bytes may still be there.
 
 #include <algorithm>
@@ -37,7 +37,8 @@ struct Generation {
   epoch::Epoch durable = 0;         ///< if cut: each logger's markers reach it; less than the cut where rings told more
   /// If cut, in a cluster: up to there results had been released, as far as the node knew when it ended in order.
   epoch::Epoch released = 0;
-  /// If cut: it was so by a recovery of the whole cluster. The epochs from there to the next generation are void on all nodes.
+  /// If cut: it was so by a recovery of the whole cluster. The epochs from there to the next generation are void on all
+  /// nodes.
   bool agreed = false;
   /// It was over when it was made: it ends the one before, and holds nothing but what that one's rings had.
   bool end = false;
@@ -82,14 +83,15 @@ struct CheckpointEntry {
   log::Stamp stamp = 0;    ///< which all of its files have
 };
 
-/// Where a database was when its manifest was written: what tells a copy, and a directory that was moved, from the original.
+/// Where a database was when its manifest was written: what tells a copy, and a directory that was moved, from the
+/// original.
 struct Residence {
   std::string directory;  ///< canonical
   base::DirectoryIdentity identity;
 };
 
-/// Directories are absolute here. In the file, those inside the database's directory are relative to it, so that they move
-/// and are copied with it.
+/// Directories are absolute here. In the file, those inside the database's directory are relative to it, so that they
+/// move and are copied with it.
 struct Manifest {
   log::DatabaseId database{};
   /// Which of the copies of the database this is: a new one when a copy is opened. Rings belong to an instance.
@@ -127,8 +129,8 @@ std::uint32_t greatest_life(const Manifest& manifest);
 /// A new random id, of a database or of an instance.
 log::DatabaseId new_id();
 using log::to_text;  // an id is an array, in whose namespace nobody looks for it
-/// The system's boot id; kUnavailable if it cannot be read, as with too many files open or without /proc. Whoever took that for another
-/// boot would give up log rings that are there.
+/// The system's boot id; kUnavailable if it cannot be read, as with too many files open or without /proc. Whoever took
+/// that for another boot would give up log rings that are there.
 Result<std::string> boot_id();
 
 }  // namespace granary::recovery

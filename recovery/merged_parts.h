@@ -1,11 +1,12 @@
 #pragma once
 // The parts of one record's value that a recovery has met, in whatever order.
 //
-// Of each byte the part with the greatest TID counts (I33). That is right as the TIDs of two transactions that write the same record stand in their
-// serial order (I1), and a part says nothing about the bytes beside it: these are what the version before had, hence what the greatest
-// TID below says of them. The rule is the one of whole values, byte by byte. A whole value, or a removal, is a write of all bytes: it makes the
-// parts with smaller TIDs meaningless, and those with greater ones lie on top of it. So what is left depends on the set of the writes, and not
-// on the order in which they are met, nor on how often.
+// Of each byte the part with the greatest TID counts (I33). That is right as the TIDs of two transactions that write
+// the same record stand in their serial order (I1), and a part says nothing about the bytes beside it: these are what
+// the version before had, hence what the greatest TID below says of them. The rule is the one of whole values, byte by
+// byte. A whole value, or a removal, is a write of all bytes: it makes the parts with smaller TIDs meaningless, and
+// those with greater ones lie on top of it. So what is left depends on the set of the writes, and not on the order in
+// which they are met, nor on how often.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +26,8 @@ class MergedParts {
 
   /// Returns the greatest TID of a part, 0 if there is none. The part that has it is there whole.
   record::TidWord newest() const { return newest_; }
-  /// Returns about how many bytes of memory the parts take: no more than a constant for each byte of the greatest value that they are of.
+  /// Returns about how many bytes of memory the parts take: no more than a constant for each byte of the greatest value
+  /// that they are of.
   std::size_t memory_bytes() const { return memory_bytes_; }
 
   bool any_newer(record::TidWord base) const;

@@ -1,7 +1,8 @@
 #pragma once
-// Keeps the ordered indexes of a database small while it is loaded frugally. A checkpoint's keys come in order and fill their leaves. The
-// log's keys come after them, in the order in which they were written, and each of them may split a full leaf. Without packing,
-// an index could need twice as many leaves as it had when the database ran, and the database would not fit into its memory.
+// Keeps the ordered indexes of a database small while it is loaded frugally. A checkpoint's keys come in order and fill
+// their leaves. The log's keys come after them, in the order in which they were written, and each of them may split a
+// full leaf. Without packing, an index could need twice as many leaves as it had when the database ran, and the
+// database would not fit into its memory.
 
 #include <cstdint>
 #include <span>
@@ -16,10 +17,10 @@ class PackedIndexes {
   /// `tables`: holes are null. All nodes that are made from now on are of this worker's memory.
   PackedIndexes(std::span<txn::TableCore* const> tables, cc::WorkerState& worker) : tables_(tables), worker_(worker) {}
 
-  /// Packs all indexes if their nodes have grown by a small share of the memory limit since the last time. Each packing visits at most some
-  /// dozen leaves for each split that has happened since the one before. Packed leaves are full, so with keys in random order each of the
-  /// next inserts splits one, and all packings together may cost some fifteen times what the inserts do. Nobody else uses the tables, and
-  /// the caller holds no place in an index.
+  /// Packs all indexes if their nodes have grown by a small share of the memory limit since the last time. Each packing
+  /// visits at most some dozen leaves for each split that has happened since the one before. Packed leaves are full, so
+  /// with keys in random order each of the next inserts splits one, and all packings together may cost some fifteen
+  /// times what the inserts do. Nobody else uses the tables, and the caller holds no place in an index.
   void look();
 
  private:

@@ -60,7 +60,7 @@ class Work {
     return piece.segment->limit;
   }
 
-  /// nullptr when nothing is left, or something failed.
+  /// Nullptr when nothing is left, or something failed.
   const Piece* take() {
     if (failed_.load(std::memory_order_relaxed)) return nullptr;
     const std::size_t i = next_.fetch_add(1, std::memory_order_relaxed);
@@ -255,8 +255,8 @@ Status remove(std::span<const Absent> absents, cc::WorkerState& worker) {
   return {StatusCode::kResourceExhausted, "recovery: no epoch slot is left"};
 }
 
-/// Makes what the stretch has freed available for records of any size, as it was when they were written. Index nodes that removals have
-/// unlinked wait for epochs to pass, of which nobody else is aware.
+/// Makes what the stretch has freed available for records of any size, as it was when they were written. Index nodes
+/// that removals have unlinked wait for epochs to pass, of which nobody else is aware.
 void free_for_next_stretch(cc::WorkerState& worker) {
   constexpr int kUntilFree = 3;
   for (int i = 0; i < kUntilFree; ++i) worker.shared.epochs.tick();
@@ -265,8 +265,8 @@ void free_for_next_stretch(cc::WorkerState& worker) {
   worker.shared.slabs.regain();
 }
 
-/// In as many passes as there are stretches. Without parts that are still pending, and, if the replay is frugal, without absent records, goes from
-/// one to the next.
+/// In as many passes as there are stretches. Without parts that are still pending, and, if the replay is frugal,
+/// without absent records, goes from one to the next.
 Result<ReplayStatistics> replay_in_stretches(base::FileSystem& files, const LogScan& scan,
                                              std::span<const RingEntries> rings,
                                              std::span<txn::TableCore* const> tables,
@@ -305,7 +305,8 @@ Result<ReplayStatistics> replay_at_once(base::FileSystem& files, const LogScan& 
     auto replayed = replay_stretch(files, work, tables, workers, pending, /*frugal=*/nullptr, absents);
     if (!pending.overflowed()) return replayed;
   }
-  // The pass has left whole values and removals in the tables, each of them newer than some that it replaced. They stay.
+  // The pass has left whole values and removals in the tables, each of them newer than some that it replaced. They
+  // stay.
   return replay_in_stretches(files, scan, rings, tables, workers, options, parts_bytes / kLogOfParts, absents);
 }
 
@@ -328,7 +329,8 @@ Result<ReplayStatistics> replay(base::FileSystem& files, const LogScan& scan, st
   if (workers.empty()) return Status(StatusCode::kInvalidArgument, "recovery: replay needs at least one worker");
   std::vector<Absent> own_absents;
   if (options.frugal) {
-    // Small enough for the removed records of a stretch, which stay until its end, and large enough, as rings are read for each.
+    // Small enough for the removed records of a stretch, which stay until its end, and large enough, as rings are read
+    // for each.
     constexpr std::uint64_t kShareOfMemory = 128;
     const std::uint64_t bytes = workers.front()->shared.slabs.limit_bytes() / kShareOfMemory;
     return replay_in_stretches(files, scan, rings, tables, workers.first(1), options, bytes, own_absents);

@@ -1,6 +1,6 @@
 #pragma once
-// Directories of log rings in memory, whose databases may run, wait to be opened again, or be gone: they are listed, and those
-// that nobody needs are removed.
+// Directories of log rings in memory, whose databases may run, wait to be opened again, or be gone: they are listed,
+// and those that nobody needs are removed.
 
 #include <cstdint>
 #include <optional>
@@ -31,8 +31,8 @@ struct RingDirectory {
 /// Lists this user's directories of rings in the parent directory, sorted. An error is one of reading the parent.
 Result<std::vector<RingDirectory>> list_ring_directories(const std::string& parent);
 
-/// Removes it with all rings in it; kUnavailable if a process has it. What is no file of a database is kept, and with it the
-/// directory.
+/// Removes it with all rings in it; kUnavailable if a process has it. What is no file of a database is kept, and with
+/// it the directory.
 Status remove_ring_directory(const std::string& path);
 
 }  // namespace granary::recovery

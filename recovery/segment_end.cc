@@ -9,8 +9,8 @@
 namespace granary::recovery {
 namespace {
 
-/// Up to where the segment is on the device for certain; 0 if no ring says. All that a logger drained before is synced together, so the
-/// farthest of its rings' positions counts.
+/// Up to where the segment is on the device for certain; 0 if no ring says. All that a logger drained before is synced
+/// together, so the farthest of its rings' positions counts.
 std::uint64_t synced_until(const SurvivingRings& rings, const SegmentName& name) {
   std::uint64_t until = 0;
   for (const auto& ring : rings.rings) {
@@ -26,8 +26,8 @@ const DroppedTail* tail_of(const LogScan& scan, const std::string& path) {
   return found == scan.tails.end() ? nullptr : &*found;
 }
 
-/// Only a logger's last segment can have such bytes, and the name of the last one in the one before: a segment is synced before the next one
-/// begins.
+/// Only a logger's last segment can have such bytes, and the name of the last one in the one before: a segment is
+/// synced before the next one begins.
 Status rewrite_whole(base::FileSystem& files, const std::string& path, const DroppedTail* tail) {
   auto bytes = base::read_file(files, path);
   if (!bytes.ok()) return bytes.status();

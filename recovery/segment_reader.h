@@ -1,8 +1,8 @@
 #pragma once
 // Reads one segment of the log, transaction by transaction, and tells precisely where it is not what was written.
 //
-// Safe on any bytes (I26). It hands out only entries that passed the segment's checksums, and entries after a fault only once the
-// fault was reported.
+// Safe on any bytes (I26). It hands out only entries that passed the segment's checksums, and entries after a fault
+// only once the fault was reported.
 
 #include <compare>
 #include <cstdint>
@@ -30,9 +30,11 @@ struct SegmentName {
 };
 std::optional<SegmentName> parse_segment_name(std::string_view name);
 
-/// The header that a whole segment with this name begins with, in the version of a database alone. With `stamp` 0, any stamp fits.
+/// The header that a whole segment with this name begins with, in the version of a database alone. With `stamp` 0, any
+/// stamp fits.
 log::SegmentHeader expected_header(const log::DatabaseId& database, const SegmentName& name, log::Stamp stamp = 0);
-/// Returns that header with the database and the stamp that the manifest names. Any stamp fits a generation that the manifest lacks.
+/// Returns that header with the database and the stamp that the manifest names. Any stamp fits a generation that the
+/// manifest lacks.
 log::SegmentHeader expected_header(const Manifest& manifest, const SegmentName& name);
 
 /// Memory that holds one file, or a part, after the other.

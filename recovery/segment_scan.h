@@ -50,7 +50,8 @@ struct ScannedSegment {
 struct SegmentScanOptions {
   /// A segment with a damaged header is walked, too.
   bool salvage = false;
-  /// The segment is of another node's log, which is read for the writes of this node's records: chunks without any are left out.
+  /// The segment is of another node's log, which is read for the writes of this node's records: chunks without any are
+  /// left out.
   std::optional<std::uint32_t> home{};
 };
 

@@ -104,7 +104,8 @@ Result<bool> Settling::owns(const std::string& log_directory, std::string& owner
   return found.directory == directory_ || (!settled_.copy && found.instance == manifest.instance);
 }
 
-/// Among the directories that the caller has named, the one that `log_directory` was copied or moved to; "" if there is none.
+/// Among the directories that the caller has named, the one that `log_directory` was copied or moved to; "" if there is
+/// none.
 Result<std::string> Settling::find_copy(const std::string& log_directory) const {
   const auto original = base::identity(files_, log_directory);
   for (const std::string& named : wishes_.log_directories) {
@@ -137,9 +138,8 @@ Result<std::string> Settling::find(const std::string& log_directory) const {
   if (settled_.copy && owner == former() && !is_original_there()) {
     return refuse(
         fmt::format("the log directory '{0}' belongs to the database in '{1}', which is not there. If '{2}' is that "
-                    "database, moved, "
-                    "say so: granary recover {2} --moved. If it is a copy, copy '{0}', too, and name the copy with "
-                    "Options::log_directories (--log_dirs)",
+                    "database, moved, say so: granary recover {2} --moved. If it is a copy, copy '{0}', too, and name "
+                    "the copy with Options::log_directories (--log_dirs)",
                     log_directory, owner, directory_));
   }
   return refuse(
@@ -149,8 +149,8 @@ Result<std::string> Settling::find(const std::string& log_directory) const {
                   log_directory, owner, directory_, kManifestName));
 }
 
-/// A copy leaves the original's rings alone. Where no original is left, transactions that only the rings have are not given
-/// up unless the user says so.
+/// A copy leaves the original's rings alone. Where no original is left, transactions that only the rings have are not
+/// given up unless the user says so.
 Status Settling::check_rings() {
   if (!settled_.manifest.residence) return {};
   const std::string& rings = settled_.manifest.reliable_directory;
@@ -163,10 +163,9 @@ Status Settling::check_rings() {
   if (pending && !is_original_there()) {
     return refuse(
         fmt::format("the database that was in '{0}' left log rings in '{1}' with transactions that are in no log file, "
-                    "and '{2}' is "
-                    "not the directory that they belong to. If it is that database, moved or put in its place, say so: "
-                    "granary recover "
-                    "{2} --moved. If it is a copy that is to do without them, remove them: granary rings --remove={1}",
+                    "and '{2}' is not the directory that they belong to. If it is that database, moved or put in its "
+                    "place, say so: granary recover {2} --moved. If it is a copy that is to do without them, remove "
+                    "them: granary rings --remove={1}",
                     former(), rings, directory_));
   }
   settled_.note = former() == directory_

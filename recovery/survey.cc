@@ -14,8 +14,8 @@
 namespace granary::recovery {
 namespace {
 
-/// Checks the rings' directory before anything in it is replayed or removed. Whoever can write there could make this process
-/// replay or remove anything.
+/// Checks the rings' directory before anything in it is replayed or removed. Whoever can write there could make this
+/// process replay or remove anything.
 Status check_ring_directory(const Manifest& manifest) {
   if (manifest.reliable_directory.empty()) return {};
   const Status checked = base::check_private_directory(manifest.reliable_directory);
@@ -52,9 +52,10 @@ Status check_position(const log::Ring& ring, const Manifest& manifest, bool salv
                   end.path, end.position.offset, cause, scan.durable)};
 }
 
-/// Entries in memory have no checksums. A ring is a list of whole transactions, each with whole writes. The TIDs of a worker ascend (I1),
-/// unless its protocol chooses them before its last waits: then another transaction of the worker may log a later TID first. That one is of the
-/// next epoch at most, since E goes no further while the first transaction is open (I13). A ring that is otherwise is damaged.
+/// Entries in memory have no checksums. A ring is a list of whole transactions, each with whole writes. The TIDs of a
+/// worker ascend (I1), unless its protocol chooses them before its last waits: then another transaction of the worker
+/// may log a later TID first. That one is of the next epoch at most, since E goes no further while the first
+/// transaction is open (I13). A ring that is otherwise is damaged.
 Status check_entries(const RingEntries& ring, const std::string& directory, bool tids_ascend) {
   const auto damaged = [&](std::uint64_t at, std::string_view cause) {
     return Status(StatusCode::kDamaged, fmt::format("the log ring '{}/{}' is damaged at {} bytes behind its head: {}",
@@ -88,8 +89,8 @@ Result<SurvivingRings> whole_rings(const Manifest& manifest, const Settled& sett
   return rings;
 }
 
-/// What the manifest would say if a checkpoint had made all needless that stands before the rings' positions. A logger without rings keeps all
-/// of its last generation, as nothing says how far that was synced.
+/// What the manifest would say if a checkpoint had made all needless that stands before the rings' positions. A logger
+/// without rings keeps all of its last generation, as nothing says how far that was synced.
 Manifest recent_part(const Manifest& manifest, const SurvivingRings& rings) {
   Manifest recent = manifest;
   if (recent.generations.size() > 1) recent.generations.erase(recent.generations.begin(), recent.generations.end() - 1);
@@ -106,8 +107,8 @@ Manifest recent_part(const Manifest& manifest, const SurvivingRings& rings) {
   return recent;
 }
 
-/// Raises the greatest epoch to the last one of which a transaction may stand in the part that was left out: before the first marker of a
-/// logger's part.
+/// Raises the greatest epoch to the last one of which a transaction may stand in the part that was left out: before the
+/// first marker of a logger's part.
 void count_what_was_left_out(LogScan& scan) {
   std::optional<std::uint32_t> seen;
   for (const LogSegment& segment : scan.segments) {

@@ -11,8 +11,8 @@ namespace granary::recovery {
 
 namespace {
 
-/// Rings of another instance lie in another directory. These rings can be of a later life of this instance only if older
-/// files were put back.
+/// Rings of another instance lie in another directory. These rings can be of a later life of this instance only if
+/// older files were put back.
 Status check_life(const log::RingHeader& header, const Generation& generation, const std::string& path) {
   if (header.stamp == generation.stamp || base::injected("ignore-stamps")) return {};
   return {
@@ -34,7 +34,8 @@ Status check_name(const log::RingHeader& header, const std::string& path) {
                       path, header.worker, expected, path.substr(0, path.rfind('/')))};
 }
 
-/// Whether the process that wrote the manifest ran since the system was started. What is not known is an error: its rings may be there.
+/// Whether the process that wrote the manifest ran since the system was started. What is not known is an error: its
+/// rings may be there.
 Result<bool> is_of_this_boot(const Manifest& manifest) {
   if (manifest.boot.empty()) return false;
   const auto boot = boot_id();
@@ -80,7 +81,8 @@ Result<SurvivingRings> find_rings(const Manifest& manifest) {
     wanted = std::max<std::uint64_t>(wanted, (*ring)->header().rings.load(std::memory_order_relaxed));
     found.rings.push_back(std::move(*ring));
   }
-  // A process that died before it had a worker left no rings either, and then nothing is lost. The two cases look alike.
+  // A process that died before it had a worker left no rings either, and then nothing is lost. The two cases look
+  // alike.
   if (found.rings.empty() && !manifest.generations.back().cut) {
     found.note =
         fmt::format("no log rings are in '{}': recovered to the durable epoch only", manifest.reliable_directory);

@@ -27,7 +27,8 @@ struct SurvivingRings {
 /// "ring-0007" and nothing else: a creation that was killed leaves "ring-0007.new", which is none.
 bool is_ring_name(std::string_view name);
 
-/// kDamaged if something is in a ring's place that is none of this database; kUnavailable if the boot id cannot be read.
+/// kDamaged if something is in a ring's place that is none of this database; kUnavailable if the boot id cannot be
+/// read.
 Result<SurvivingRings> find_rings(const Manifest& manifest);
 
 /// The latest generation that any ring in the manifest's directory is of; 0 if there are none of this boot.

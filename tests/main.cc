@@ -2,8 +2,8 @@
 //
 //   --inject_bug=NAME   switches one of src/base/test_hooks.h's bugs on, in builds that have them: then the tests
 //                       are expected to fail (tests/injected)
-//   --asserting         with a bug: debug invariants (src/base/check.h) end the process as ever, instead of being muted, by
-//                       which tests have to notice the bug by themselves
+//   --asserting         with a bug: debug invariants (src/base/check.h) end the process as ever, instead of being
+//                       muted, by which tests have to notice the bug by themselves
 //   --list_bugs         prints the names
 //   --htm=sim           databases of tests commit in simulated HTM regions (tests/support/htm_setting.h)
 //   --htm=rtm           they commit in regions of Intel TSX, or run in them; no test runs where that does not work
@@ -30,8 +30,9 @@
 #include "tests/support/seeds.h"
 #include "tests/support/table_setting.h"
 
-/// LeakSanitizer's one suppression here. Options::simple_allocator takes records and nodes from malloc to measure what that
-/// costs; what is live when such a database closes goes with the process, as finding it would cost what is measured.
+/// LeakSanitizer's one suppression here. Options::simple_allocator takes records and nodes from malloc to measure what
+/// that costs; what is live when such a database closes goes with the process, as finding it would cost what is
+/// measured.
 extern "C" const char* __lsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier): the sanitizer's name
   return "leak:granary::memory::SlabCache::allocate\n";
 }

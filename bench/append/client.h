@@ -38,13 +38,14 @@ class Client {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Process numbers are id, id + clients, id + 2 · clients, ..., in a later life others. Used by one thread, the worker's.
+  /// Process numbers are id, id + clients, id + 2 · clients, ..., in a later life others. Used by one thread, the
+  /// worker's.
   Client(Worker& worker, const ClientPlace& place, std::uint32_t id, LetOthersRun let_others_run = {});
 
   /// Runs one transaction, whatever comes of it.
   void run_one();
-  /// A transaction that reads these lists, again and again until it commits. An error if it is no conflict that keeps it from that, or
-  /// conflicts have kept it from that for ten seconds.
+  /// A transaction that reads these lists, again and again until it commits. An error if it is no conflict that keeps
+  /// it from that, or conflicts have kept it from that for ten seconds.
   Status read_quietly(const std::vector<history::Key>& keys);
 
   history::History& noted() { return noted_; }

@@ -31,7 +31,8 @@ using Json = nlohmann::ordered_json;
 
 ExitCode fail(ExitCode code, const std::string& text) { return refuse(code, "bench append: " + text); }
 
-/// Reads the history in the file of --check. The last line may be cut short if the process that wrote it was killed: then it is left out.
+/// Reads the history in the file of --check. The last line may be cut short if the process that wrote it was killed:
+/// then it is left out.
 Result<History> read_history(const std::string& path) {
   std::ifstream in(path);
   std::error_code ignored;
@@ -44,8 +45,8 @@ Result<History> read_history(const std::string& path) {
   return history;
 }
 
-/// Writes a history. A regular file is written aside and renamed, so that it is there as a whole or not at all; a device or a pipe is
-/// written in place.
+/// Writes a history. A regular file is written aside and renamed, so that it is there as a whole or not at all; a
+/// device or a pipe is written in place.
 ExitCode write_file(const std::string& path, const History& history) {
   std::error_code error;
   const bool plain = !std::filesystem::exists(path, error) || std::filesystem::is_regular_file(path, error);
@@ -167,7 +168,8 @@ Status check(const AppendOptions& options, const Settings& settings) {
   return {};
 }
 
-/// Returns whether real time counts. Every protocol releases results in real time, but not every one commits in real time.
+/// Returns whether real time counts. Every protocol releases results in real time, but not every one commits in real
+/// time.
 bool real_time_counts(const FlagValues& flags) {
   return flags.text("outcomes") == "released" || !db::stamps_reads({.protocol = flags.text("protocol")});
 }
@@ -189,7 +191,8 @@ ExitCode conclude(const append::AppendRun& done, const FlagValues& flags, Json m
   return worse(verdicts.code(done.ended.ok() ? Source::kRun : Source::kCutShort), written);
 }
 
-/// Tries to write the files that the run is going to write, so that a wrong path ends the command before the run and not after it.
+/// Tries to write the files that the run is going to write, so that a wrong path ends the command before the run and
+/// not after it.
 Status check_files(const FlagValues& flags) {
   for (const char* flag : {"history", "snapshot_history", "json"}) {
     if (Status writable = check_writable(flags.text(flag), flag); !writable.ok()) return writable;
@@ -352,9 +355,8 @@ const BenchCommand& append::append_command() {
       .summary = "record a list-append history, for --verify and for outside checkers such as Elle",
       .description =
           "Workers append to a few hot lists and read them. Every invocation and completion is recorded in real-time "
-          "order; "
-          "the run ends with a quiet read of every list. --verify judges the history: strict serializability for "
-          "transactions, serializability where snapshots take part. On a cluster, lists of all nodes are read and "
+          "order; the run ends with a quiet read of every list. --verify judges the history: strict serializability "
+          "for transactions, serializability where snapshots take part. On a cluster, lists of all nodes are read and "
           "appended to by clients of all nodes, whose events are one history.",
       .examples = {"--history=history.edn --transactions=100000", "--keys=4 --yields=0.3 --verify",
                    "--check=history.edn"},

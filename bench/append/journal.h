@@ -1,6 +1,6 @@
 #pragma once
-// The events of a run on disk, as they happen. Each is handed to the kernel before the client goes on, so a process that is killed
-// leaves all that its clients have asked for and were told, but perhaps for the end of the last line.
+// The events of a run on disk, as they happen. Each is handed to the kernel before the client goes on, so a process
+// that is killed leaves all that its clients have asked for and were told, but perhaps for the end of the last line.
 
 #include <atomic>
 #include <memory>
@@ -20,8 +20,8 @@ class Journal {
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  /// Thread-safe. The lines of several clients are in an order that real time allows: an invocation is written before its transaction
-  /// begins, a completion when it has ended. Does nothing after a failure.
+  /// Thread-safe. The lines of several clients are in an order that real time allows: an invocation is written before
+  /// its transaction begins, a completion when it has ended. Does nothing after a failure.
   void write(const history::Event& event);
   /// kIoError or kDiskFull if events are missing in the file. Any thread.
   Status status() const;

@@ -2,8 +2,9 @@
 // Hands out the lists to append to and the elements to append, each element once. A slot's list is replaced by one
 // under a fresh key after so many appends, so that values stay bounded however long the run.
 //
-// Nodes of a cluster each have theirs, for the same slots, and tell each other nothing: elements are shared out among them, and how
-// far a slot is they learn from the lists that they read. A slot's lists all have one home, with neighbouring keys.
+// Nodes of a cluster each have theirs, for the same slots, and tell each other nothing: elements are shared out among
+// them, and how far a slot is they learn from the lists that they read. A slot's lists all have one home, with
+// neighbouring keys.
 
 #include <algorithm>
 #include <atomic>

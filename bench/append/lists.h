@@ -1,9 +1,10 @@
 #pragma once
-// Lists as values of a Granary table: key → the elements, 8 bytes each. An append reads the list and writes a longer one.
+// Lists as values of a Granary table: key → the elements, 8 bytes each. An append reads the list and writes a longer
+// one.
 //
-// To have records removed and born again, a list may move between two keys of its own, so that it is at one of them or at none; whoever
-// reads it looks at both. To have records written blindly, each append may also write its element into a third record, the list's last
-// element, without reading that. So this record has the versions of the list.
+// To have records removed and born again, a list may move between two keys of its own, so that it is at one of them or
+// at none; whoever reads it looks at both. To have records written blindly, each append may also write its element into
+// a third record, the list's last element, without reading that. So this record has the versions of the list.
 
 #include <cstring>
 #include <deque>
@@ -39,8 +40,8 @@ class Lists {
     return number;
   }
 
-  /// The list, empty if there is no record; nullopt if the transaction cannot go on. A snapshot is a reader, too. A list that is at
-  /// both of its places, which no transaction may see and commit, has its elements twice.
+  /// The list, empty if there is no record; nullopt if the transaction cannot go on. A snapshot is a reader, too. A
+  /// list that is at both of its places, which no transaction may see and commit, has its elements twice.
   template <typename Reader>
   std::optional<List> read(Reader& reader, history::Key key) const {
     std::optional<Found> found = find(reader, key);
@@ -86,7 +87,8 @@ class Lists {
     return transaction.declare(declared) == Outcome::kOk;
   }
 
-  /// The list without the new element, or nullopt if the transaction cannot go on. `move`: to the list's other place, if it is at one.
+  /// The list without the new element, or nullopt if the transaction cannot go on. `move`: to the list's other place,
+  /// if it is at one.
   std::optional<List> append(Transaction& transaction, history::Key key, Element element, bool move = false) const {
     std::optional<Found> found = find(transaction, key);
     if (!found) return std::nullopt;

@@ -1,7 +1,7 @@
 #pragma once
-// A node's process may be killed in the middle of a run, and another one take its place. What the next one has to know lies in files beside
-// the node's history: how many lives there were, and how far the lists have come that they appended to. These words are mapped, so they
-// outlive the process like all else that it has written.
+// A node's process may be killed in the middle of a run, and another one take its place. What the next one has to know
+// lies in files beside the node's history: how many lives there were, and how far the lists have come that they
+// appended to. These words are mapped, so they outlive the process like all else that it has written.
 
 #include <atomic>
 #include <cstdint>
@@ -36,8 +36,8 @@ class NodeLives {
   NodeLives(std::string file, void* words, std::size_t slots);
 
   const std::string file_;
-  std::atomic<std::uint64_t>* const
-      words_;  ///< the lives so far, and the counts; written by this process alone, relaxed
+  /// The lives so far, and the counts; written by this process alone, relaxed.
+  std::atomic<std::uint64_t>* const words_;
   const std::size_t slots_;
   std::uint64_t earlier_ = 0;
 };

@@ -1,6 +1,6 @@
 #pragma once
-// Runs list-append clients on one node of a cluster, on lists of all nodes. Other nodes do the same in processes of their own on
-// this host, whose clock they share: so their events, put together, are one history.
+// Runs list-append clients on one node of a cluster, on lists of all nodes. Other nodes do the same in processes of
+// their own on this host, whose clock they share: so their events, put together, are one history.
 
 #include <functional>
 
@@ -26,9 +26,9 @@ struct NodeEnd {
   Status ended;              ///< why the run could not come to its end; the journal is good up to there
 };
 
-/// As run_append(); `options` are those of all nodes, but for the workers, which are this node's. Each node reads every list in the
-/// end, also when another node has died meanwhile: then as far as it can. A node whose former life was killed comes back to the others,
-/// whose clients have gone on. An error if the node could not begin.
+/// As run_append(); `options` are those of all nodes, but for the workers, which are this node's. Each node reads every
+/// list in the end, also when another node has died meanwhile: then as far as it can. A node whose former life was
+/// killed comes back to the others, whose clients have gone on. An error if the node could not begin.
 Result<NodeEnd> run_append_on_node(const NodePlace& place, const AppendOptions& options,
                                    const std::function<bool()>& stop);
 

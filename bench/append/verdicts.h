@@ -19,8 +19,8 @@ class Verdicts {
 
   /// Where the histories come from: a run that went to its end, one that a failure has cut short, or a file.
   enum class Source : std::uint8_t { kRun, kCutShort, kFile };
-  /// Returns kCheckFailed unless all histories were valid, and kUsage if a file's is no history at all. Of a run that was cut short a
-  /// history may be empty: the failure is what its exit code tells.
+  /// Returns kCheckFailed unless all histories were valid, and kUsage if a file's is no history at all. Of a run that
+  /// was cut short a history may be empty: the failure is what its exit code tells.
   ExitCode code(Source source) const;
   /// Returns the verdicts as members of the object "granary" of a JSON report.
   nlohmann::ordered_json json() const;

@@ -1,5 +1,6 @@
 #pragma once
-// What nodes say of themselves that were started one by one, perhaps on other machines than the one that merges their reports.
+// What nodes say of themselves that were started one by one, perhaps on other machines than the one that merges their
+// reports.
 
 #include <cstdint>
 #include <string>
@@ -18,7 +19,8 @@ struct Apart {
                          builds = nlohmann::ordered_json::object();  ///< of each node, by its label
 };
 
-/// From the reports of these nodes, in their order. An error: they are not these nodes', each once, or of runs that differ.
+/// From the reports of these nodes, in their order. An error: they are not these nodes', each once, or of runs that
+/// differ.
 Result<Apart> read_apart(const std::string& benchmark, const std::vector<std::uint16_t>& nodes,
                          const std::vector<std::string>& labels, const std::vector<std::string>& reports);
 

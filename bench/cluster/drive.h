@@ -36,8 +36,8 @@ struct PlannedDeath {
   Told restarts = [](std::uint64_t) {};  ///< before the new process starts
 };
 
-/// Nodes are killed one after the other, each when all serve, and started again, while the others go on. When the last one is back, all are
-/// asked to stop (SIGINT). Which node, and when, follows from the seed.
+/// Nodes are killed one after the other, each when all serve, and started again, while the others go on. When the last
+/// one is back, all are asked to stop (SIGINT). Which node, and when, follows from the seed.
 struct RepeatedDeaths {
   std::uint64_t count = 0;
   std::uint64_t seed = 1;
@@ -52,8 +52,9 @@ struct DriveOptions {
 };
 
 /// Returns when all have ended. If one fails other than by a failed check (kCheckFailed), the others are asked to stop
-/// (SIGTERM) after `go_on_ms`, and killed if they have not within `patience_ms` more. A stop signal is passed on once. The planned death
-/// is no failure. The others then meet without the node if it does not come back, and else wait for its new process.
+/// (SIGTERM) after `go_on_ms`, and killed if they have not within `patience_ms` more. A stop signal is passed on once.
+/// The planned death is no failure. The others then meet without the node if it does not come back, and else wait for
+/// its new process.
 DriveResult drive(const std::vector<NodeCommand>& commands, const StopSignals& signals,
                   const DriveOptions& options = {});
 

@@ -16,13 +16,13 @@ struct Kill {
   std::optional<double> restart_after_seconds{};  ///< since it was killed; none: it is not started again
 };
 
-/// How often nodes are killed by --kills, which only a benchmark with BenchCommand::survives_kills has; 0: not at all. An error is a usage
-/// error.
+/// How often nodes are killed by --kills, which only a benchmark with BenchCommand::survives_kills has; 0: not at all.
+/// An error is a usage error.
 Result<std::uint64_t> kills_from(const BenchCommand& command, const FlagValues& flags,
                                  const cluster_config::ClusterConfig& config);
 
-/// None if no node is to be killed. An error is a usage error: the flags contradict each other or the cluster file, or the benchmark's data
-/// could not be judged afterwards.
+/// None if no node is to be killed. An error is a usage error: the flags contradict each other or the cluster file, or
+/// the benchmark's data could not be judged afterwards.
 Result<std::optional<Kill>> kill_from(const BenchCommand& command, const FlagValues& flags,
                                       const cluster_config::ClusterConfig& config);
 

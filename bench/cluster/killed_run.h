@@ -1,6 +1,6 @@
 #pragma once
-// A run in which a node was killed, as plain numbers: what all nodes did by and by, when the recovery came to each step, and the figures
-// that follow from both.
+// A run in which a node was killed, as plain numbers: what all nodes did by and by, when the recovery came to each
+// step, and the figures that follow from both.
 
 #include <array>
 #include <cstdint>

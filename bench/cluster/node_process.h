@@ -14,9 +14,9 @@ namespace granary::bench::cluster {
 
 class NodeProcess {
  public:
-  /// `words`: program and arguments. The process gets a socket to us at kRendezvousDescriptor, and a process group of its
-  /// own, so that a terminal's Ctrl-C reaches only us; it ends when we do. It finds `inherited`, unless negative, at kTimeLineDescriptor.
-  /// Precondition: `inherited` is greater than that.
+  /// `words`: program and arguments. The process gets a socket to us at kRendezvousDescriptor, and a process group of
+  /// its own, so that a terminal's Ctrl-C reaches only us; it ends when we do. It finds `inherited`, unless negative,
+  /// at kTimeLineDescriptor. Precondition: `inherited` is greater than that.
   static Result<std::unique_ptr<NodeProcess>> start(std::string label, const std::vector<std::string>& words,
                                                     int inherited = -1);
   /// Kills it if it lives.
@@ -30,7 +30,8 @@ class NodeProcess {
   int socket() const { return socket_; }
   int end() const { return end_; }
 
-  /// Reads what there is and prints its whole lines, each after the label, on standard error. False at the end of output.
+  /// Reads what there is and prints its whole lines, each after the label, on standard error. False at the end of
+  /// output.
   bool forward_output();
   void signal(int number) const;
   /// After end() has become readable: what it ended with, for people. Exit codes as they are; 256 + number for signals.

@@ -8,7 +8,8 @@
 
 namespace granary::bench::cluster {
 
-/// A column for each node and one for all of them; a line a figure. Abort reasons and hardware transactions only if there were some.
+/// A column for each node and one for all of them; a line a figure. Abort reasons and hardware transactions only if
+/// there were some.
 std::string node_table(std::span<const std::string> labels, std::span<const Measurement> nodes, const Measurement& all);
 
 }  // namespace granary::bench::cluster

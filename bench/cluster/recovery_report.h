@@ -18,8 +18,8 @@ struct FigureOfAll {
 };
 std::vector<FigureOfAll> over_repeats(const std::vector<KilledRun>& runs);
 
-/// The figures over all repeats as a table, and the time line of the repeat `shown` by 50 ms. Stretches in which nothing happens have
-/// one line with the mean of 50 ms. `labels`: of all nodes. Precondition: not empty.
+/// The figures over all repeats as a table, and the time line of the repeat `shown` by 50 ms. Stretches in which
+/// nothing happens have one line with the mean of 50 ms. `labels`: of all nodes. Precondition: not empty.
 std::string recovery_text(const std::vector<std::string>& labels, const std::vector<KilledRun>& runs,
                           std::size_t shown);
 

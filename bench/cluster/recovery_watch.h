@@ -1,6 +1,6 @@
 #pragma once
-// What a cluster's membership shows of the recovery of a node that was killed: when it came to each step. Looked at from outside, as who
-// has started the nodes is no member.
+// What a cluster's membership shows of the recovery of a node that was killed: when it came to each step. Looked at
+// from outside, as who has started the nodes is no member.
 
 #include <array>
 #include <atomic>
@@ -36,8 +36,8 @@ using StepTimes = std::array<std::uint64_t, kRecoverySteps>;
 class StepObserver {
  public:
   explicit StepObserver(membership::NodeId victim) : victim_(victim) {}
-  /// Steps that were passed between two looks have the time of the later one. The first configuration of all, in which the node serves,
-  /// tells which life is meant.
+  /// Steps that were passed between two looks have the time of the later one. The first configuration of all, in which
+  /// the node serves, tells which life is meant.
   void look(const membership::Configuration& configuration, std::uint64_t now_ns);
   const StepTimes& times() const { return times_; }
 

@@ -92,8 +92,8 @@ struct Reports {
 /// Runs all nodes once. `*driven` tells how they ended.
 Result<Reports> run_once(const NodesRun& run, const StopSignals& signals, const DriveOptions& options,
                          DriveResult* driven) {
-  // A command with a `join` has its nodes note what they do while they do it, and these notes outlive a command that is killed. The reports
-  // of other commands are complete or worth nothing.
+  // A command with a `join` has its nodes note what they do while they do it, and these notes outlive a command that is
+  // killed. The reports of other commands are complete or worth nothing.
   const WhenKilled when_killed = run.command.join ? WhenKilled::kKept : WhenKilled::kRemoved;
   auto directory = ScratchDirectory::make(std::filesystem::temp_directory_path().string(), when_killed);
   if (!directory.ok()) return directory.status();
@@ -132,14 +132,14 @@ ExitCode failed(const Status& status, ExitCode code) {
   return refuse(code == ExitCode::kOk ? exit_code_of(status) : code, status.message());
 }
 
-/// Nodes that refuse their flags have written nothing but files that say whose the directories are, and these would keep the next run from
-/// using them. They were empty when the run began.
+/// Nodes that refuse their flags have written nothing but files that say whose the directories are, and these would
+/// keep the next run from using them. They were empty when the run began.
 void empty_if_refused(const NodesRun& run, ExitCode code) {
   if (code == ExitCode::kUsage) static_cast<void>(empty(run.directories));
 }
 
-/// One run, of which the command itself makes something, also of what is left when nodes have died: a check that fails then counts for
-/// more than their death.
+/// One run, of which the command itself makes something, also of what is left when nodes have died: a check that fails
+/// then counts for more than their death.
 ExitCode run_and_join(const NodesRun& run, const StopSignals& signals) {
   // What a command joins by itself, it also wants of nodes that go on after another's death.
   DriveOptions options{.go_on_ms = 2'000};

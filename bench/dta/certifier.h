@@ -1,6 +1,6 @@
 #pragma once
-// The certifier is what all transactions of a DTA store share. It has the critical section in which each is certified and gets its
-// timestamp, and the end of each open transaction's interval.
+// The certifier is what all transactions of a DTA store share. It has the critical section in which each is certified
+// and gets its timestamp, and the end of each open transaction's interval.
 
 #include <array>
 #include <atomic>
@@ -26,22 +26,23 @@ class Certifier {
   /// To be held by who calls what is marked so below, or what Row has for the critical section.
   std::mutex& critical_section() { return critical_section_; }
 
-  /// The session begins a transaction, which may get any timestamp. Relaxed: who shrinks the interval has found the session among a row's
-  /// readers, and it adds itself only behind this, by an operation that releases. One who found its former transaction may shrink the new
-  /// one's interval in vain; that may abort it, and does no other harm.
+  /// The session begins a transaction, which may get any timestamp. Relaxed: who shrinks the interval has found the
+  /// session among a row's readers, and it adds itself only behind this, by an operation that releases. One who found
+  /// its former transaction may shrink the new one's interval in vain; that may abort it, and does no other harm.
   void begin_interval(std::uint32_t session) { ends_[session].time.store(kNever, std::memory_order_relaxed); }
-  /// Where the interval of the session's transaction ends. Exact in the critical section, as others shrink it only there. Elsewhere it
-  /// may have been shrunk meanwhile, so relaxed.
+  /// Where the interval of the session's transaction ends. Exact in the critical section, as others shrink it only
+  /// there. Elsewhere it may have been shrunk meanwhile, so relaxed.
   Timestamp end_of(std::uint32_t session) const { return ends_[session].time.load(std::memory_order_relaxed); }
-  /// In the critical section: the session's transaction must get a timestamp before this one. Relaxed: it looks there itself.
+  /// In the critical section: the session's transaction must get a timestamp before this one. Relaxed: it looks there
+  /// itself.
   void end_before(std::uint32_t session, Timestamp time) {
     if (time < end_of(session)) ends_[session].time.store(time, std::memory_order_relaxed);
   }
   /// In the critical section: chooses a timestamp from an interval that is not empty.
   ///
-  /// A transaction that may go behind all others does so, and far enough for others to go between. Its time is then behind the
-  /// beginning of every open transaction's interval, so that one conflict alone leaves no interval empty. Other transactions take the
-  /// middle of what they have.
+  /// A transaction that may go behind all others does so, and far enough for others to go between. Its time is then
+  /// behind the beginning of every open transaction's interval, so that one conflict alone leaves no interval empty.
+  /// Other transactions take the middle of what they have.
   Timestamp choose(const Interval& interval);
 
  private:

@@ -1,11 +1,12 @@
 #pragma once
-// A row of the DTA baseline: one version of a value, when it was written and read, and who is reading it. It lies in the value of a bare
-// record, so that index and memory are those of the engine.
+// A row of the DTA baseline: one version of a value, when it was written and read, and who is reading it. It lies in
+// the value of a bare record, so that index and memory are those of the engine.
 //
-// Keeps true: a transaction that has copied a version, and has not ended, is among the readers that whoever replaces that version finds.
-// Reader and writer each write one word and then load the other's: a reader registers, then loads the wts; a writer marks the wts, then
-// loads the readers. All four are seq_cst, so they have one order, and at least one of the two sees the other: the writer finds the reader,
-// or the reader finds the mark (or the version behind it) and does not have the version that is replaced.
+// Keeps true: a transaction that has copied a version, and has not ended, is among the readers that whoever replaces
+// that version finds. Reader and writer each write one word and then load the other's: a reader registers, then loads
+// the wts; a writer marks the wts, then loads the readers. All four are seq_cst, so they have one order, and at least
+// one of the two sees the other: the writer finds the reader, or the reader finds the mark (or the version behind it)
+// and does not have the version that is replaced.
 
 #include <array>
 #include <atomic>
@@ -50,26 +51,29 @@ class Row {
   }
   /// Whether a committed transaction is storing a new value. Acquire: who finds it done may store the next one.
   bool being_replaced() const { return (wts_.load(std::memory_order_acquire) & kReplacing) != 0; }
-  /// Copies the value and returns when it was written; returns nothing if it is being replaced. Precondition: add_reader().
+  /// Copies the value and returns when it was written; returns nothing if it is being replaced. Precondition:
+  /// add_reader().
   std::optional<Timestamp> copy(std::span<char> buffer) const {
     const Timestamp before = wts_.load(std::memory_order_seq_cst);  // behind add_reader(), above
     if ((before & kReplacing) != 0) return std::nullopt;
     base::sync_point("dta.copying");
     base::copy_from_shared(buffer.data(), words(), buffer.size());
-    // The copy's loads acquire. If one of them found a new word, this load finds the mark that was set before, or what followed.
+    // The copy's loads acquire. If one of them found a new word, this load finds the mark that was set before, or what
+    // followed.
     const bool whole = wts_.load(std::memory_order_relaxed) == before || base::injected("dta-copy-unchecked");
     return whole ? std::optional(before) : std::nullopt;
   }
 
   // --- for who is in the critical section ---
 
-  /// When the version was written. Only the critical section and who replaces the row change it; precondition: !being_replaced().
+  /// When the version was written. Only the critical section and who replaces the row change it; precondition:
+  /// !being_replaced().
   Timestamp wts() const { return wts_.load(std::memory_order_relaxed); }
   /// The latest time of a committed transaction that has read any version of it.
   Timestamp rts() const { return rts_; }
   void raise_rts(Timestamp time) { rts_ = std::max(rts_, time); }
-  /// Says that the version ends at this time. An exchange instead of a store, as that acquires, too: the new value's words are stored
-  /// behind it. Precondition: !being_replaced().
+  /// Says that the version ends at this time. An exchange instead of a store, as that acquires, too: the new value's
+  /// words are stored behind it. Precondition: !being_replaced().
   void begin_replacing(Timestamp time) { wts_.exchange(time | kReplacing, std::memory_order_seq_cst); }
   /// Calls `visit(session)` for each reader. Behind begin_replacing().
   template <typename Visit>

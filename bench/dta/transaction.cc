@@ -82,7 +82,8 @@ void Transaction::replace_version(Row& row) {
   if (late) row.begin_replacing(time_);
 }
 
-/// Gets a timestamp and settles who comes before it and who comes behind. In the critical section. Nothing can fail once it has one.
+/// Gets a timestamp and settles who comes before it and who comes behind. In the critical section. Nothing can fail
+/// once it has one.
 AbortReason Transaction::certify() {
   Interval interval{from_, certifier_.end_of(session_)};
   for (const auto& write : writes_) interval.begin_after(std::max(write.row->wts(), write.row->rts()));

@@ -1,16 +1,17 @@
 #pragma once
-// Optimistic transactions with dynamic timestamp allocation (DTA), a baseline for TicToc's evaluation: Boksenbaum et al., IEEE TSE 1987, and
-// as OCC-TI Lee and Son, RTSS 1993. Each has an interval of timestamps. Whoever is certified gets one of them for good, and shrinks the
-// intervals of open transactions that it conflicts with; one whose interval is empty aborts. Nothing is logged, and there are no
-// ranges and no inserts.
+// Optimistic transactions with dynamic timestamp allocation (DTA), a baseline for TicToc's evaluation: Boksenbaum et
+// al., IEEE TSE 1987, and as OCC-TI Lee and Son, RTSS 1993. Each has an interval of timestamps. Whoever is certified
+// gets one of them for good, and shrinks the intervals of open transactions that it conflicts with; one whose interval
+// is empty aborts. Nothing is logged, and there are no ranges and no inserts.
 //
-// Keeps true: of two committed transactions that conflict, the one that comes first in the conflict has the smaller timestamp. So the
-// history is serializable in the order of timestamps.
+// Keeps true: of two committed transactions that conflict, the one that comes first in the conflict has the smaller
+// timestamp. So the history is serializable in the order of timestamps.
 // - Who reads a version, or overwrites it, is behind its writer: the wts.
 // - Who overwrites a row is behind everyone who has read it and is certified: the rts.
-// - Who has read a version that is overwritten, and is still open, is before the overwriter, which finds it among the row's readers.
-//   It can have ended only after it was certified, so that the rts is there, or by an abort.
-// Unlike TicToc's, an open transaction knows the exact end of what it has read, as it is told; but all are certified one at a time.
+// - Who has read a version that is overwritten, and is still open, is before the overwriter, which finds it among the
+//   row's readers. It can have ended only after it was certified, so that the rts is there, or by an abort.
+// Unlike TicToc's, an open transaction knows the exact end of what it has read, as it is told; but all are certified
+// one at a time.
 
 #include <cstdint>
 #include <span>

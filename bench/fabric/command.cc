@@ -103,10 +103,9 @@ const BenchCommand& fabric_command() {
       .summary = "one-sided operations on another node's memory",
       .description =
           "Times READ, WRITE and CAS at random places of a region of another node: one by one, each waiting for the "
-          "one "
-          "before; in chains; and from several fibers. Beside them a plain copy at such places. One worker, a fixed "
-          "number of operations, so --workers, --seconds, --warmup and --repeat mean nothing here. Over verbs the node "
-          "reaches itself through its first device.",
+          "one before; in chains; and from several fibers. Beside them a plain copy at such places. One worker, a "
+          "fixed number of operations, so --workers, --seconds, --warmup and --repeat mean nothing here. Over verbs "
+          "the node reaches itself through its first device.",
       .examples = {"--region=256MiB", "--operations=100000 --json=fabric.json", "--provider=verbs --operations=2000"},
       .flags = {provider_flag(),
                 bytes_flag("region", "1GiB", kLeastRegion, std::uint64_t{1} << 40,

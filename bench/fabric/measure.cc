@@ -160,7 +160,8 @@ class Bench {
          time.count() / static_cast<double>(each * fibers)});
   }
 
-  /// Two workers that ring each other and sleep in between: what a message to a worker with nothing to do costs at least.
+  /// Two workers that ring each other and sleep in between: what a message to a worker with nothing to do costs at
+  /// least.
   void rings() {
     std::atomic<bool> over{false};
     std::thread answerer([&] {

@@ -42,7 +42,8 @@ struct Comparison {
   double plain = 0;  ///< ns
   double most = 0;   ///< ns that ours may take, by the bars in docs/rdma.md
 };
-/// For providers that work by the processor: a READ of 64 bytes, alone and in chains of 16, where these figures are there.
+/// For providers that work by the processor: a READ of 64 bytes, alone and in chains of 16, where these figures are
+/// there.
 std::vector<Comparison> compare(const std::vector<Figure>& figures);
 
 }  // namespace granary::bench::fabric

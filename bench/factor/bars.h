@@ -19,8 +19,8 @@ struct Bar {
 /// In the paper's order, nothing measured yet: its "Regular" group, or "Persistence" for databases with a log.
 std::vector<Bar> bars(bool logged);
 
-/// Returns how the analysis ends: kCheckFailed if a check of the data failed, and kEnvironment if requests were given up. Says which step it
-/// was on standard error.
+/// Returns how the analysis ends: kCheckFailed if a check of the data failed, and kEnvironment if requests were given
+/// up. Says which step it was on standard error.
 ExitCode judge(const std::vector<Bar>& measured);
 
 /// Measures all bars in turn, --repeat times; prints them and writes JSON.

@@ -15,9 +15,9 @@
 
 namespace granary::bench {
 
-/// A jittered pause that doubles with each lost attempt: a fraction of a microsecond at first, some 50 at most. Who has lost
-/// that often gives the processor away as well: where there are more threads than cores, or other nodes beside us, the
-/// holder of the record may be waiting for it.
+/// A jittered pause that doubles with each lost attempt: a fraction of a microsecond at first, some 50 at most. Who has
+/// lost that often gives the processor away as well: where there are more threads than cores, or other nodes beside us,
+/// the holder of the record may be waiting for it.
 inline void back_off(base::Random& random, std::uint32_t attempt) {
   constexpr std::uint32_t kMostDoublings = 10;
   const std::uint64_t pauses = random.below(std::uint64_t{2} << std::min(attempt, kMostDoublings));
@@ -26,8 +26,9 @@ inline void back_off(base::Random& random, std::uint32_t attempt) {
     base::give_way();
 }
 
-/// Lets a request of the worker wait before its next attempt. Where the worker runs several in turn (--batch), the others go on meanwhile,
-/// since they may hold what the request wants, and a pause of the thread would hold them up, too.
+/// Lets a request of the worker wait before its next attempt. Where the worker runs several in turn (--batch), the
+/// others go on meanwhile, since they may hold what the request wants, and a pause of the thread would hold them up,
+/// too.
 inline void back_off(Worker& worker, base::Random& random, std::uint32_t attempt) {
   if (!worker.let_others_run()) return back_off(random, attempt);
   constexpr std::uint32_t kMostDoublings = 6, kOthersNeedTheProcessor = 32;
@@ -40,8 +41,8 @@ inline void back_off(Worker& worker, base::Random& random, std::uint32_t attempt
 /// A worker of a cluster waits alone.
 inline void back_off(ClusterWorker&, base::Random& random, std::uint32_t attempt) { back_off(random, attempt); }
 
-/// Counts the attempts of a request that ended with kOpenTooLong, one after another. The request is given up after as many as
-/// Worker::run() would make, since it always takes too long then.
+/// Counts the attempts of a request that ended with kOpenTooLong, one after another. The request is given up after as
+/// many as Worker::run() would make, since it always takes too long then.
 class OpenTooLong {
  public:
   /// Notes why an attempt has failed. Returns whether the request is to be given up.

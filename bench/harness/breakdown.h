@@ -1,7 +1,8 @@
 #pragma once
-// Where the time of a run's transactions goes, and how their commit times grow (TicToc, SIGMOD 2016, Figures 7c, 9c and 11; --breakdown).
-// One request in kSampled is timed; the others run as ever, but for a look at their ticket. A session makes its RequestTimes when the
-// measurement begins, so that neither the loading nor the warm-up nor the check of the data is counted.
+// Where the time of a run's transactions goes, and how their commit times grow (TicToc, SIGMOD 2016, Figures 7c, 9c and
+// 11; --breakdown). One request in kSampled is timed; the others run as ever, but for a look at their ticket. A session
+// makes its RequestTimes when the measurement begins, so that neither the loading nor the warm-up nor the check of the
+// data is counted.
 
 #include <cstdint>
 #include <map>
@@ -17,8 +18,8 @@
 
 namespace granary::bench {
 
-/// Ticks of sampled requests. All time of an attempt that did not end its request is in `aborted`. A request that rolls back, as specified,
-/// has done its work; the time in which it undoes the work belongs to its execution.
+/// Ticks of sampled requests. All time of an attempt that did not end its request is in `aborted`. A request that rolls
+/// back, as specified, has done its work; the time in which it undoes the work belongs to its execution.
 struct TimeParts {
   std::uint64_t index = 0;      ///< searching indexes
   std::uint64_t execution = 0;  ///< the rest of what the bodies do
@@ -31,7 +32,8 @@ struct TimeParts {
   void add(const TimeParts& more);
 };
 
-/// Commit times of transactions, of which it keeps the greatest sequence number of each epoch. Each epoch begins its sequence numbers anew.
+/// Commit times of transactions, of which it keeps the greatest sequence number of each epoch. Each epoch begins its
+/// sequence numbers anew.
 struct CommitTimes {
   std::uint64_t transactions = 0;
   std::map<std::uint64_t, std::uint64_t> greatest;  ///< by epoch
@@ -47,7 +49,8 @@ struct CommitTimes {
 class Breakdown {
  public:
   void add(const TimeParts& parts, const CommitTimes& times);
-  /// Returns the shares in percent, and the growth with the number of transactions that it is of, of all that was added since the last call.
+  /// Returns the shares in percent, and the growth with the number of transactions that it is of, of all that was added
+  /// since the last call.
   std::vector<ExtraFigure> take_figures();
 
  private:

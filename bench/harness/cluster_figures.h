@@ -1,5 +1,6 @@
 #pragma once
-// What the transactions of a run did at other nodes of its cluster: counts, which add up over nodes, and what follows from them.
+// What the transactions of a run did at other nodes of its cluster: counts, which add up over nodes, and what follows
+// from them.
 
 #include <cstdint>
 #include <string>
@@ -23,7 +24,8 @@ struct ClusterFigures {
   ClusterFigures since(const ClusterFigures& before) const;
 };
 
-/// The share of transactions that touched other nodes, what each of those cost, and how often the location cache knew the place.
+/// The share of transactions that touched other nodes, what each of those cost, and how often the location cache knew
+/// the place.
 std::vector<ExtraFigure> ratios(const ClusterFigures& figures);
 
 /// A count of ClusterStatistics and its name, for JSON.

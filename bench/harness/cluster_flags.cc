@@ -19,7 +19,8 @@ struct KeyOfFile {
   const char* section;
 };
 
-/// Flags of a benchmark that a node takes from its cluster file instead (src/node/cluster_node.cc), so they are refused there.
+/// Flags of a benchmark that a node takes from its cluster file instead (src/node/cluster_node.cc), so they are refused
+/// there.
 constexpr KeyOfFile kKeysOfFile[] = {{"durability", "data_directory", "[defaults] or [[node]]"},
                                      {"directory", "data_directory", "[defaults] or [[node]]"},
                                      {"log_dirs", "log_directories", "[defaults] or [[node]]"},

@@ -18,8 +18,8 @@ bool kills(const FlagValues& flags);
 /// Returns how many nodes the cluster file has; 1 without a cluster, or if the file cannot be read.
 std::uint32_t nodes_of_cluster(const FlagValues& flags);
 
-/// kInvalidArgument if a flag was given that a node would not follow, as its cluster file takes the place of it: a figure must not
-/// be of other settings than its command line says. Names the key of the file.
+/// kInvalidArgument if a flag was given that a node would not follow, as its cluster file takes the place of it: a
+/// figure must not be of other settings than its command line says. Names the key of the file.
 Status check_cluster_flags(const FlagValues& flags);
 
 /// Sets the defaults that differ on a cluster: the data of all nodes are checked after each run, --workers is no more

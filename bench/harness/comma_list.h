@@ -9,7 +9,8 @@
 
 namespace granary::bench {
 
-/// The words between the commas of --`flag`=`text`; none if the text is empty. kInvalidArgument if a word is empty, or there twice.
+/// The words between the commas of --`flag`=`text`; none if the text is empty. kInvalidArgument if a word is empty, or
+/// there twice.
 Result<std::vector<std::string>> comma_list(std::string_view flag, std::string_view text);
 
 }  // namespace granary::bench

@@ -74,14 +74,16 @@ struct BenchCommand {
   WorkloadFactory make = nullptr;
   /// Set by a command that does not fit the runner: gets everything, prints and returns by itself.
   std::function<ExitCode(const Settings&, const FlagValues&)> run_instead = nullptr;
-  /// Set beside it if that runs on nodes, each of which leaves what it has to tell in the file that --json names for it: makes one
-  /// result of these files. Nodes that died, or gave up, have left what they had until then, or nothing at all.
+  /// Set beside it if that runs on nodes, each of which leaves what it has to tell in the file that --json names for
+  /// it: makes one result of these files. Nodes that died, or gave up, have left what they had until then, or nothing
+  /// at all.
   std::function<ExitCode(const FlagValues&, const NodesLeft&)> join = nullptr;
   /// Set beside `join`, if that writes more files than --json: whether they can be written, asked before the nodes run.
   std::function<Status(const FlagValues&)> check_files = nullptr;
   /// Flags that make no sense on nodes: `granary cluster run` refuses them.
   std::vector<std::string> alone_flags = {};
-  /// Set if it runs on nodes of which one may be killed and come back (--kill): an error, a usage error, if not with these flags.
+  /// Set if it runs on nodes of which one may be killed and come back (--kill): an error, a usage error, if not with
+  /// these flags.
   std::function<Status(const FlagValues&)> survives_kill = nullptr;
   /// Runs on nodes of which each may be killed and come back as often as one likes (--kills), and has a `join`.
   bool survives_kills = false;

@@ -23,7 +23,8 @@ class DurableLatency {
   /// `piece_ticks`: the length of a piece.
   DurableLatency(std::size_t types, std::uint64_t piece_ticks) : piece_ticks_(piece_ticks), latencies_(types) {}
 
-  /// A sampled request that began at `start` ticks; `epoch` is the current one after its commit, so not less than its own.
+  /// A sampled request that began at `start` ticks; `epoch` is the current one after its commit, so not less than its
+  /// own.
   void add(std::uint8_t type, std::uint64_t epoch, std::uint64_t start) { waiting_.push_back({epoch, start, type}); }
 
   /// Results up to `released` may be shown now.

@@ -1,5 +1,6 @@
 #pragma once
-// How a measurement of several figures ends when a signal asks it to (stop_signals.h): it reports the figures that are complete.
+// How a measurement of several figures ends when a signal asks it to (stop_signals.h): it reports the figures that are
+// complete.
 
 #include <csignal>
 #include <string_view>
@@ -31,7 +32,8 @@ inline std::string_view end_text(bool interrupted) {
   return interrupted ? "\ninterrupted: only the figures that were complete are here\n" : "";
 }
 
-/// Makes this process ignore the signals from here on. A child calls it that its parent ends, since a terminal sends them to both.
+/// Makes this process ignore the signals from here on. A child calls it that its parent ends, since a terminal sends
+/// them to both.
 inline void leave_signals_to_parent() {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, SIG_IGN);
 }

@@ -1,6 +1,6 @@
 #pragma once
-// The flags of benchmarks whose store is the engine: where its time goes, and how many transactions each worker has open at once, on
-// one node alone and on those of a cluster.
+// The flags of benchmarks whose store is the engine: where its time goes, and how many transactions each worker has
+// open at once, on one node alone and on those of a cluster.
 
 #include <vector>
 

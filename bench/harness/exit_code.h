@@ -7,8 +7,8 @@ enum class ExitCode : int {
   kOk = 0,
   kCheckFailed = 1,  ///< a consistency check or a verdict failed
   kUsage = 2,        ///< unknown words and flags, impossible values, more than memory holds
-  kEnvironment =
-      3,  ///< the machine lacks something, e.g. room for a log, or a file cannot be written, or there is no database
+  /// The machine lacks something, e.g. room for a log, or a file cannot be written, or there is no database.
+  kEnvironment = 3,
   kDamagedData = 4,     ///< stored data does not read back
   kDiskFault = 5,       ///< a read, write or sync failed, or the disk is full
   kMembershipLost = 6,  ///< the node is no longer a member of its cluster

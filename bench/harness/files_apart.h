@@ -9,7 +9,8 @@
 
 namespace granary::bench {
 
-/// kInvalidArgument if two flags name the same file, and the command writes one of them. Devices and pipes may be the same.
+/// kInvalidArgument if two flags name the same file, and the command writes one of them. Devices and pipes may be the
+/// same.
 Status check_files_apart(const std::vector<Flag>& flags, const FlagValues& values);
 
 }  // namespace granary::bench

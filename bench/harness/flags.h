@@ -38,7 +38,8 @@ Flag bytes_flag(std::string name, std::string initial, std::uint64_t low, std::u
 
 /// "1 to 256", "0 to 0.999", "silo, a, b", "FILE": what a value may be.
 std::string allowed_values(const Flag& flag);
-/// Returns allowed_values() with the unit of a number behind it: "1 to 256 threads", "a whole number of keys, 0 or more".
+/// Returns allowed_values() with the unit of a number behind it: "1 to 256 threads", "a whole number of keys, 0 or
+/// more".
 std::string allowed_with_unit(const Flag& flag);
 
 /// The values of a parsed command line. Asking for a name that the command does not declare is a

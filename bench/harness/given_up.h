@@ -13,8 +13,8 @@
 
 namespace granary::bench {
 
-/// Whether other nodes are the reason, or that this one has lost them. Runs in which nodes are killed have such attempts,
-/// and their figures are meant to be of that.
+/// Whether other nodes are the reason, or that this one has lost them. Runs in which nodes are killed have such
+/// attempts, and their figures are meant to be of that.
 constexpr bool is_of_other_nodes(AbortReason reason) {
   return reason == AbortReason::kNodeUnreachable || reason == AbortReason::kNodeRecovering ||
          reason == AbortReason::kMembershipLost || reason == AbortReason::kTooMuchUndelivered;
@@ -32,9 +32,9 @@ AbortReason reason_of(const AbortCounts& attempts);
 /// "log_entry_too_large: the transaction writes more ...", for messages.
 std::string explained(AbortReason reason);
 
-/// Tells why a loader cannot go on whose last request was given up, in a message that ends with what helps. `attempts`: all
-/// that failed while it loaded. `done`: how far it has come, such as " after 5 of 10 keys", or empty. `size_flag`: what to
-/// make less of if memory ran out.
+/// Tells why a loader cannot go on whose last request was given up, in a message that ends with what helps. `attempts`:
+/// all that failed while it loaded. `done`: how far it has come, such as " after 5 of 10 keys", or empty. `size_flag`:
+/// what to make less of if memory ran out.
 Status load_failure(const AbortCounts& attempts, std::string_view done, std::string_view size_flag);
 
 /// Tells, if requests of the run were given up for other reasons than other nodes, how many and why; else empty.

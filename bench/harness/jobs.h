@@ -12,8 +12,8 @@
 
 namespace granary::bench {
 
-/// Runs jobs 0 … count − 1, each once. Each thread makes a worker with `make_worker() → Result<Worker>` and calls it with
-/// the number of a job; a Status that is not ok ends the run and is returned.
+/// Runs jobs 0 … count − 1, each once. Each thread makes a worker with `make_worker() → Result<Worker>` and calls it
+/// with the number of a job; a Status that is not ok ends the run and is returned.
 template <typename MakeWorker>
 Status run_jobs(unsigned threads, std::size_t count, MakeWorker&& make_worker) {
   std::atomic<std::size_t> next{0};  // taken by all threads with fetch_add; relaxed, only uniqueness matters

@@ -5,8 +5,8 @@
 
 namespace granary::bench {
 
-/// The part of a run that this process has: a node of a cluster, which may have but one, has one partition of the data and
-/// drives it; a process alone has everything.
+/// The part of a run that this process has: a node of a cluster, which may have but one, has one partition of the data
+/// and drives it; a process alone has everything.
 struct NodeShare {
   std::uint32_t node = 0;  ///< of 0 … nodes − 1
   std::uint32_t nodes = 1;

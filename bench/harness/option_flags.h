@@ -21,8 +21,8 @@ std::string flag_help(const option::Row<Struct, T>& row, std::string_view more) 
   return help;
 }
 
-/// The flag `name` for an option that is a number, a choice, or a file's path. Its default is that of `defaults`; `more` follows the
-/// option's help.
+/// The flag `name` for an option that is a number, a choice, or a file's path. Its default is that of `defaults`;
+/// `more` follows the option's help.
 template <typename Struct, typename T>
 Flag flag_of(std::string name, const option::Row<Struct, T>& row, const Struct& defaults, std::string_view more) {
   std::string help = flag_help(row, more);

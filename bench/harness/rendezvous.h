@@ -23,8 +23,9 @@ class Rendezvous {
   virtual void tell_return() = 0;
 };
 
-/// By way of the process that started all nodes (bench/cluster/drive.h): a node has a socket to it, writes a byte when it has
-/// come, and reads one when all have. Another byte, kReturnByte, says that it is back. The descriptor is closed at the end.
+/// By way of the process that started all nodes (bench/cluster/drive.h): a node has a socket to it, writes a byte when
+/// it has come, and reads one when all have. Another byte, kReturnByte, says that it is back. The descriptor is closed
+/// at the end.
 std::unique_ptr<Rendezvous> rendezvous_over(int descriptor);
 
 inline constexpr char kReturnByte = 'r';

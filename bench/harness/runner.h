@@ -23,8 +23,8 @@ struct RunPlan {
   bool progress = true;                 ///< a line a second on standard error
   Options options = {};                 ///< of the database: where it logs
   std::uint64_t runs_on_this_data = 1;  ///< this one and those to come: their logs add up
-  /// Of all nodes of a run: says when the measurement begins, which the warm-up then lasts for, and gets what the node `node` (its place)
-  /// does. What checkpoints cost is not looked at then.
+  /// Of all nodes of a run: says when the measurement begins, which the warm-up then lasts for, and gets what the node
+  /// `node` (its place) does. What checkpoints cost is not looked at then.
   TimeLine* time_line = nullptr;
   std::uint32_t node = 0;
 };

@@ -31,7 +31,8 @@ std::string variant_help(VariantSet variants) {
   return fmt::format("Variants of the Silo paper, comma-separated: {}.", fmt::join(lines, "; "));
 }
 
-/// The options of a database that every benchmark has flags for. Calls `visit` with flag, row, and what its help says besides.
+/// The options of a database that every benchmark has flags for. Calls `visit` with flag, row, and what its help says
+/// besides.
 template <typename Visitor>
 void for_each_option_flag(Visitor&& visit) {
   using option::row;
@@ -50,8 +51,8 @@ void for_each_option_flag(Visitor&& visit) {
         "Tells what they cost: throughput while one is in progress against the rest.");
 }
 
-/// Returns the options that hold where no flag sets them. They differ from the library's, as workers besides the measured ones load the
-/// data, and a checkpoint would disturb what is measured.
+/// Returns the options that hold where no flag sets them. They differ from the library's, as workers besides the
+/// measured ones load the data, and a checkpoint would disturb what is measured.
 Options initial_options() { return {.checkpoint_interval_s = 0, .max_workers = kMaxWorkers}; }
 
 /// A scratch directory below `parent`, which lives as long as the settings do.
@@ -85,7 +86,8 @@ Status set_durability(const FlagValues& flags, Settings& settings) {
   return {};
 }
 
-/// The time line that a driven node shares with the others. Nobody can check the data of a node that does not come back.
+/// The time line that a driven node shares with the others. Nobody can check the data of a node that does not come
+/// back.
 Status set_time_line(Settings& settings) {
   auto line = TimeLine::at(kTimeLineDescriptor);
   if (!line.ok()) return line.status();
@@ -241,8 +243,7 @@ Flag protocol_flag(const BenchCommand& command) {
     names.insert(names.end(), kProtocolNames.begin(), kProtocolNames.end());
     help +=
         " Across nodes: silo, also called occ; tictoc; drtm; lease_2pl, what a transaction reads in one go is locked "
-        "or "
-        "leased first; two_pc_tcp, a baseline by two-phase commit over TCP.";
+        "or leased first; two_pc_tcp, a baseline by two-phase commit over TCP.";
   }
   return choice_flag("protocol", names.front(), names, help);
 }
@@ -312,7 +313,8 @@ bool is_shared_protocol(const std::string& name) {
 
 }  // namespace
 
-/// On one node --protocol is Options::protocol. Across nodes it is that of the nodes' databases, or says how they use each other's records.
+/// On one node --protocol is Options::protocol. Across nodes it is that of the nodes' databases, or says how they use
+/// each other's records.
 Result<Protocol> protocol_from(const BenchCommand& command, const FlagValues& flags) {
   if (!flags.declared("protocol") || !flags.given("protocol")) return Protocol::kOcc;
   const std::string& text = flags.text("protocol");

@@ -22,7 +22,8 @@ std::atomic<bool> asks_first{false};
 int wake_pipe[2] = {-1, -1};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-/// A signal that is repeated within this time is taken for one request, because `timeout` signals a process and then its group.
+/// A signal that is repeated within this time is taken for one request, because `timeout` signals a process and then
+/// its group.
 constexpr std::uint64_t kOneRequest_ns = 500'000'000;
 // When the first one came, and which; relaxed, like the others.
 std::atomic<std::uint64_t> requested_ns{0};

@@ -1,8 +1,8 @@
 #pragma once
-// Ctrl-C (SIGINT), SIGTERM, and SIGHUP, which is a terminal that goes away: the first one asks a measurement to stop early and report
-// what it has, or a node to leave; a second one ends the process at once, unless it is the same one again within half a second. Before the
-// first measurement there is nothing to report: then the first one ends the process as well. A process that was started to ignore SIGHUP
-// (nohup) goes on ignoring it.
+// Ctrl-C (SIGINT), SIGTERM, and SIGHUP, which is a terminal that goes away: the first one asks a measurement to stop
+// early and report what it has, or a node to leave; a second one ends the process at once, unless it is the same one
+// again within half a second. Before the first measurement there is nothing to report: then the first one ends the
+// process as well. A process that was started to ignore SIGHUP (nohup) goes on ignoring it.
 
 namespace granary::bench {
 

@@ -81,7 +81,8 @@ Result<std::unique_ptr<TimeLine>> TimeLine::map(int descriptor, std::size_t byte
 Result<std::unique_ptr<TimeLine>> TimeLine::make(const TimeLineShape& shape) {
   const int made = memfd_create("granary-time-line", MFD_CLOEXEC);
   if (made < 0) return failed("memfd_create");
-  // Above the descriptors at which a node finds what it inherits, which are overwritten in the new process one after another.
+  // Above the descriptors at which a node finds what it inherits, which are overwritten in the new process one after
+  // another.
   const int descriptor = fcntl(made, F_DUPFD_CLOEXEC, kTimeLineDescriptor + 1);
   close(made);
   if (descriptor < 0) return failed("fcntl");

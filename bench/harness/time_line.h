@@ -1,13 +1,14 @@
 #pragma once
-// The time line of a run on several nodes, one of which is killed: what each worker ended when, in memory that the processes of all nodes
-// share with the one that has started them. It outlives the killed process, whose figures would be lost otherwise, and the process that
-// takes its place goes on in it.
+// The time line of a run on several nodes, one of which is killed: what each worker ended when, in memory that the
+// processes of all nodes share with the one that has started them. It outlives the killed process, whose figures would
+// be lost otherwise, and the process that takes its place goes on in it.
 //
-// Time is cut into ticks of 5 ms, from when the measured window begins on all nodes. Each word has one writer at a time: a worker its
-// ticks and its account, a node's runner what concerns the node, and who has started all the head. Everything is relaxed, since each
-// figure stands for itself, and who sums up does so when the writers have ended.
+// Time is cut into ticks of 5 ms, from when the measured window begins on all nodes. Each word has one writer at a
+// time: a worker its ticks and its account, a node's runner what concerns the node, and who has started all the head.
+// Everything is relaxed, since each figure stands for itself, and who sums up does so when the writers have ended.
 //
-// A node that is started by hand can have a time line of its own in a file (in_file()), for the life that takes its place.
+// A node that is started by hand can have a time line of its own in a file (in_file()), for the life that takes its
+// place.
 
 #include <array>
 #include <atomic>
@@ -39,8 +40,8 @@ enum class TickCount : std::uint8_t {
 inline constexpr std::size_t kTickCounts = 5;
 using Tick = std::array<std::atomic<std::uint32_t>, kTickCounts>;
 
-/// By how much the requests of a worker have changed the sums over the data that are checked afterwards (modulo 2^64). A worker that is
-/// killed has at most one open request, of which nobody knows whether it was committed.
+/// By how much the requests of a worker have changed the sums over the data that are checked afterwards (modulo 2^64).
+/// A worker that is killed has at most one open request, of which nobody knows whether it was committed.
 struct alignas(base::kCacheLine) WorkerAccount {
   static constexpr std::size_t kMostSums = 4;
   using Sums = std::array<std::atomic<std::uint64_t>, kMostSums>;
@@ -84,10 +85,10 @@ class TimeLine {
   static Result<std::unique_ptr<TimeLine>> make(const TimeLineShape& shape);
   /// The one at the descriptor. kInvalidArgument if there is none.
   static Result<std::unique_ptr<TimeLine>> at(int descriptor);
-  /// In a file, by a node that is the only one to use it. Makes the file if there is none. Else it was left by a life of the node that was
-  /// killed, and the caller takes its place: returned() says so. kFailedPrecondition if it is of a run of another shape, of a life that was
-  /// killed before the window began, or one whose place has been taken once before; kUnavailable if another process has it, or it cannot be
-  /// written.
+  /// In a file, by a node that is the only one to use it. Makes the file if there is none. Else it was left by a life
+  /// of the node that was killed, and the caller takes its place: returned() says so. kFailedPrecondition if it is of a
+  /// run of another shape, of a life that was killed before the window began, or one whose place has been taken once
+  /// before; kUnavailable if another process has it, or it cannot be written.
   static Result<std::unique_ptr<TimeLine>> in_file(const std::string& path, const TimeLineShape& shape);
   ~TimeLine();
   TimeLine(const TimeLine&) = delete;
@@ -112,7 +113,8 @@ class TimeLine {
   void note_released(std::uint32_t node, std::uint64_t now_ns);
   /// When it first did in the tick; 0: it did not.
   std::uint64_t released_ns(std::uint32_t node, std::uint64_t tick) const;
-  /// When a worker of the node first ended a request that needed the victim, after that had been started again; 0: none did.
+  /// When a worker of the node first ended a request that needed the victim, after that had been started again; 0: none
+  /// did.
   std::uint64_t victim_used_ns(std::uint32_t node) const;
   /// Of all workers of the node.
   std::uint64_t count(std::uint32_t node, std::uint64_t tick, TickCount what) const;

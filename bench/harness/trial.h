@@ -31,12 +31,13 @@ ExitCode exit_code_of(const Status& status);
 /// kCheckFailed, said on standard error, if any finding does not hold.
 ExitCode check_findings(const std::vector<Measurement>& runs);
 
-/// kEnvironment, said on standard error, if requests were given up because memory ran out, because they take longer than a
-/// transaction may be open, or for any other reason but nodes that cannot be reached. `step` names the runs where there are others beside them.
+/// kEnvironment, said on standard error, if requests were given up because memory ran out, because they take longer
+/// than a transaction may be open, or for any other reason but nodes that cannot be reached. `step` names the runs
+/// where there are others beside them.
 ExitCode check_given_up(const std::vector<Measurement>& runs, std::string_view step = "");
 
-/// Whether the file that --`flag` names can be written (or none is named), found out before a run and not after it. Leaves nothing
-/// where there was no file.
+/// Whether the file that --`flag` names can be written (or none is named), found out before a run and not after it.
+/// Leaves nothing where there was no file.
 Status check_writable(const std::string& path, std::string_view flag = "json");
 
 /// Says so on standard error if this is no build to measure.

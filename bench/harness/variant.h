@@ -63,7 +63,8 @@ class VariantSet {
   std::uint32_t bits_ = 0;
 };
 
-/// Reads "a,b". Unknown names, names given twice, variants outside `allowed` and pairs that contradict each other are errors.
+/// Reads "a,b". Unknown names, names given twice, variants outside `allowed` and pairs that contradict each other are
+/// errors.
 Result<VariantSet> parse_variants(std::string_view text, VariantSet allowed);
 
 /// Sets the engine options that the variants name; leaves the rest alone.

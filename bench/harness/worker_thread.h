@@ -37,7 +37,7 @@ struct RunControl {
 
 class alignas(base::kCacheLine) WorkerThread {
  public:
-  /// cpu < 0: not pinned.
+  /// Cpu < 0: not pinned.
   WorkerThread(std::uint32_t id, int cpu, Workload& workload, RunControl& control, const base::TscClock& clock);
 
   void start() {

@@ -41,8 +41,8 @@ using AbortCounts = std::array<std::uint64_t, kAbortReasons>;
 struct Request {
   std::uint8_t type = 0;
   Ending ending = Ending::kCommitted;
-  /// Where a request is several transactions, one after the other: how many came to their end before the last one, whose
-  /// ending is the request's.
+  /// Where a request is several transactions, one after the other: how many came to their end before the last one,
+  /// whose ending is the request's.
   std::uint32_t transactions_before = 0;
 
   /// Transactions of this request that came to their end.
@@ -59,7 +59,8 @@ class Client {
   virtual void begin_measurement() {}
   /// Called now and then while the thread has nothing to do (e.g. at the end): collect garbage.
   virtual void idle() {}
-  /// Calls body(0) … body(count − 1) for the clients of Workload::make_clients(), of which this is the first, so that some go on while others wait.
+  /// Calls body(0) … body(count − 1) for the clients of Workload::make_clients(), of which this is the first, so that
+  /// some go on while others wait.
   virtual void run_together(std::uint32_t count, FunctionRef<void(std::uint32_t)> body) {
     for (std::uint32_t i = 0; i < count; ++i) body(i);
   }
@@ -122,8 +123,8 @@ struct ExtraFigure {
   double value = 0;
 };
 
-/// Two sums (modulo 2^64) that must be alike. Where data lies on several nodes, each node has its part of both, and only
-/// all nodes' parts added up must agree.
+/// Two sums (modulo 2^64) that must be alike. Where data lies on several nodes, each node has its part of both, and
+/// only all nodes' parts added up must agree.
 struct Tally {
   std::uint64_t expected = 0;  ///< by what clients did
   std::uint64_t found = 0;     ///< in the data
@@ -137,7 +138,8 @@ struct Finding {
   std::optional<Tally> tally = {};  ///< if the condition is about sums
 };
 
-/// The finding that the sums agree. A node of several cannot tell by itself: whoever has all nodes' findings adds them up.
+/// The finding that the sums agree. A node of several cannot tell by itself: whoever has all nodes' findings adds them
+/// up.
 inline Finding sums_agree(std::string condition, const Tally& tally, const NodeShare& share) {
   const std::string sums = "expected " + std::to_string(static_cast<std::int64_t>(tally.expected)) + ", found " +
                            std::to_string(static_cast<std::int64_t>(tally.found));
@@ -157,13 +159,13 @@ class Workload {
   virtual std::uint64_t load_units() const = 0;
   /// Opens the store and fills it, with up to `threads` threads.
   virtual Status load(unsigned threads, Progress& progress) = 0;
-  /// In the place of load(), in a process that takes the place of a node that was killed: opens the store, which recovers its data, and
-  /// returns when the node serves again.
+  /// In the place of load(), in a process that takes the place of a node that was killed: opens the store, which
+  /// recovers its data, and returns when the node serves again.
   virtual Status come_back() {
     return {StatusCode::kInvalidArgument, name() + " cannot go on with the data of a node that was killed"};
   }
-  /// Before load() or come_back(): what the check needs to know of this process is noted there, also by its clients, in case that the
-  /// process is killed. A workload whose check looks at the data alone keeps no account.
+  /// Before load() or come_back(): what the check needs to know of this process is noted there, also by its clients, in
+  /// case that the process is killed. A workload whose check looks at the data alone keeps no account.
   virtual void keep_account(LifeAccount&) {}
   /// Called in the worker's own (pinned) thread before its first request.
   virtual Result<std::unique_ptr<Client>> make_client(std::uint32_t worker) = 0;
@@ -187,7 +189,8 @@ class Workload {
   virtual std::vector<ExtraFigure> extra_figures() const { return {}; }
   /// What transactions did at other nodes so far, if this process is a node of a cluster.
   virtual std::optional<ClusterFigures> cluster_figures() const { return std::nullopt; }
-  /// If this process is a node of a cluster: waits until all nodes have called this as often, by the cluster's own means.
+  /// If this process is a node of a cluster: waits until all nodes have called this as often, by the cluster's own
+  /// means.
   virtual Status meet() { return {}; }
   /// If this process is a node of a cluster: whether it still is a member.
   virtual Status node_status() const { return {}; }
@@ -195,8 +198,8 @@ class Workload {
   virtual std::vector<Finding> verify() { return {}; }
 };
 
-/// Why requests cannot come to anything any more: its database cannot make anything durable, if it has a log, or its node is no member
-/// of the cluster.
+/// Why requests cannot come to anything any more: its database cannot make anything durable, if it has a log, or its
+/// node is no member of the cluster.
 inline Status status_of(const Workload& workload) {
   const Database* const database = workload.logged_database();
   const Status log = database == nullptr ? Status() : database->log_status();

@@ -120,10 +120,9 @@ const BenchCommand& hash_command() {
       .summary = "READs per lookup of hash tables that other nodes search",
       .description =
           "Fills the hash index, and the hash tables of FaRM and Pilaf beside it, to 50, 75 and 90 % of their slots "
-          "and "
-          "counts the one-sided READs that finding a key takes, when all keys are equally popular and when they are "
-          "not. "
-          "Counted exactly; nothing is timed, so --workers, --seconds, --warmup and --repeat mean nothing here.",
+          "and counts the one-sided READs that finding a key takes, when all keys are equally popular and when they "
+          "are not. Counted exactly; nothing is timed, so --workers, --seconds, --warmup and --repeat mean nothing "
+          "here.",
       .examples = {"--slots=100000 --tables=4", "--json=hash.json"},
       .flags = {integer_flag("slots", 1 << 20, 64, std::uint64_t{1} << 32, "slots",
                              "Of each table's main header. A table of fewer than 4096 may have no room for 90 %."),

@@ -19,7 +19,8 @@ class CountedTable {
 std::unique_ptr<CountedTable> make_cluster(std::uint64_t slots, std::uint64_t seed);
 /// Pilaf's cuckoo hashing: three hash functions, one slot a bucket, looked at in order.
 std::unique_ptr<CountedTable> make_cuckoo(std::uint64_t slots, std::uint64_t seed);
-/// FaRM's hopscotch hashing: one READ brings the neighbourhood of eight slots; keys that fit nowhere in theirs are chained.
+/// FaRM's hopscotch hashing: one READ brings the neighbourhood of eight slots; keys that fit nowhere in theirs are
+/// chained.
 std::unique_ptr<CountedTable> make_hopscotch(std::uint64_t slots, std::uint64_t seed);
 
 }  // namespace granary::bench::hash

@@ -1,6 +1,7 @@
 #pragma once
-// A row of Hekaton (Larson et al., VLDB 2011) as a baseline: its last few versions in one place, each with the time from which and until
-// which it is the latest. It lies in the value of a bare record, so that index and memory are those of the engine.
+// A row of Hekaton (Larson et al., VLDB 2011) as a baseline: its last few versions in one place, each with the time
+// from which and until which it is the latest. It lies in the value of a bare record, so that index and memory are
+// those of the engine.
 //
 // All of it is read and written under the row's latch. A row keeps kVersions versions: who needs an older one aborts.
 

@@ -1,5 +1,6 @@
 #pragma once
-// Where timestamps come from that every transaction needs two of (Yu et al., VLDB 2014, section 4.3; "TS_ALLOC" in TicToc's Figure 11).
+// Where timestamps come from that every transaction needs two of (Yu et al., VLDB 2014, section 4.3; "TS_ALLOC" in
+// TicToc's Figure 11).
 
 #include <immintrin.h>
 
@@ -28,8 +29,8 @@ class Timestamps {
 
   explicit Timestamps(TimestampSource source) : source_(source) {}
 
-  /// A timestamp that nobody else gets, greater than any that was handed out before this call began. Of clocks it is so as far as all
-  /// processors' clocks agree.
+  /// A timestamp that nobody else gets, greater than any that was handed out before this call began. Of clocks it is so
+  /// as far as all processors' clocks agree.
   Timestamp next(std::uint32_t session) {
     switch (source_) {
       case TimestampSource::kMutex: {
@@ -46,15 +47,15 @@ class Timestamps {
   }
 
  private:
-  /// Reads the time stamp counter. RDTSC alone may be executed before what precedes it in the program. Then a commit could
-  /// read its time before others see that it takes its time (Shared::kTaking): somebody who draws a later timestamp in
-  /// between, and sees the transaction active still, would expect its end to be later, too (Transaction::holds_at()).
-  /// LFENCE lets nothing behind it begin before all before it has completed. That alone does not empty the store buffer,
-  /// but the stores that matter here are sequentially consistent: XCHG, which has completed only when its store is visible
-  /// to all.
+  /// Reads the time stamp counter. RDTSC alone may be executed before what precedes it in the program. Then a commit
+  /// could read its time before others see that it takes its time (Shared::kTaking): somebody who draws a later
+  /// timestamp in between, and sees the transaction active still, would expect its end to be later, too
+  /// (Transaction::holds_at()). LFENCE lets nothing behind it begin before all before it has completed. That alone does
+  /// not empty the store buffer, but the stores that matter here are sequentially consistent: XCHG, which has completed
+  /// only when its store is visible to all.
   ///
-  /// The second LFENCE keeps later looks at other transactions behind the time. Two sessions may read the same tick: then the
-  /// lower session has the earlier time, whichever of them read it first.
+  /// The second LFENCE keeps later looks at other transactions behind the time. Two sessions may read the same tick:
+  /// then the lower session has the earlier time, whichever of them read it first.
   static std::uint64_t read_behind_stores() {
     _mm_lfence();
     const std::uint64_t ticks = __builtin_ia32_rdtsc();

@@ -33,8 +33,9 @@ bool Transaction::fail(AbortReason reason) {
   return false;
 }
 
-/// A transaction that has marked a version and is active will take its end from now on, so it is greater than every timestamp that anybody has. While it
-/// takes it, it may be on either side. The mark is the present transaction's of that session, as it is taken away under the latch.
+/// A transaction that has marked a version and is active will take its end from now on, so it is greater than every
+/// timestamp that anybody has. While it takes it, it may be on either side. The mark is the present transaction's of
+/// that session, as it is taken away under the latch.
 std::optional<bool> Transaction::holds_at(Timestamp end, Timestamp time) {
   if (!is_marked(end)) return end > time;
   if (marker(end) == session_) return true;

@@ -1,6 +1,7 @@
 #pragma once
-// Hekaton's optimistic transactions (Larson et al., VLDB 2011, section 3): reads at the time of the beginning, first writer wins, reads checked at
-// the time of the end. A baseline for TicToc's evaluation: nothing is logged, and there are no ranges and no inserts.
+// Hekaton's optimistic transactions (Larson et al., VLDB 2011, section 3): reads at the time of the beginning, first
+// writer wins, reads checked at the time of the end. A baseline for TicToc's evaluation: nothing is logged, and there
+// are no ranges and no inserts.
 
 #include <array>
 #include <atomic>
@@ -69,7 +70,8 @@ class Transaction {
     Timestamp begin;
   };
   bool fail(AbortReason reason);
-  /// Whether the version with this end was the latest at `time`; nothing if its end is about to be known. Under the row's latch.
+  /// Whether the version with this end was the latest at `time`; nothing if its end is about to be known. Under the
+  /// row's latch.
   std::optional<bool> holds_at(Timestamp end, Timestamp time);
   AbortReason check(const Read& read, Timestamp time);
 

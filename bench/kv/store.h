@@ -1,7 +1,8 @@
 #pragma once
-// The bare key-value store that Silo's evaluation compares with (5.2): the index, ordered or hash, straight over records in
-// the same slabs, without transactions. Each operation is atomic by itself: reads copy a stable version, writers hold the
-// record's lock bit, and every operation lies in an entered epoch slot, so that memory may be reclaimed.
+// The bare key-value store that Silo's evaluation compares with (5.2): the index, ordered or hash, straight over
+// records in the same slabs, without transactions. Each operation is atomic by itself: reads copy a stable version,
+// writers hold the record's lock bit, and every operation lies in an entered epoch slot, so that memory may be
+// reclaimed.
 
 #include <atomic>
 #include <cstdint>
@@ -47,15 +48,16 @@ class Access {
   bool update(std::string_view key, std::string_view value) {
     return modify(key, {}, [&](std::span<char>) { return value; });
   }
-  /// The record of a key, for who keeps something of its own in it; nullptr if there is none. Records are never removed.
+  /// The record of a key, for who keeps something of its own in it; nullptr if there is none. Records are never
+  /// removed.
   record::Record* locate(std::string_view key) {
     const Entered entered(*this);
     return find(key);
   }
   /// False if the key is there or memory has run out.
   bool insert(std::string_view key, std::string_view value);
-  /// Visits at most `limit` keys in order, from the first one not below `from`; of an ordered index. `visit` gets key and
-  /// value and returns false to stop.
+  /// Visits at most `limit` keys in order, from the first one not below `from`; of an ordered index. `visit` gets key
+  /// and value and returns false to stop.
   template <typename Visit>
   std::size_t scan(std::string_view from, std::size_t limit, std::span<char> buffer, Visit&& visit);
   /// Frees what has become safe.

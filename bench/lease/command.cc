@@ -24,9 +24,8 @@ const BenchCommand& lease_command() {
       .description =
           "The two microbenchmarks of DrTM's read leases. Each transaction reads --records records in one go and "
           "increments those that are not only read. Read-write: throughput by --read_percent, 0 to 100. Hot spot: by "
-          "the "
-          "number of nodes, with --hotspot=120: one of the records that are only read is hot. In a cluster each is run "
-          "twice with --protocol=lease_2pl: with leases on what is only read, and with --read_lock=exclusive. "
+          "the number of nodes, with --hotspot=120: one of the records that are only read is hot. In a cluster each is "
+          "run twice with --protocol=lease_2pl: with leases on what is only read, and with --read_lock=exclusive. "
           "Increments are counted afterwards.",
       .examples = {"--workers=2 --partitions=2 --read_percent=80", "--workers=2 --partitions=2 --hotspot=120"},
       .flags = parameter_flags(),

@@ -1,4 +1,5 @@
-// `granary bench predict`: what a workload will do with other shares of distributed transactions, other numbers of nodes, or on a card.
+// `granary bench predict`: what a workload will do with other shares of distributed transactions, other numbers of
+// nodes, or on a card.
 
 #include <algorithm>
 #include <cmath>
@@ -209,12 +210,9 @@ const BenchCommand& predict_command() {
       .summary = "what a workload will do on other nodes, from two measured runs",
       .description =
           "From two runs of a benchmark on the nodes of a cluster, one with little and one with much distributed work, "
-          "and from "
-          "what operations cost on their machine, tells what the workload will do with other shares of it, on more "
-          "nodes, or "
-          "over a card whose times are given. The counts of operations stay; conflicts and cache misses are taken to "
-          "stay as well. Only "
-          "--workers and --json of the common flags mean something here.",
+          "and from what operations cost on their machine, tells what the workload will do with other shares of it, on "
+          "more nodes, or over a card whose times are given. The counts of operations stay; conflicts and cache misses "
+          "are taken to stay as well. Only --workers and --json of the common flags mean something here.",
       .examples = {"--less=local.json --more=distributed.json --fabric=fabric.json",
                    "--less=local.json --more=distributed.json --fabric=fabric.json --check=tenth.json,half.json",
                    "--less=local.json --more=distributed.json --fabric=fabric.json --nodes=24 --workers=8 "

@@ -19,8 +19,8 @@ struct Ratios {
   double attempts_per_transaction = 1;
 };
 
-/// A cluster counts attempts, and clients count requests, transactions and attempts that failed. Reports of older releases do not tell how many
-/// transactions there were: then each request was one.
+/// A cluster counts attempts, and clients count requests, transactions and attempts that failed. Reports of older
+/// releases do not tell how many transactions there were: then each request was one.
 Ratios ratios_of(const Json& repeat) {
   if (!repeat.contains("total") || !repeat.at("total").contains("transactions")) return {};
   const Json& total = repeat.at("total");

@@ -45,7 +45,8 @@ Result<Model> Model::fit(const Measured& less, const Measured& more, const Costs
   model.extra_ns_ =
       (worker_ns(more) - worker_ns(less)) / (more.distributed_per_request() - less.distributed_per_request());
   model.local_ns_ = worker_ns(less) - less.distributed_per_request() * model.extra_ns_;
-  // This is below 0 where operations overlap with other work, so that they cost less in a transaction than `bench fabric` measures.
+  // This is below 0 where operations overlap with other work, so that they cost less in a transaction than `bench
+  // fabric` measures.
   model.beside_fabric_ns_ = model.extra_ns_ - model.fabric_ns(costs);
   return model;
 }

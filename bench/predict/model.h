@@ -1,9 +1,10 @@
 #pragma once
 // What a workload's transactions take, by how many of them are distributed.
 //
-// A worker's time for one request is `local`, and for each of its distributed transactions more: what the operations at other
-// nodes cost, and `software`, the work that this node does for them. A request may be several transactions (TPC-C's delivery is ten). Two runs on one machine tell both, as the operations are counted and
-// what each costs there has been measured. Elsewhere the same counts cost what they cost there. Not in the model: caches that more rows or
+// A worker's time for one request is `local`, and for each of its distributed transactions more: what the operations at
+// other nodes cost, and `software`, the work that this node does for them. A request may be several transactions
+// (TPC-C's delivery is ten). Two runs on one machine tell both, as the operations are counted and what each costs there
+// has been measured. Elsewhere the same counts cost what they cost there. Not in the model: caches that more rows or
 // nodes miss more often, and conflicts that more nodes bring; both are as they were in the two runs.
 
 #include <algorithm>
@@ -33,8 +34,8 @@ struct Prediction {
 
 class Model {
  public:
-  /// From two runs of one benchmark, of which `less` has a smaller distributed share; `costs` are those of their machine. kInvalidArgument if they
-  /// do not tell the two apart.
+  /// From two runs of one benchmark, of which `less` has a smaller distributed share; `costs` are those of their
+  /// machine. kInvalidArgument if they do not tell the two apart.
   static Result<Model> fit(const Measured& less, const Measured& more, const Costs& costs);
 
   /// Returns the time that a worker spends on a request without distributed transactions.

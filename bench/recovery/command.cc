@@ -166,8 +166,7 @@ std::string text_of(const Outcome& outcome) {
   }
   std::string text = fmt::format(
       "granary bench recovery, {}\n\nwritten     {} records of {} bytes over {} keys by {} workers in {:.2f} s: {} of "
-      "log, "
-      "{} transactions\nkilled      by SIGKILL; its log rings {}\n\n{}",
+      "log, {} transactions\nkilled      by SIGKILL; its log rings {}\n\n{}",
       base::version_text(), with_commas(load.records), load.value_bytes, with_commas(load.keys), load.workers,
       written.seconds, human_bytes(written.log_bytes), with_commas(written.transactions),
       outcome.report.rings ? "were there" : "were not there", aligned(rows));
@@ -242,9 +241,8 @@ const BenchCommand& recovery_command() {
       .summary = "writes a log, kills the process that did, recovers, verifies",
       .description =
           "A process of its own fills a durable database and is killed by SIGKILL once everything is on the device; "
-          "then "
-          "the database is opened again, timed, and every record compared with what was written. The rates a core of "
-          "checkpoint and replay divide by all cores, that of the whole opening by processor time; opening includes "
+          "then the database is opened again, timed, and every record compared with what was written. The rates a core "
+          "of checkpoint and replay divide by all cores, that of the whole opening by processor time; opening includes "
           "checking the log and making the cut durable. --seconds, --warmup and --repeat mean nothing here.",
       .examples = {"--records=5000000", "--records=4000000 --checkpoint=half --json=recovery.json",
                    "--durability=tmpfs --compress=lz4"},

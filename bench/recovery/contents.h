@@ -1,5 +1,6 @@
 #pragma once
-// What the process that dies has written, known to the one that recovers: both derive it from seed and operation number.
+// What the process that dies has written, known to the one that recovers: both derive it from seed and operation
+// number.
 //
 // Each worker writes keys of its own (those ≡ its number modulo the workers), chosen at random, so the newest operation
 // of every key is known without asking, whatever the order in which workers ran.

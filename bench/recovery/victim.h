@@ -26,8 +26,8 @@ struct Written {
 
 inline constexpr const char* kTableName = "records";
 
-/// Runs a process that opens an empty database, writes the load, takes the checkpoint, and is killed by SIGKILL when all of
-/// it is durable, in the middle of its life. Precondition: this process has only one thread.
+/// Runs a process that opens an empty database, writes the load, takes the checkpoint, and is killed by SIGKILL when
+/// all of it is durable, in the middle of its life. Precondition: this process has only one thread.
 Result<Written> write_and_kill(const Options& options, const Load& load, CheckpointAt checkpoint, bool progress);
 
 }  // namespace granary::bench::recovery

@@ -1,6 +1,6 @@
 #pragma once
-// Lookups of keys in another node's hash table: how many READs they take, and how fast they are beside plain READs of as many
-// bytes at the same places, and beside lookups in the tables of other systems.
+// Lookups of keys in another node's hash table: how many READs they take, and how fast they are beside plain READs of
+// as many bytes at the same places, and beside lookups in the tables of other systems.
 
 #include <string>
 #include <vector>
@@ -35,8 +35,8 @@ struct Figure {
   std::uint64_t wrong = 0;  ///< lookups that did not bring the value
 };
 
-/// Plain READs; lookups without a cache, with a cache from empty, and once more with that cache. If Data::peers, those in
-/// Pilaf's table and in FaRM's, with the places of records and with the values in its slots.
+/// Plain READs; lookups without a cache, with a cache from empty, and once more with that cache. If Data::peers, those
+/// in Pilaf's table and in FaRM's, with the places of records and with the values in its slots.
 Result<std::vector<Figure>> measure(const Load& load);
 
 }  // namespace granary::bench::remote

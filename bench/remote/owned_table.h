@@ -1,6 +1,6 @@
 #pragma once
-// The hash table that is searched: shared records in one region, which nobody changes while others read them. The tables of
-// other systems may lie beside it.
+// The hash table that is searched: shared records in one region, which nobody changes while others read them. The
+// tables of other systems may lie beside it.
 
 #include <cstdint>
 #include <memory>

@@ -1,6 +1,6 @@
 #pragma once
-// Finds a record by its key in the table of another system (peer_tables.h) by one-sided READs, and READs it as a lookup in ours
-// does.
+// Finds a record by its key in the table of another system (peer_tables.h) by one-sided READs, and READs it as a lookup
+// in ours does.
 
 #include <optional>
 
@@ -10,7 +10,8 @@
 
 namespace granary::bench::remote {
 
-/// This step does what both searches have in common: at the end it READs the record, if the slots do not have the value.
+/// This step does what both searches have in common: at the end it READs the record, if the slots do not have the
+/// value.
 class PeerRead : public cluster::AccessStep {
  public:
   /// The arguments outlive the step. `records` is the table whose records the entries name.

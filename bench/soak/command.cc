@@ -32,10 +32,8 @@ const BenchCommand& soak_command() {
       .summary = "updates, deletes, inserts and snapshots; judges whether memory stays level",
       .description =
           "Makes garbage of every kind for as long as --seconds says: values that grow and shrink, records that are "
-          "deleted and "
-          "born again, queues that wander through the key space, snapshots that hold old versions. Ends with exit code "
-          "1 if "
-          "memory still grew in the last third of the run.",
+          "deleted and born again, queues that wander through the key space, snapshots that hold old versions. Ends "
+          "with exit code 1 if memory still grew in the last third of the run.",
       .examples = {"--seconds=60", "--seconds=3600 --json=soak.json",
                    "--seconds=60 --variant=no-gc   (fails, as it should)"},
       .flags = {integer_flag("keys", 200'000, 1, 1'000'000'000, "keys",

@@ -56,8 +56,8 @@ Finding judge_level(const std::string& what, const std::vector<Sample>& samples,
   }
   const std::uint64_t middle = median(second.bytes);
   const std::uint64_t last = median(third.bytes);
-  // Memory in use follows the rate of requests. Memory that was taken from the system follows the greatest rate so far, as it is
-  // not given back.
+  // Memory in use follows the rate of requests. Memory that was taken from the system follows the greatest rate so far,
+  // as it is not given back.
   const double faster =
       std::max({0.0, median(third.rates) - median(second.rates), third.peak - std::max(first.peak, second.peak)});
   const auto allowed =

@@ -29,8 +29,8 @@ Status SoakWorkload::load_one(Worker& worker, const Table& table, std::string_vi
   return {};
 }
 
-/// Loads what requests would come to after a while, since it depends on the machine how many they are in the first third of a run: values
-/// of all sizes, half of the records that come and go, and full queues.
+/// Loads what requests would come to after a while, since it depends on the machine how many they are in the first
+/// third of a run: values of all sizes, half of the records that come and go, and full queues.
 Status SoakWorkload::load(unsigned /*threads*/, Progress& progress) {
   Result<std::unique_ptr<Database>> opened = open_fresh(settings_.options);
   if (!opened.ok()) return opened.status();
@@ -67,16 +67,16 @@ Result<std::unique_ptr<Client>> SoakWorkload::make_client(std::uint32_t id) {
 
 StoreFigures SoakWorkload::figures() const { return figures_of(*database_); }
 
-/// Returns for how long the memory of what a request has superseded stays in use: garbage waits for up to two snapshot periods, and
-/// is freed some epochs later.
+/// Returns for how long the memory of what a request has superseded stays in use: garbage waits for up to two snapshot
+/// periods, and is freed some epochs later.
 double SoakWorkload::seconds_kept() const {
   constexpr double kEpochsMore = 10;
   const Options& options = settings_.options;
   return (2.0 * options.snapshot_epochs + kEpochsMore) * options.epoch_ms / 1000;
 }
 
-/// Allows for what the requests of a faster time leave: each leaves at most one version or deleted record, and in the index the place
-/// of a deleted record.
+/// Allows for what the requests of a faster time leave: each leaves at most one version or deleted record, and in the
+/// index the place of a deleted record.
 std::vector<Finding> SoakWorkload::verify() {
   constexpr double kPlaceBytes = 32;
   const double record_bytes = 64 + (16.0 + parameters_.largest_value) / 2;

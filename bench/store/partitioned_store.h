@@ -1,7 +1,7 @@
 #pragma once
-// The Partitioned-Store of Silo 5.4, after H-Store: each partition has trees of its own and one lock. A transaction takes
-// the locks of all partitions in its footprint, in ascending order, and then runs as in a single-threaded store: no
-// versions, no validation, no snapshots.
+// The Partitioned-Store of Silo 5.4, after H-Store: each partition has trees of its own and one lock. A transaction
+// takes the locks of all partitions in its footprint, in ascending order, and then runs as in a single-threaded store:
+// no versions, no validation, no snapshots.
 
 #include <memory>
 #include <mutex>

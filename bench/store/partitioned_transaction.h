@@ -1,6 +1,6 @@
 #pragma once
-// The operations of the Partitioned-Store: reads and writes straight on trees and rows. Whoever calls them holds the locks
-// of all partitions that the transaction touches; tables that nobody writes any more may be read without.
+// The operations of the Partitioned-Store: reads and writes straight on trees and rows. Whoever calls them holds the
+// locks of all partitions that the transaction touches; tables that nobody writes any more may be read without.
 
 #include <array>
 #include <cstring>

@@ -28,8 +28,8 @@ struct RangeParameters {
 /// Gives --partitions, --index and --distributed_percent, unless given, what a cluster or --variant makes of them.
 void set_range_defaults(FlagValues& flags);
 
-/// From --partitions, --index, --distributed_percent, and the flag that says how many keys a partition has. On a cluster,
-/// partitions are nodes. `tables`: of a partition where a store splits tables. An error is a usage error.
+/// From --partitions, --index, --distributed_percent, and the flag that says how many keys a partition has. On a
+/// cluster, partitions are nodes. `tables`: of a partition where a store splits tables. An error is a usage error.
 Result<RangeParameters> range_parameters_from(const Settings& settings, const FlagValues& flags, const char* keys_flag,
                                               std::uint32_t tables);
 

@@ -75,8 +75,8 @@ class RangeWork {
   }
 
  private:
-  /// Returns the pieces of a run. The constructor does not cut them: it is called before anybody has checked that memory has room for so many
-  /// keys, and the pieces of too many would take seconds and gigabytes themselves.
+  /// Returns the pieces of a run. The constructor does not cut them: it is called before anybody has checked that
+  /// memory has room for so many keys, and the pieces of too many would take seconds and gigabytes themselves.
   std::vector<Piece> cut() const {
     constexpr std::uint64_t kPiece = 10'000;
     std::vector<Piece> pieces;

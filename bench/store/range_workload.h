@@ -1,6 +1,6 @@
 #pragma once
-// A workload whose rows all belong to keys 0 … count − 1, which partitions share by range: loaded and checked key by key,
-// and sums over its rows must be what was loaded and what clients have changed since.
+// A workload whose rows all belong to keys 0 … count − 1, which partitions share by range: loaded and checked key by
+// key, and sums over its rows must be what was loaded and what clients have changed since.
 //
 // RangeWorkload<S, Plan> is such a workload on a store. The Plan is a struct of types, constants and static functions:
 //   Parameters          has ranges(), share, seed, hash
@@ -10,10 +10,12 @@
 //   kSums, kWords       how many sums there are, and how messages name things (RangeWords<kSums>)
 //   kTellsDistributed   whether the share of requests on several partitions is told, of a process alone
 //   estimated_bytes(parameters)
-//   create(tables, add)                         calls add(table, name [, how many of its keys belong to each key [, whether it is
-//                      loaded once]]) for each
-//   insert<S>(t, tables, piece, random, sums)   inserts the rows of some keys and adds what they hold; false if it cannot
-//   check<S>(t, tables, partition, key, sums)   whether a key's rows are all there and fit together; adds what they hold
+//   create(tables, add)                         calls add(table, name [, how many of its keys belong to each key [,
+//                      whether it is loaded once]]) for each
+//   insert<S>(t, tables, piece, random, sums)   inserts the rows of some keys and adds what they hold; false if it
+//                                               cannot
+//   check<S>(t, tables, partition, key, sums)   whether a key's rows are all there and fit together; adds what they
+//                                               hold
 //   footprint(request, split)                   the partitions it touches; where the store is not split, any will do
 //   carry_out<S>(t, tables, request, change)    the request as a transaction, and by how much it changes the sums
 
@@ -271,7 +273,8 @@ Status RangeWorkload<S, Plan>::load_piece(Session& session, const Piece& piece, 
   return {};
 }
 
-/// Nobody writes meanwhile. A node may be unable to read for a moment, as when it does not hear ZooKeeper; that says nothing of its data.
+/// Nobody writes meanwhile. A node may be unable to read for a moment, as when it does not hear ZooKeeper; that says
+/// nothing of its data.
 template <Store S, typename Plan>
 Ending RangeWorkload<S, Plan>::check_key(Session& session, std::uint32_t partition, std::uint64_t key,
                                          Sums<kSums>& sums) {

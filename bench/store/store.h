@@ -34,8 +34,8 @@ struct TableLayout {
   std::uint64_t rows = 0;  ///< if `hash`: how many this process will have
   /// Nobody changes the rows after loading. A store with a seal() is told when they are all there.
   bool loaded_once = false;
-  /// In a store of several nodes: which one has the row of a key. None: every node has all rows, which nobody changes after
-  /// loading.
+  /// In a store of several nodes: which one has the row of a key. None: every node has all rows, which nobody changes
+  /// after loading.
   std::function<std::uint32_t(std::uint64_t key)> home = nullptr;
 };
 
@@ -57,8 +57,8 @@ template <typename T, typename Table, typename Key, typename Row>
 concept Reader = requires(T& t, const Table& table, Key key, Row& row, std::span<Lookup<Table, Key, Row>> lookups,
                           bool (*visit)(Key, const Row&)) {
   { t.get(table, key, row) } -> std::same_as<Outcome>;
-  /// Any number of spans, whose cache misses may overlap. kOk also if some were not found; see Lookup::found. Stores that lock
-  /// what is known beforehand do so here.
+  /// Any number of spans, whose cache misses may overlap. kOk also if some were not found; see Lookup::found. Stores
+  /// that lock what is known beforehand do so here.
   { t.multi_get(lookups) } -> std::same_as<Outcome>;
   { t.multi_get(lookups, lookups) } -> std::same_as<Outcome>;
   /// Visits [from, to); `visit` returns false to stop.
@@ -76,7 +76,8 @@ concept Writer = Reader<T, Table, Key, Row> && requires(T& t, const Table& table
   { t.remove(table, key) } -> std::same_as<Outcome>;
 };
 
-/// Reads a row that the transaction will overwrite or remove. A store may make use of that, by an operation of this name.
+/// Reads a row that the transaction will overwrite or remove. A store may make use of that, by an operation of this
+/// name.
 template <typename T, typename Table, typename Key, typename Row>
 Outcome get_to_write(T& t, const Table& table, const Key& key, Row& row) {
   if constexpr (requires { t.get_to_write(table, key, row); }) {

@@ -15,7 +15,8 @@
 
 namespace granary::bench::store {
 
-/// A thread registers one worker. All sessions of the thread hold it, so that they can run together (--batch, --fibers).
+/// A thread registers one worker. All sessions of the thread hold it, so that they can run together (--batch,
+/// --fibers).
 using HeldWorker = std::shared_ptr<Worker>;
 using HeldClusterWorker = std::shared_ptr<ClusterWorker>;
 
@@ -43,7 +44,8 @@ class WorkerSession {
         declares_(declares),
         breakdown_(breakdown) {}
 
-  /// Times requests from now on. A session that loads or checks the data is never told, and so its requests are not counted.
+  /// Times requests from now on. A session that loads or checks the data is never told, and so its requests are not
+  /// counted.
   void begin_measurement() {
     if (breakdown_ != nullptr) times_.emplace(*breakdown_, worker_of(held_));
   }
@@ -108,8 +110,9 @@ class WorkerSession {
     return {.reason = read_all ? AbortReason::kNone : AbortReason::kRecordBusy, .ticket = {}};
   }
 
-  /// Commits unless the body met something that does not fit together; then the reads cannot have been one state. kUser: the body wants
-  /// nothing of it. A doomed transaction's reads fail, and its body may take that for a reason of its own; it is tried again.
+  /// Commits unless the body met something that does not fit together; then the reads cannot have been one state.
+  /// kUser: the body wants nothing of it. A doomed transaction's reads fail, and its body may take that for a reason of
+  /// its own; it is tried again.
   template <typename Body>
   CommitResult attempt_once(Body&& body, RequestTimes* times) {
     granary::Transaction handle = worker_of(held_).begin();

@@ -1,5 +1,6 @@
 #pragma once
-// What is drawn, as specified: which transaction on which subscriber comes next, and what the rows of the population hold.
+// What is drawn, as specified: which transaction on which subscriber comes next, and what the rows of the population
+// hold.
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #pragma once
-// The tables of TATP (Telecommunication Application Transaction Processing Benchmark 1.0). A subscriber's number, from 0
-// on, is its s_id less one. Types of rows and starts of call forwardings count from 0 here, too.
+// The tables of TATP (Telecommunication Application Transaction Processing Benchmark 1.0). A subscriber's number, from
+// 0 on, is its s_id less one. Types of rows and starts of call forwardings count from 0 here, too.
 
 #include <array>
 #include <cstdint>

@@ -92,9 +92,9 @@ class Audit {
   mutable std::mutex mutex_;  // guards what follows
   std::array<Condition, kConditions + 1> conditions_;
   std::vector<StockSums> taken_;  // by supplying warehouse, by orders that were not loaded
-  // Of several nodes only: payments by customers and orders from stocks of other nodes' warehouses are in this node's rows, so
-  // the sums of all customers and of all stocks are compared over all nodes. Each counts with a weight of its own, so that
-  // one's surplus does not make up for another one's lack.
+  // Of several nodes only: payments by customers and orders from stocks of other nodes' warehouses are in this node's
+  // rows, so the sums of all customers and of all stocks are compared over all nodes. Each counts with a weight of its
+  // own, so that one's surplus does not make up for another one's lack.
   Tally paid_;
   std::uint64_t stock_found_ = 0;
 };

@@ -19,8 +19,8 @@ class TpccClient final : public store::StoreClient<S> {
         state_(state),
         source_(state, worker) {}
 
-  /// Deliveries are deferred (clause 2.7.2): the terminal only queues them, and the worker carries out the oldest one before
-  /// its next request. Only then does it count.
+  /// Deliveries are deferred (clause 2.7.2): the terminal only queues them, and the worker carries out the oldest one
+  /// before its next request. Only then does it count.
   Request run_one() override {
     reached_ = 0;
     if (!deliveries_.empty()) {

@@ -18,8 +18,8 @@ Result<std::unique_ptr<Workload>> make(const Settings& settings, const FlagValue
   if (parameters->chopping) {
     if (const Status good = check_chopping(); !good.ok()) return good;
   }
-  // Orders grow the data by a gigabyte in half a minute. Unless told otherwise, that memory is touched before the run: on
-  // a virtual machine the first touch of a page can cost more than the transaction that needs it.
+  // Orders grow the data by a gigabyte in half a minute. Unless told otherwise, that memory is touched before the run:
+  // on a virtual machine the first touch of a page can cost more than the transaction that needs it.
   Settings prefaulted = settings;
   if (!flags.given("prefault")) {
     prefaulted.options.prefault_bytes =
@@ -29,7 +29,8 @@ Result<std::unique_ptr<Workload>> make(const Settings& settings, const FlagValue
   return two_pc::make_workload<TpccWorkload>(prefaulted, *parameters, parameters->partition_ranges().parts());
 }
 
-/// A chain of pieces ends where its client does, and so do the numbers of orders that are counted outside of transactions.
+/// A chain of pieces ends where its client does, and so do the numbers of orders that are counted outside of
+/// transactions.
 Status survives_kill(const FlagValues& flags) {
   const auto variants = parse_variants(flags.text("variant"), tpcc_command().variants);
   if (!variants.ok()) return variants.status();

@@ -79,7 +79,8 @@ class Inspector {
     return outcome == Outcome::kOk;
   }
 
-  /// Visits [from, to): each chunk is read in a transaction, which may run several times, and visited when it has committed.
+  /// Visits [from, to): each chunk is read in a transaction, which may run several times, and visited when it has
+  /// committed.
   template <typename K, typename V, typename Visit>
   void visit_all(const typename S::template Table<K, V>& table, std::uint32_t part, K from, K to, Visit&& visit) {
     constexpr std::size_t kChunk = 4096;
@@ -98,7 +99,8 @@ class Inspector {
       if (!chunk.empty()) from = K{static_cast<std::uint64_t>(chunk.back().first) + 1};
     } while (chunk.size() == kChunk);
   }
-  /// The same of a table that may have a hash index, which cannot be scanned: its keys are `from` + 1 to `from` + `count`.
+  /// The same of a table that may have a hash index, which cannot be scanned: its keys are `from` + 1 to `from` +
+  /// `count`.
   template <typename K, typename V, typename Visit>
   void visit_numbered(const typename S::template Table<K, V>& table, std::uint32_t part, K from, K to,
                       std::uint64_t count, Visit&& visit) {

@@ -17,7 +17,8 @@ struct CustomerChoice {
   Text<16> last;
 };
 
-/// Finds the customer's number with one short scan of the index, without reading any customer. kNotFound if nobody has that name.
+/// Finds the customer's number with one short scan of the index, without reading any customer. kNotFound if nobody has
+/// that name.
 template <store::Store S, typename T>
 Outcome choose_customer(T& transaction, const Tables<S>& tables, const CustomerChoice& choice,
                         std::uint32_t& customer) {

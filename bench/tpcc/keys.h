@@ -83,7 +83,8 @@ constexpr std::uint32_t customer_of(CustomerOrderKey key) {
   return static_cast<std::uint32_t>(static_cast<std::uint64_t>(key) >> 32) & 0xfff;
 }
 
-/// 24 bits of a last name (FNV-1a, folded). Entries hold the whole name, so names that share a tag are told apart there.
+/// 24 bits of a last name (FNV-1a, folded). Entries hold the whole name, so names that share a tag are told apart
+/// there.
 constexpr std::uint64_t name_tag(std::string_view last_name) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const char letter : last_name) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3u;

@@ -1,6 +1,6 @@
 #pragma once
-// The New-Order transaction (clause 2.4): enters an order of 5 to 15 lines. One in a hundred names an item that does not
-// exist; it does all the work for its other lines and then rolls back (clause 2.4.2.3).
+// The New-Order transaction (clause 2.4): enters an order of 5 to 15 lines. One in a hundred names an item that does
+// not exist; it does all the work for its other lines and then rolls back (clause 2.4.2.3).
 
 #include <algorithm>
 #include <array>

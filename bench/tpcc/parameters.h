@@ -22,8 +22,8 @@ inline constexpr std::array<std::string_view, kTypes> kTypeNames{"new_order", "p
 struct Parameters {
   Scale scale;
   std::uint32_t warehouses = 1;
-  /// Ranges of warehouses, each with one lock or with tables of its own, in stores that have partitions; 0: one for each
-  /// warehouse.
+  /// Ranges of warehouses, each with one lock or with tables of its own, in stores that have partitions; 0: one for
+  /// each warehouse.
   std::uint32_t partitions = 0;
   std::uint32_t workers = 1;
   std::uint64_t seed = 1;

@@ -1,9 +1,11 @@
 #pragma once
-// The Payment transaction (clause 2.5): a customer pays; warehouse, district and customer keep the sums, history the event.
+// The Payment transaction (clause 2.5): a customer pays; warehouse, district and customer keep the sums, history the
+// event.
 //
-// It runs whole, or as a chain of pieces (transaction chopping): the customer, the district, the warehouse with the row of
-// history. Then the customer, who may be another node's, is done with before the records that all payments of the warehouse
-// meet at. Only the first piece may fail for good, since all others are at home. procedures.cc says why nobody sees it half done.
+// It runs whole, or as a chain of pieces (transaction chopping): the customer, the district, the warehouse with the row
+// of history. Then the customer, who may be another node's, is done with before the records that all payments of the
+// warehouse meet at. Only the first piece may fail for good, since all others are at home. procedures.cc says why
+// nobody sees it half done.
 
 #include "bench/tpcc/customer_choice.h"
 

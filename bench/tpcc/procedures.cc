@@ -10,8 +10,8 @@ DeclaredAccess reads(const char* table, const char* columns = "") { return {tabl
 DeclaredAccess writes(const char* table, const char* columns = "") { return {table, AccessMode::kWrite, columns}; }
 DeclaredAccess adds(const char* table, const char* columns = "") { return {table, AccessMode::kAdd, columns}; }
 
-// Columns are of four classes: "facts", which are never written (names, addresses, rates, credit); "next order" of a district; "sums"
-// of payments in district and warehouse; "account" of a customer.
+// Columns are of four classes: "facts", which are never written (names, addresses, rates, credit); "next order" of a
+// district; "sums" of payments in district and warehouse; "account" of a customer.
 
 DeclaredAccesses new_order_accesses() {
   return {reads("warehouse", "facts"),
@@ -38,8 +38,9 @@ DeclaredAccesses stock_level_accesses() {
   return {reads("district", "next order"), reads("order_line"), reads("stock")};
 }
 
-/// Nobody but payments touches the sums, and rows of history have keys of their own and are read by nobody: so at its second and
-/// third piece a payment meets only others that add there, too, and in whichever order they do, it comes to the same.
+/// Nobody but payments touches the sums, and rows of history have keys of their own and are read by nobody: so at its
+/// second and third piece a payment meets only others that add there, too, and in whichever order they do, it comes to
+/// the same.
 std::array<DeclaredAccesses, kPaymentPieces> payment_accesses() {
   return {DeclaredAccesses{reads("customer_by_name"), reads("customer", "facts"), writes("customer", "account"),
                            writes("customer_data")},
@@ -47,7 +48,8 @@ std::array<DeclaredAccesses, kPaymentPieces> payment_accesses() {
           DeclaredAccesses{reads("warehouse", "facts"), adds("warehouse", "sums"), adds("history")}};
 }
 
-/// A procedure's body from `body(transaction, tables, request, reply)`, which is one of the transactions, or a piece of one.
+/// A procedure's body from `body(transaction, tables, request, reply)`, which is one of the transactions, or a piece of
+/// one.
 template <typename Request, typename Reply, typename Body>
 auto procedure(const Tables<Store>& tables, Body body) {
   return [&tables, body](Transaction& transaction, const Request& request, Reply& reply) {

@@ -1,6 +1,6 @@
 #pragma once
-// TPC-C's transactions as stored procedures of the engine: callable by name, or by handle. They declare what they touch, so
-// that Procedures::check_chains() lets Payment run in pieces.
+// TPC-C's transactions as stored procedures of the engine: callable by name, or by handle. They declare what they
+// touch, so that Procedures::check_chains() lets Payment run in pieces.
 
 #include <granary/granary.h>
 

@@ -13,8 +13,8 @@ namespace granary::bench::tpcc {
 /// Chance, and how far the texts compress that are drawn from it.
 class Random : public base::Random {
  public:
-  /// 1/`text_ratio` of the letters of each text are random, the rest is the beginning of a passage that all texts share, so
-  /// that LZ4 makes long texts about that much smaller. Precondition: text_ratio ≥ 1.
+  /// 1/`text_ratio` of the letters of each text are random, the rest is the beginning of a passage that all texts
+  /// share, so that LZ4 makes long texts about that much smaller. Precondition: text_ratio ≥ 1.
   explicit Random(std::uint64_t seed, std::uint64_t stream = 0, double text_ratio = 1)
       : base::Random(seed, stream),
         random_share_(1 / text_ratio) {}
@@ -28,7 +28,8 @@ class Random : public base::Random {
   double random_share_;
 };
 
-/// The constants C of NURand. Those for last names differ between loading and running by what clause 2.1.6.1 prescribes.
+/// The constants C of NURand. Those for last names differ between loading and running by what clause 2.1.6.1
+/// prescribes.
 struct NurandConstants {
   std::uint32_t load_last_name = 0;
   std::uint32_t run_last_name = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// The rows of TPC-C (clause 1.3) as plain structs. Money is in cents, rates in ten-thousandths, dates in seconds since 1970
-// (the specification asks for a resolution of one second at least). What transactions touch most comes first.
+// The rows of TPC-C (clause 1.3) as plain structs. Money is in cents, rates in ten-thousandths, dates in seconds since
+// 1970 (the specification asks for a resolution of one second at least). What transactions touch most comes first.
 //
 // Two tables are split vertically, as clause 1.4.5 allows, because their long texts hardly change: stock into stock and
 // stock_text, customer into customer and customer_data. Both halves have the same key.

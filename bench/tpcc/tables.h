@@ -21,8 +21,9 @@ class Tables {
   template <typename K, typename V>
   using Parts = store::Spread<Table<K, V>>;
 
-  /// With Parameters::mixed_index, tables that no transaction scans and whose rows do not grow in number are hash tables.
-  /// What grows without end stays ordered, scanned or not (history, orders): its rows come in the order of their keys.
+  /// With Parameters::mixed_index, tables that no transaction scans and whose rows do not grow in number are hash
+  /// tables. What grows without end stays ordered, scanned or not (history, orders): its rows come in the order of
+  /// their keys.
   Status create(S& store, const Parameters& parameters) {
     const Scale& scale = parameters.scale;
     const KeyRanges ranges = parameters.partition_ranges();

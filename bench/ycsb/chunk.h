@@ -1,6 +1,6 @@
 #pragma once
-// Records that the check has read in one transaction. A transaction may run several times, so that its records are looked
-// at only once it has committed; until then the chunk keeps them.
+// Records that the check has read in one transaction. A transaction may run several times, so that its records are
+// looked at only once it has committed; until then the chunk keeps them.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace granary::bench::ycsb {
 
 class Chunk {
  public:
-  /// A chunk with so many records, or with so many bytes of values, is full. The bytes keep the memory of the check small
-  /// and its transactions short where values are large.
+  /// A chunk with so many records, or with so many bytes of values, is full. The bytes keep the memory of the check
+  /// small and its transactions short where values are large.
   static constexpr std::size_t kMostRecords = 1000, kMostBytes = std::size_t{4} << 20;
 
   /// A transaction begins, and what an earlier attempt has read counts no more.

@@ -191,8 +191,7 @@ const BenchCommand& kv_command() {
       .summary = "the work of ycsb on the bare index, without transactions",
       .description =
           "What the index and the memory alone can do: the baseline of the Silo paper's section 5.2. Reads copy the "
-          "same "
-          "bytes, atomically per value, from the same slabs.",
+          "same bytes, atomically per value, from the same slabs.",
       .examples = {"--workers=2 --seconds=30", "--mix=c --keys=10000000 --index=hash"},
       .flags = parameter_flags(),
       .variants = {Variant::kKeyValue, Variant::kSimpleAllocator},

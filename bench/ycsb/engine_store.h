@@ -22,10 +22,11 @@
 
 namespace granary::bench::ycsb {
 
-/// A bound from above for dynamic timestamp allocation (DTA), as TicToc's appendix models that to compare with (Yu et al., SIGMOD 2016,
-/// Figure 12). Such protocols decide on one transaction at a time, behind one lock. The paper leaves out what they do there and keeps the
-/// lock, which no such protocol on this engine can be faster than; so does this, over TicToc's commit. There is one for all sessions, and
-/// each commit passes through it. The protocol itself is in bench/dta.
+/// A bound from above for dynamic timestamp allocation (DTA), as TicToc's appendix models that to compare with (Yu et
+/// al., SIGMOD 2016, Figure 12). Such protocols decide on one transaction at a time, behind one lock. The paper leaves
+/// out what they do there and keeps the lock, which no such protocol on this engine can be faster than; so does this,
+/// over TicToc's commit. There is one for all sessions, and each commit passes through it. The protocol itself is in
+/// bench/dta.
 class CriticalSection {
  public:
   void pass() { const std::lock_guard inside(mutex_); }
@@ -34,8 +35,8 @@ class CriticalSection {
   std::mutex mutex_;
 };
 
-/// One thread's operations. Each counts its failed attempts in `aborts`. `Held` is what the thread registered: a worker of a
-/// database, or of a node of a cluster. `declares`: each operation on a key declares it first (lease_2pl, drtm).
+/// One thread's operations. Each counts its failed attempts in `aborts`. `Held` is what the thread registered: a worker
+/// of a database, or of a node of a cluster. `declares`: each operation on a key declares it first (lease_2pl, drtm).
 template <typename Held>
 class KeySession {
  public:
@@ -76,7 +77,8 @@ class KeySession {
       if (declare(t, key, true) && t.get(table_, key, buffer)) static_cast<void>(t.update(table_, key, change(buffer)));
     });
   }
-  /// Runs the steps as one transaction. What a step reads goes to the buffer, and `change(step)` returns what it writes.
+  /// Runs the steps as one transaction. What a step reads goes to the buffer, and `change(step)` returns what it
+  /// writes.
   template <typename Change>
   Ending run_all(std::span<const Step> steps, std::uint32_t fields, std::span<char> buffer, Change&& change,
                  AbortCounts& aborts) {
@@ -89,8 +91,9 @@ class KeySession {
       }
     });
   }
-  /// Runs the steps as one transaction that first reads all that they need, together, and then writes. What was read of the record that a step
-  /// writes goes to the beginning of the buffer before, and `change(step)` returns what takes its place.
+  /// Runs the steps as one transaction that first reads all that they need, together, and then writes. What was read of
+  /// the record that a step writes goes to the beginning of the buffer before, and `change(step)` returns what takes
+  /// its place.
   template <typename Change>
   Ending run_fetched(std::span<const Step> steps, const Portion& portion, std::span<char> buffer, Change&& change,
                      AbortCounts& aborts) {

@@ -53,7 +53,7 @@ std::string preset_help() {
   return help;
 }
 
-/// nullptr: none was chosen.
+/// Nullptr: none was chosen.
 const Preset* chosen_preset(const FlagValues& flags) {
   for (const Preset& preset : presets()) {
     if (preset.name == flags.text("preset")) return &preset;
@@ -87,10 +87,9 @@ std::vector<Flag> parameter_flags() {
       choice_flag(
           "mix", "silo", names,
           "silo: 80 % reads and 20 % read-modify-writes as in the Silo paper; changes: read-modify-writes only; "
-          "few_changes: 95 % reads and 5 % read-modify-writes; a to f: YCSB's standard workloads; "
-          "read_only, medium, high: those of the TicToc paper, 16 operations on records of ten fields of 100 bytes, "
-          "with "
-          "0, 10 and 50 % read-modify-writes."),
+          "few_changes: 95 % reads and 5 % read-modify-writes; a to f: YCSB's standard workloads; read_only, medium, "
+          "high: those of the TicToc paper, 16 operations on records of ten fields of 100 bytes, with 0, 10 and 50 % "
+          "read-modify-writes."),
       integer_flag("keys", 1'000'000, 1, 10'000'000'000, "keys",
                    "Records loaded, on each node of a cluster; 8-byte keys."),
       integer_flag("value_bytes", 100, 16, kMaxValueBytes, "bytes",
@@ -117,9 +116,7 @@ std::vector<Flag> parameter_flags() {
           "the first."),
       real_flag("theta", 0, 0, 0.999, "",
                 "Zipfian skew of the keys, 0 = uniform; unless given, 0 for silo, changes, few_changes and read_only, "
-                "0.8 for "
-                "medium, 0.9 for "
-                "high and 0.99 for a to f."),
+                "0.8 for medium, 0.9 for high and 0.99 for a to f."),
       integer_flag("scan_length", 100, 1, 1'000'000, "records", "Mix e: scans visit 1 to this many records."),
       choice_flag("index", "ordered", {"ordered", "hash"}, "The index. Mix e scans, so it needs an ordered one."),
       real_flag("distributed_percent", 0, 0, 100, "percent",

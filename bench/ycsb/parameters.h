@@ -26,8 +26,8 @@ struct Mix {
   std::array<std::uint32_t, kOperations> shares{};
   bool latest = false;       ///< keys are drawn by age, the newest most often (D)
   double default_theta = 0;  ///< skew unless --theta is given
-  bool tictoc =
-      false;  ///< of the TicToc paper: unless the flags are given, kOps operations on records of kFields fields
+  /// Of the TicToc paper: unless the flags are given, kOps operations on records of kFields fields.
+  bool tictoc = false;
 
   std::uint32_t share(Operation operation) const { return shares[static_cast<std::size_t>(operation)]; }
 };
@@ -38,12 +38,13 @@ inline constexpr std::uint32_t kOps = 16, kFields = 10, kFieldBytes = 100;
 inline constexpr std::uint32_t kMaxOps = 100, kKeysPerOp = 4;
 
 /// "silo" is the variant of the Silo paper (5.2): 80 % reads, 20 % read-modify-writes, uniform keys. "changes" is that
-/// of its section 5.6: read-modify-writes only. "few_changes" has few of them: in Cicada's own benchmark each write is a
-/// read-modify-write, also where YCSB's mix b writes without reading. "read_only", "medium" and "high"
-/// are the workloads of the TicToc paper (5.1).
+/// of its section 5.6: read-modify-writes only. "few_changes" has few of them: in Cicada's own benchmark each write is
+/// a read-modify-write, also where YCSB's mix b writes without reading. "read_only", "medium" and "high" are the
+/// workloads of the TicToc paper (5.1).
 const std::array<Mix, 12>& mixes();
 
-/// A preset stands for the flags with which `bench ycsb` does the work of another engine's own benchmark. Flags that are given take precedence.
+/// A preset stands for the flags with which `bench ycsb` does the work of another engine's own benchmark. Flags that
+/// are given take precedence.
 struct Preset {
   std::string_view name;
   std::string_view of;  ///< in words

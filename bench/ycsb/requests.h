@@ -57,8 +57,8 @@ struct Step {
   bool reads(std::uint32_t fields) const { return operation != Operation::kUpdate || fields > 1; }
 };
 
-/// The steps of a transaction read and write either whole records or, of each record, the field that the step changes. This says which, and how
-/// many bytes that are.
+/// The steps of a transaction read and write either whole records or, of each record, the field that the step changes.
+/// This says which, and how many bytes that are.
 struct Portion {
   std::size_t bytes;
   bool part;

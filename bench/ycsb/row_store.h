@@ -1,5 +1,6 @@
 #pragma once
-// The YCSB operations as transactions of a baseline that keeps its rows in records of the bare index (bench/hekaton, bench/dta).
+// The YCSB operations as transactions of a baseline that keeps its rows in records of the bare index (bench/hekaton,
+// bench/dta).
 //
 // An `Engine` has what all of its sessions share. It is made of the parameters, and has
 //   Row                       with bytes_for(), make() and newest_value()

@@ -16,8 +16,8 @@ constexpr double kJitterUs = 10;
 
 double allowed_us(double elapsed_us) { return kJitterUs + elapsed_us * kDrift; }
 
-/// One node's readings are off by no more than a jump or a slew may amount to that goes unnoticed while a reading ages, and the
-/// rounding.
+/// One node's readings are off by no more than a jump or a slew may amount to that goes unnoticed while a reading ages,
+/// and the rounding.
 std::uint64_t reading_error_us(std::uint64_t max_age_us) {
   return 2 * static_cast<std::uint64_t>(std::ceil(allowed_us(static_cast<double>(max_age_us)) + 1));
 }
@@ -78,8 +78,9 @@ Clock::Passed Clock::since(const Moment& then, const Moment& now) const {
   return {.counted_us = counted_us, .apart_us = std::abs(told_us - counted_us)};
 }
 
-/// Returns whether the clock was set, or slewed faster than systems do. The jitter of two readings is granted once for all the time
-/// between them. If the last look were the only one to be compared with, a clock could gain that much at each step.
+/// Returns whether the clock was set, or slewed faster than systems do. The jitter of two readings is granted once for
+/// all the time between them. If the last look were the only one to be compared with, a clock could gain that much at
+/// each step.
 bool Clock::was_set(const Moment& now) const {
   return std::any_of(looks_.begin(), looks_.end(), [&](const Moment& then) {
     const Passed passed = since(then, now);

@@ -1,14 +1,14 @@
 #pragma once
-// A node's clock: takes the time from its source and writes it to softtime (src/base/soft_time.h), together with the bound that
-// leases are judged by (I9).
+// A node's clock: takes the time from its source and writes it to softtime (src/base/soft_time.h), together with the
+// bound that leases are judged by (I9).
 //
-// Between two writes readers count on by the time stamp counter and never look at the source's clock. So a clock that is set
-// forward or back shows in step() only, before anybody relied on it: there, time has passed that the counter knows
-// nothing of. Then there is no time for a while, and until the source knows a bound anew.
+// Between two writes readers count on by the time stamp counter and never look at the source's clock. So a clock that
+// is set forward or back shows in step() only, before anybody relied on it: there, time has passed that the counter
+// knows nothing of. Then there is no time for a while, and until the source knows a bound anew.
 //
-// A clock that is slewed gains little from one step to the next, but may gain much while a node that steps late counts on. So a step
-// compares with every look of the last max_age_us, and with one before: no two looks as far apart as a reading may be old
-// differ from the counter by more than reading_error_us allows for.
+// A clock that is slewed gains little from one step to the next, but may gain much while a node that steps late counts
+// on. So a step compares with every look of the last max_age_us, and with one before: no two looks as far apart as a
+// reading may be old differ from the counter by more than reading_error_us allows for.
 
 #include <cstdint>
 #include <deque>
@@ -75,7 +75,8 @@ class Clock {
   const ClockOptions options_;
   const std::unique_ptr<TimeSource> source_;
   base::SoftTime time_;
-  /// In order: what the steps of the last max_age_us have seen since the last jump, and before these the last one that is older.
+  /// In order: what the steps of the last max_age_us have seen since the last jump, and before these the last one that
+  /// is older.
   std::deque<Moment> looks_;
   std::uint64_t hold_until_us_ = 0;
 

@@ -19,8 +19,8 @@ bool offsets_are_ours() {
          std::filesystem::read_symlink("/proc/self/ns/time_for_children", missing);
 }
 
-/// How far the monotonic clocks of this process, CLOCK_MONOTONIC_RAW among them, are ahead of the host's. The file has a line for each
-/// clock that is shifted by itself: its name, seconds, nanoseconds.
+/// How far the monotonic clocks of this process, CLOCK_MONOTONIC_RAW among them, are ahead of the host's. The file has
+/// a line for each clock that is shifted by itself: its name, seconds, nanoseconds.
 Result<std::int64_t> namespace_shift_ns() {
   std::ifstream offsets(kOffsets);
   if (!offsets) return std::int64_t{0};  // a system without time namespaces

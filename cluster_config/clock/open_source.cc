@@ -7,8 +7,8 @@
 namespace granary::cluster_config::clock {
 namespace {
 
-/// No time that the nodes have in common: for nodes on several hosts whose clocks nobody keeps together. There is never a bound, so
-/// there are no leases.
+/// No time that the nodes have in common: for nodes on several hosts whose clocks nobody keeps together. There is never
+/// a bound, so there are no leases.
 class NoSource final : public TimeSource {
  public:
   /// Nobody slews this clock, so no jumps are counted that mean nothing.

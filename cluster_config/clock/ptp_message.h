@@ -1,6 +1,6 @@
 #pragma once
-// PTP management messages (IEEE 1588, clause 15), as linuxptp's daemon ptp4l answers them on its Unix socket: requests for a
-// data set, and their answers. An answer counts only if it is exactly of the form and length that it has to have.
+// PTP management messages (IEEE 1588, clause 15), as linuxptp's daemon ptp4l answers them on its Unix socket: requests
+// for a data set, and their answers. An answer counts only if it is exactly of the form and length that it has to have.
 
 #include <array>
 #include <cstdint>

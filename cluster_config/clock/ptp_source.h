@@ -1,10 +1,12 @@
 #pragma once
-// The time of hosts that linuxptp keeps together: the system clock, which ptp4l steers (with hardware time stamps, phc2sys).
+// The time of hosts that linuxptp keeps together: the system clock, which ptp4l steers (with hardware time stamps,
+// phc2sys).
 //
-// The cluster agrees on how far any node's clock may be from the grandmaster's, `max_error_us`; δ is twice that. Each node sees to
-// it that its own is not further away: it asks ptp4l for the state, the offset and the path delay several times a second, and
-// the kernel when it was steered last, and knows no bound unless all of that is good and fresh. The grandmaster is
-// named, since a node that loses it may elect itself, and then each of two halves would find itself in order.
+// The cluster agrees on how far any node's clock may be from the grandmaster's, `max_error_us`; δ is twice that. Each
+// node sees to it that its own is not further away: it asks ptp4l for the state, the offset and the path delay several
+// times a second, and the kernel when it was steered last, and knows no bound unless all of that is good and fresh. The
+// grandmaster is named, since a node that loses it may elect itself, and then each of two halves would find itself in
+// order.
 
 #include <cstdint>
 #include <functional>

@@ -1,6 +1,7 @@
 #pragma once
-// BoardSilence tells of a board that does not answer: at first, every kWarnEvery_us, and when it answers again. Nothing is lost meanwhile,
-// because the fence shuts when its time is up; but nobody else would say why the node does not commit.
+// BoardSilence tells of a board that does not answer: at first, every kWarnEvery_us, and when it answers again. Nothing
+// is lost meanwhile, because the fence shuts when its time is up; but nobody else would say why the node does not
+// commit.
 
 #include <cstdint>
 #include <optional>

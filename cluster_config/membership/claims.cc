@@ -19,8 +19,9 @@ bool is_claimed(const Configuration& configuration, const Owed& debt) {
   return claimer != nullptr && claimer->live() && claimer->generation == debt.claimed_generation;
 }
 
-/// The number of the membership about which all have to be quiet before somebody else may act on the debt. A former claimer may still be
-/// acting until it has been cut off, like the dead node itself. One that owes nothing any more was cut off before it was recovered.
+/// The number of the membership about which all have to be quiet before somebody else may act on the debt. A former
+/// claimer may still be acting until it has been cut off, like the dead node itself. One that owes nothing any more was
+/// cut off before it was recovered.
 std::uint64_t quiet_number(const Configuration& configuration, const Owed& debt) {
   const Owed* const claimer = configuration.debt(debt.claimed_by, debt.claimed_generation);
   const bool waits = claimer != nullptr && !base::injected("claim-before-claimer-is-cut");
@@ -52,8 +53,9 @@ Status Membership::claim(NodeId node, Generation generation) {
   });
 }
 
-/// While this member lives, nobody but it ends its claim, unless the debt itself is settled by a start of all nodes together. So if the claim
-/// is gone after an earlier turn, that turn has made the edit: its answer was lost, and another member has made the next change.
+/// While this member lives, nobody but it ends its claim, unless the debt itself is settled by a start of all nodes
+/// together. So if the claim is gone after an earlier turn, that turn has made the edit: its answer was lost, and
+/// another member has made the next change.
 Status Membership::change_claimed(NodeId node, Generation generation, FunctionRef<Status(Configuration&, Owed&)> edit) {
   bool edited = false;
   return document_.amend([&](Configuration& configuration) -> Status {
@@ -75,7 +77,8 @@ Status Membership::note_phase(NodeId node, Generation generation, RecoveryPhase 
   });
 }
 
-/// This member was quiet when it claimed. Another one may have begun to serve since then, and have yet to say that it is.
+/// This member was quiet when it claimed. Another one may have begun to serve since then, and have yet to say that it
+/// is.
 Status Membership::note_recovered(NodeId node, Generation generation) {
   return change_claimed(
       node, generation, [this, node, generation](Configuration& configuration, Owed& recovered) -> Status {

@@ -221,17 +221,19 @@ Member& Configuration::add(NodeId id) {
 
 namespace {
 
-/// Whether what an earlier life of the node owes stands for this life as well, which has ended and not in order. Otherwise each start of
-/// a node alone, after all nodes have died, would add an entry that stays until all of them serve. The life needs none of its own if it
-/// never served, if no other member was ready or served at its end, and if nothing is claimed for it:
+/// Whether what an earlier life of the node owes stands for this life as well, which has ended and not in order.
+/// Otherwise each start of a node alone, after all nodes have died, would add an entry that stays until all of them
+/// serve. The life needs none of its own if it never served, if no other member was ready or served at its end, and if
+/// nothing is claimed for it:
 ///
 /// - It holds nothing at other nodes, because a life begins no transaction there before it has said that it serves.
-/// - It may have written to the memory of others only in messages, as the leader of epochs, or for a claim. Messages and epochs go to
-///   members that are ready or serve, and none of those lives any more. So there is nobody who would have to cut it off, or to be
-///   quiet about it; and a member that becomes ready later does so in a configuration by which this life is over. A claim keeps the
-///   entry of the life that has it, since the next claimer waits until that life is cut off.
-/// - What it has written at home, whoever recovers the earlier life finds: that is the recovery of the directory as it is then, with
-///   all of its rings.
+/// - It may have written to the memory of others only in messages, as the leader of epochs, or for a claim. Messages
+///   and epochs go to members that are ready or serve, and none of those lives any more. So there is nobody who would
+///   have to cut it off, or to be quiet about it; and a member that becomes ready later does so in a configuration by
+///   which this life is over. A claim keeps the entry of the life that has it, since the next claimer waits until that
+///   life is cut off.
+/// - What it has written at home, whoever recovers the earlier life finds: that is the recovery of the directory as it
+///   is then, with all of its rings.
 /// - D, C and the node's return wait for the earlier life's entry as they would for both.
 bool is_covered(const Configuration& before, const Configuration& after, const Member& life) {
   const bool others = std::ranges::any_of(before.members, [&life](const Member& member) {

@@ -1,14 +1,15 @@
 #pragma once
-// The configuration: what the members of a cluster agree on. A document that lies at a Board (board.h) and is changed by
-// compare-and-set on its version, so of two that change the same version one fails and looks again.
+// The configuration: what the members of a cluster agree on. A document that lies at a Board (board.h) and is changed
+// by compare-and-set on its version, so of two that change the same version one fails and looks again.
 //
 // Members are never removed from it: one that left or died stays, so that its next life gets a greater generation.
 //
-// Two numbers count its changes. The document's version grows with each of them. The membership's number grows only when a life
-// begins or ends, and all that has to begin anew then goes by it: fences, the nodes' epochs, and who leads them. So notes, claims and
-// the like, which are frequent during a recovery, abort no transaction.
+// Two numbers count its changes. The document's version grows with each of them. The membership's number grows only
+// when a life begins or ends, and all that has to begin anew then goes by it: fences, the nodes' epochs, and who leads
+// them. So notes, claims and the like, which are frequent during a recovery, abort no transaction.
 //
-// What a dead life owes is kept apart from the members, since the node's next life takes the place of the dead one there.
+// What a dead life owes is kept apart from the members, since the node's next life takes the place of the dead one
+// there.
 
 #include <cstdint>
 #include <optional>
@@ -41,8 +42,8 @@ std::string_view name(MemberState state);
 
 /// What a member says when a life has ended or begun, and it has done its part.
 struct Quiet {
-  /// It has cut off all lives that were over in the membership of this number, and of its own transactions all have ended that
-  /// began in an earlier one. 0: it has said nothing yet.
+  /// It has cut off all lives that were over in the membership of this number, and of its own transactions all have
+  /// ended that began in an earlier one. 0: it has said nothing yet.
   std::uint64_t number = 0;
   std::uint64_t epoch = 0;  ///< these transactions' epochs are not greater
   bool logged = false;      ///< its log has all transactions up to that epoch on the device
@@ -58,8 +59,8 @@ struct Member {
   std::uint64_t protocol = 0;  ///< all that live have the same
   std::string release{};       ///< of the program that it runs, for messages; empty in entries of old releases
   bool has_data = false;       ///< the node has served with a data directory; later lives are to find data there, too
-  /// The last life that found data in its directory, or served; an older copy of the data is of a life before it. Lives in between found an
-  /// empty directory, as of a volume that is not mounted, and left the data alone.
+  /// The last life that found data in its directory, or served; an older copy of the data is of a life before it. Lives
+  /// in between found an empty directory, as of a volume that is not mounted, and left the data alone.
   Generation data_life = 0;
   Quiet quiet{};
 
@@ -76,8 +77,8 @@ enum class RecoveryPhase : std::uint8_t {
 };
 std::string_view name(RecoveryPhase phase);
 
-/// A life that ended without having given back what it held. Somebody recovers it; until then the node does not come back, and
-/// results of the whole cluster wait.
+/// A life that ended without having given back what it held. Somebody recovers it; until then the node does not come
+/// back, and results of the whole cluster wait.
 struct Owed {
   NodeId node = 0;
   Generation generation = 0;
@@ -99,14 +100,14 @@ struct Configuration {
   std::vector<Member> members;    ///< in the order of their ids
   std::vector<Owed> owed{};       ///< in the order in which the lives ended
 
-  /// nullptr if the node never joined.
+  /// Nullptr if the node never joined.
   const Member* find(NodeId id) const;
   Member* find(NodeId id);
   bool lives(NodeId id) const;
   /// Those of `nodes` that do not live.
   std::vector<NodeId> missing(std::span<const NodeId> nodes) const;
-  /// Who advances the cluster's epoch: the lowest id that served when the number grew; if nobody did, the lowest that lived; nullptr
-  /// if nobody does.
+  /// Who advances the cluster's epoch: the lowest id that served when the number grew; if nobody did, the lowest that
+  /// lived; nullptr if nobody does.
   const Member* leader() const;
   /// What the life, or any life of the node, still owes; nullptr if nothing.
   const Owed* debt(NodeId node, Generation generation) const;
@@ -120,8 +121,9 @@ struct Configuration {
   bool operator==(const Configuration&) const = default;
 };
 
-/// Completes a change that was made to `before`: counts lives that have begun or ended in it, chooses the leader if there are any, and
-/// notes what lives owe that did not end in order. A life that never served is not noted if another one's entry stands for it.
+/// Completes a change that was made to `before`: counts lives that have begun or ended in it, chooses the leader if
+/// there are any, and notes what lives owe that did not end in order. A life that never served is not noted if another
+/// one's entry stands for it.
 void count_lives(const Configuration& before, Configuration& after);
 
 /// The document; the same for equal configurations.

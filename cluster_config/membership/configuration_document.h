@@ -1,6 +1,6 @@
 #pragma once
-// The configuration as a document of the board: it is read, changed by compare-and-set, and waited for. Each of these is a conversation
-// with the board. There is one at a time: a thread that wants to begin another waits.
+// The configuration as a document of the board: it is read, changed by compare-and-set, and waited for. Each of these
+// is a conversation with the board. There is one at a time: a thread that wants to begin another waits.
 
 #include <cstdint>
 #include <functional>
@@ -28,12 +28,12 @@ class ConfigurationDocument {
       : board_(std::move(board)),
         publish_(std::move(publish)) {}
 
-  /// Returns the board for what needs no conversation: its constants, wait() and wake(). An edit, which is within a conversation, may also
-  /// ask it for the marks.
+  /// Returns the board for what needs no conversation: its constants, wait() and wake(). An edit, which is within a
+  /// conversation, may also ask it for the marks.
   Board& board() const { return *board_; }
 
-  /// Changes the configuration. An error is that of the edit, or of the board. The edit is called again if the compare-and-set fails, and
-  /// may find its own change in the configuration then (Board::replace).
+  /// Changes the configuration. An error is that of the edit, or of the board. The edit is called again if the
+  /// compare-and-set fails, and may find its own change in the configuration then (Board::replace).
   Status amend(Edit edit);
   /// Shows the newest configuration, an empty one if there is none, and returns what `look` says of it.
   Status inspect(Edit look);

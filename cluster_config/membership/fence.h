@@ -2,11 +2,12 @@
 // A node's right to commit. I11: a node that lost its membership stops before others may act on its behalf, and a
 // transaction of an older configuration can no longer commit.
 //
-// A transaction notes number() when it begins, and asks open() before its decision. When a life begins or ends, the node's Membership
-// moves or closes the fence before it tells anybody of that: whoever was told, and then waits for the commits that were
-// under way, knows that no other transaction of the older membership commits. Where nodes share memory (`local`), others set a bit of a word
-// that the fence asks before they count the node as dead, so it is closed by then even if the node's own threads have not run. No question helps a process that is stopped
-// between the answer and what follows; therefore peers also cut a victim off.
+// A transaction notes number() when it begins, and asks open() before its decision. When a life begins or ends, the
+// node's Membership moves or closes the fence before it tells anybody of that: whoever was told, and then waits for the
+// commits that were under way, knows that no other transaction of the older membership commits. Where nodes share
+// memory (`local`), others set a bit of a word that the fence asks before they count the node as dead, so it is closed
+// by then even if the node's own threads have not run. No question helps a process that is stopped between the answer
+// and what follows; therefore peers also cut a victim off.
 
 #include <atomic>
 #include <cstdint>
@@ -17,8 +18,8 @@
 
 namespace granary::membership {
 
-/// Written by the node's Membership, read by workers; a cache line of its own, that changes a few times a second at most.
-/// Stores are releases and loads acquires: who sees a number sees what was done before the fence moved to it.
+/// Written by the node's Membership, read by workers; a cache line of its own, that changes a few times a second at
+/// most. Stores are releases and loads acquires: who sees a number sees what was done before the fence moved to it.
 class alignas(base::kCacheLine) Fence {
  public:
   static constexpr std::uint64_t kClosed = 0;  ///< the number at a node that is no member

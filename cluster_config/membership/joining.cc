@@ -65,8 +65,9 @@ Status Joining::make_mark() {
   return marked.ok() ? await_former_fence() : marked;
 }
 
-/// Nobody begins to serve while this node is dead by the configuration, as all must live for that; so it is made that before it looks
-/// whether somebody serves already. A mark of its own that is there is of an earlier life, or mark() tells whose.
+/// Nobody begins to serve while this node is dead by the configuration, as all must live for that; so it is made that
+/// before it looks whether somebody serves already. A mark of its own that is there is of an earlier life, or mark()
+/// tells whose.
 Status Joining::mark_together(std::uint64_t patience_us) {
   const auto unmarked =
       document_.await(patience_us, options_.give_up,
@@ -120,7 +121,8 @@ Status Joining::await_debts(std::uint64_t patience_us) {
                                                       patience_us / 1000, waits_for));
 }
 
-/// This node's former life has no mark any more, and may commit until its fence has shut by the clock; unless others have waited for that.
+/// This node's former life has no mark any more, and may commit until its fence has shut by the clock; unless others
+/// have waited for that.
 Status Joining::await_former_fence() {
   if (base::injected("death-before-fence")) return {};
   const auto ended =
@@ -173,8 +175,8 @@ Result<bool> Joining::rejoins(const Configuration& configuration) const {
   return other_that_serves(configuration, *marks) != nullptr;
 }
 
-/// Whether all nodes are there that have served with data: their logs may have writes of this node's records. A start with
-/// Options::salvage forgets those that are not.
+/// Whether all nodes are there that have served with data: their logs may have writes of this node's records. A start
+/// with Options::salvage forgets those that are not.
 Status Joining::check_nodes(const Configuration& configuration) const {
   for (const Member& member : configuration.members) {
     if (!member.has_data || is_known(member) || !options_.finds_data) continue;
@@ -191,7 +193,8 @@ bool Joining::is_known(const Member& member) const {
   return options_.nodes.empty() || std::ranges::find(options_.nodes, member.id) != options_.nodes.end();
 }
 
-/// Whether the node's data are there, and of its last life. A life notes itself in them before it is in the configuration.
+/// Whether the node's data are there, and of its last life. A life notes itself in them before it is in the
+/// configuration.
 Status Joining::check_data(const Configuration& configuration) const {
   const Member* const own = configuration.find(options_.node);
   if (options_.accepts_older_data) return {};

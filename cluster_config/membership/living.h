@@ -8,7 +8,8 @@
 
 namespace granary::membership {
 
-/// Written by the node's Membership with each configuration, read by workers. Each word tells something by itself, so nothing is ordered by it.
+/// Written by the node's Membership with each configuration, read by workers. Each word tells something by itself, so
+/// nothing is ordered by it.
 class Living {
  public:
   /// Of the node's present life; 0 if it is no member that lives.

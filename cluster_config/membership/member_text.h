@@ -29,7 +29,8 @@ inline std::string life_text(NodeId node, Generation generation) {
   return fmt::format("life {} of node {}", generation, node);
 }
 
-/// A sentence's end that says what keeps others waiting: "life 2 of node 1 ended without giving back what it held, and ...".
+/// A sentence's end that says what keeps others waiting: "life 2 of node 1 ended without giving back what it held, and
+/// ...".
 inline std::string debt_text(const Owed& debt) {
   const std::string life = life_text(debt.node, debt.generation);
   if (debt.claimed_generation == 0)

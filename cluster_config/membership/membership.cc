@@ -98,8 +98,9 @@ void Membership::stop() {
 Status Membership::leave() { return end_as(MemberState::kLeft); }
 Status Membership::die() { return end_as(MemberState::kDead); }
 
-/// An attempt whose answer was lost may have changed the configuration, which the next attempt finds. Nobody but this life says of it that it
-/// has left; to a life that ends as dead it makes no difference whether it or another member has said so.
+/// An attempt whose answer was lost may have changed the configuration, which the next attempt finds. Nobody but this
+/// life says of it that it has left; to a life that ends as dead it makes no difference whether it or another member
+/// has said so.
 Status Membership::end_as(MemberState state) {
   stop();
   {
@@ -146,8 +147,8 @@ void Membership::step(std::uint64_t most_us) {
   tell();
 }
 
-/// What a member does with a configuration it has read: sees whether it is still in it, and says who died. The marks are
-/// read after the configuration, so a member that is in the one and not among the others had a mark and lost it.
+/// What a member does with a configuration it has read: sees whether it is still in it, and says who died. The marks
+/// are read after the configuration, so a member that is in the one and not among the others had a mark and lost it.
 Status Membership::follow(Configuration& configuration) {
   const Result<Marks> marks = board_.marks();
   if (!marks.ok()) return marks.status();

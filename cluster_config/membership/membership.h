@@ -1,14 +1,14 @@
 #pragma once
-// A node's membership in its cluster: it joins, follows the configuration, and leaves or is lost. What is special to the
-// kind (`local`, `zookeeper`) is the Board's; the rules are here:
+// A node's membership in its cluster: it joins, follows the configuration, and leaves or is lost. What is special to
+// the kind (`local`, `zookeeper`) is the Board's; the rules are here:
 //
-// - Who joins makes its mark first and enters the configuration then; so a member that lives by the configuration and has
-//   no mark has died, if the configuration was read before the marks. Whoever has missed it for as long as its fence may be
-//   open (Board::fence_lasts_us()) says so in the configuration.
-// - What a life owes that did not end in order stays in the configuration (Configuration::owed) until somebody has recovered it, or
-//   until a later life of the node serves after all nodes have started together. A life that joined and left again meanwhile has taken
-//   nothing over; so it counts as dead, too. One that only visited is not meant to. Lives that begin and end while nobody serves add
-//   nothing to what their node owes already (count_lives).
+// - Who joins makes its mark first and enters the configuration then; so a member that lives by the configuration and
+//   has no mark has died, if the configuration was read before the marks. Whoever has missed it for as long as its
+//   fence may be open (Board::fence_lasts_us()) says so in the configuration.
+// - What a life owes that did not end in order stays in the configuration (Configuration::owed) until somebody has
+//   recovered it, or until a later life of the node serves after all nodes have started together. A life that joined
+//   and left again meanwhile has taken nothing over; so it counts as dead, too. One that only visited is not meant to.
+//   Lives that begin and end while nobody serves add nothing to what their node owes already (count_lives).
 // - A member that finds its mark gone, or itself dead in the configuration, or another cluster's configuration in the
 //   place of its own, has lost its membership for good: its process ends (exit code 6).
 // - An older life of a node is dead once a later one is in the configuration, whether or not anybody saw it die.
@@ -42,8 +42,8 @@ struct MembershipOptions {
   std::string cluster;  ///< the name; all members have the same
   /// Of what all members must have alike (the cluster file). All live members have the same.
   std::uint64_t fingerprint = 0;
-  std::vector<NodeId> nodes =
-      {};  ///< all of the cluster's. What others owe is forgotten when this node serves. Empty: any may be one
+  /// All of the cluster's. What others owe is forgotten when this node serves. Empty: any may be one.
+  std::vector<NodeId> nodes = {};
   std::string address;         ///< where peers find this node; at most kMostAddressBytes
   std::uint64_t protocol = 0;  ///< what nodes do with each other's memory and messages; all live members have the same
   std::string release = {};    ///< of this program, for who is refused; at most kMostReleaseBytes
@@ -52,16 +52,16 @@ struct MembershipOptions {
   std::uint64_t known_cluster_id = 0;
   Generation lowest_generation = 1;  ///< greater than that of any life of which this node's data tells
 
-  /// The life that the node's data are of; 0: it has none. Joining is refused if a later life has had data since (Member::data_life), as
-  /// these are an older copy then, without what that life has committed.
+  /// The life that the node's data are of; 0: it has none. Joining is refused if a later life has had data since
+  /// (Member::data_life), as these are an older copy then, without what that life has committed.
   Generation data_generation = 0;
   std::string data_place = {};  ///< the node's data directory; empty: it has none
-  /// The directory has data in it. To come back to others that serve is refused if it has none and the node has served with data before
-  /// (Member::has_data): a volume may not be mounted.
+  /// The directory has data in it. To come back to others that serve is refused if it has none and the node has served
+  /// with data before (Member::has_data): a volume may not be mounted.
   bool finds_data = false;
   bool accepts_older_data = false;  ///< refuses neither
-  /// Makes the node's data remember that they are of this life, before anybody else learns of it: so data of a life before the last one
-  /// are an older copy. An error ends join().
+  /// Makes the node's data remember that they are of this life, before anybody else learns of it: so data of a life
+  /// before the last one are an older copy. An error ends join().
   std::function<Status(Generation)> note_life = [](Generation) { return Status(); };
 
   /// Sets these from what the node's data remembers.
@@ -71,13 +71,14 @@ struct MembershipOptions {
     data_generation = life.generation;
   }
 
-  /// Nobody joins while others serve already, unless `rejoins`: all begin together. Those that seem to are waited for so long, or as
-  /// marks may outlive their process, as they may be about to leave. Empty: one may join at any time.
+  /// Nobody joins while others serve already, unless `rejoins`: all begin together. Those that seem to are waited for
+  /// so long, or as marks may outlive their process, as they may be about to leave. Empty: one may join at any time.
   std::optional<std::uint64_t> together_us = {};
-  /// This node comes back also while others serve, once no node owes anything any more. It waits for that, at most so long.
+  /// This node comes back also while others serve, once no node owes anything any more. It waits for that, at most so
+  /// long.
   std::optional<std::uint64_t> rejoins_us = {};
-  /// Whether this node is to recover a life itself that owes something, since no node that serves can. Then it joins before that is
-  /// settled, in a life for that alone (Membership::visits).
+  /// Whether this node is to recover a life itself that owes something, since no node that serves can. Then it joins
+  /// before that is settled, in a life for that alone (Membership::visits).
   std::function<bool(const Configuration&)> visits = [](const Configuration&) { return false; };
   /// For how long join(), be_ready() and serve() ask the board again if it does not answer.
   std::uint64_t unreachable_us = 0;
@@ -88,8 +89,8 @@ struct MembershipOptions {
 class Membership {
  public:
   /// What the node does when things happen. Called by step(), so by its thread, one at a time, without locks held; the
-  /// fence has moved before. Not every version need be told of, but the last one is. While a call lasts nobody steps: one that takes
-  /// a good part of a session's time-out costs the right to commit.
+  /// fence has moved before. Not every version need be told of, but the last one is. While a call lasts nobody steps:
+  /// one that takes a good part of a session's time-out costs the right to commit.
   struct Listener {
     std::function<void(const Configuration&)> changed = [](const Configuration&) {};
     std::function<void(const Status&)> lost = [](const Status&) {};  ///< the last call
@@ -97,8 +98,9 @@ class Membership {
     std::function<void(const std::string&)> warn = [](const std::string&) {};
   };
 
-  /// Joins as kJoining, in a generation of its own. kAlreadyExists if the node is a member already, kFailedPrecondition if
-  /// the cluster there is another one, kUnavailable if it serves already (together_us) or the board cannot be reached.
+  /// Joins as kJoining, in a generation of its own. kAlreadyExists if the node is a member already, kFailedPrecondition
+  /// if the cluster there is another one, kUnavailable if it serves already (together_us) or the board cannot be
+  /// reached.
   static Result<std::unique_ptr<Membership>> join(std::unique_ptr<Board> board, MembershipOptions options,
                                                   Listener listener);
   /// Without leave(), this is a death: the mark goes, and others say so.
@@ -111,7 +113,8 @@ class Membership {
   std::uint64_t cluster_id() const { return cluster_id_; }
   /// Others served when this node joined, so it comes back to a cluster that goes on.
   bool rejoined() const { return rejoined_; }
-  /// This life is there only to recover former ones (MembershipOptions::visits): it never serves, and a next one comes back.
+  /// This life is there only to recover former ones (MembershipOptions::visits): it never serves, and a next one comes
+  /// back.
   bool visits() const { return visits_; }
   /// What the node's data is to remember.
   Life life() const {
@@ -122,8 +125,8 @@ class Membership {
 
   /// The newest that this node knows.
   std::shared_ptr<const Configuration> configuration() const;
-  /// Waits until `holds` does of the newest configuration, while another thread steps; false after `timeout_us`, or when
-  /// the membership is lost.
+  /// Waits until `holds` does of the newest configuration, while another thread steps; false after `timeout_us`, or
+  /// when the membership is lost.
   bool wait_until(const std::function<bool(const Configuration&)>& holds, std::uint64_t timeout_us) const;
   /// OK, or kMembershipLost with "lost membership at generation G: why".
   Status status() const;
@@ -131,8 +134,8 @@ class Membership {
   /// Puts these members in the place of those of `version`. kFailedPrecondition if the configuration is of another
   /// version now; whoever called looks again.
   Status change(std::uint64_t version, std::vector<Member> members);
-  /// Lets the others know: they find it beside this member in the configuration. In the place of what it said before; at most
-  /// kMostNoteBytes.
+  /// Lets the others know: they find it beside this member in the configuration. In the place of what it said before;
+  /// at most kMostNoteBytes.
   Status say(const std::string& note);
   /// This node has its data, and the leader of epochs can reach it.
   Status be_ready();
@@ -140,18 +143,21 @@ class Membership {
   Status serve();
   /// Tells the others how far this node has done its part after lives have ended or begun.
   Status be_quiet(const Quiet& quiet);
-  /// Claims the recovery of what a life owes, for this node. kFailedPrecondition if it owes nothing any more, if somebody lives who has
-  /// claimed it, or if not all are quiet yet that have to be: about the life itself, and about whoever claimed it before.
+  /// Claims the recovery of what a life owes, for this node. kFailedPrecondition if it owes nothing any more, if
+  /// somebody lives who has claimed it, or if not all are quiet yet that have to be: about the life itself, and about
+  /// whoever claimed it before.
   Status claim(NodeId node, Generation generation);
-  /// Tells the others how far the recovery has come that this node has claimed. kFailedPrecondition if it has the claim no more.
+  /// Tells the others how far the recovery has come that this node has claimed. kFailedPrecondition if it has the claim
+  /// no more.
   Status note_phase(NodeId node, Generation generation, RecoveryPhase phase);
-  /// The life that this node has claimed owes nothing any more. kFailedPrecondition as above; kUnavailable while a member that has begun
-  /// to serve since the claim is not quiet yet, so it is to be tried again soon.
+  /// The life that this node has claimed owes nothing any more. kFailedPrecondition as above; kUnavailable while a
+  /// member that has begun to serve since the claim is not quiet yet, so it is to be tried again soon.
   Status note_recovered(NodeId node, Generation generation);
-  /// Gives a claim back, if this node has it: it cannot recover the life. Nobody waits for that any more (RecoveryPhase::kGivenUp), until a
-  /// recoverer gets further.
+  /// Gives a claim back, if this node has it: it cannot recover the life. Nobody waits for that any more
+  /// (RecoveryPhase::kGivenUp), until a recoverer gets further.
   Status give_up_claim(NodeId node, Generation generation);
-  /// From now on nothing is committed here, and the membership is no more to be used but to be ended: what is still under way gives up.
+  /// From now on nothing is committed here, and the membership is no more to be used but to be ended: what is still
+  /// under way gives up.
   void stop();
   /// Ends the membership in order: nothing is left to recover.
   Status leave();

@@ -9,11 +9,12 @@
 
 namespace granary::membership {
 
-/// Its functions are called within edits of the configuration, which only one thread makes at a time, so it has no lock.
+/// Its functions are called within edits of the configuration, which only one thread makes at a time, so it has no
+/// lock.
 class MissingMarks {
  public:
-  /// Whether the member's mark has been missing for so long that its fence has shut, which was last extended before the mark went.
-  /// `fence_lasts_us`: Board::fence_lasts_us().
+  /// Whether the member's mark has been missing for so long that its fence has shut, which was last extended before the
+  /// mark went. `fence_lasts_us`: Board::fence_lasts_us().
   bool is_over(const Member& member, const Marks& marks, std::uint64_t fence_lasts_us);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// A board that is asked again if it does not answer, while a node starts: servers that stand still for a few seconds must
-// not end a node that has yet to serve, and so has nothing that others could wait for.
+// A board that is asked again if it does not answer, while a node starts: servers that stand still for a few seconds
+// must not end a node that has yet to serve, and so has nothing that others could wait for.
 
 #include <atomic>
 #include <chrono>
@@ -15,7 +15,8 @@
 
 namespace granary::membership {
 
-/// Forwards all calls. A change that got no answer may have been made: replace() then finds another version, and says so.
+/// Forwards all calls. A change that got no answer may have been made: replace() then finds another version, and says
+/// so.
 class PatientBoard final : public Board {
  public:
   /// `patience_us` counts from a call that gets no answer; `give_up` ends it early.

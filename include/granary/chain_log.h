@@ -1,6 +1,7 @@
 #pragma once
-// Where calls of chains stand (procedure.h), so that none stays half done: a table that each piece writes to in its own transaction, so
-// what is there after a crash fits what the pieces did; and, in memory, the calls of this life that could not go on.
+// Where calls of chains stand (procedure.h), so that none stays half done: a table that each piece writes to in its own
+// transaction, so what is there after a crash fits what the pieces did; and, in memory, the calls of this life that
+// could not go on.
 
 #include <atomic>
 #include <cstddef>
@@ -28,7 +29,8 @@ class GRANARY_EXPORT ChainLog {
     std::string reply;  ///< as the pieces up to now have made it
   };
 
-  /// Makes the log of a database, its table "granary.chains", once in the database's life. Nothing is noted there before read().
+  /// Makes the log of a database, its table "granary.chains", once in the database's life. Nothing is noted there
+  /// before read().
   static Result<std::unique_ptr<ChainLog>> open(Database& database);
   /// Reads the calls that were left of an earlier life into `unfinished`. May be repeated after an error.
   Status read(Worker& worker, std::vector<Call>& unfinished);
@@ -40,7 +42,8 @@ class GRANARY_EXPORT ChainLog {
   void forget(Transaction& transaction, std::uint64_t number) const;
 
   // Calls whose next piece could not go on. Each is in here or in the hands of one thread, so no two threads run it.
-  /// Keeps a call whose pieces from `call.next_piece` on are left. `cause`: why that piece did not commit, for a notice.
+  /// Keeps a call whose pieces from `call.next_piece` on are left. `cause`: why that piece did not commit, for a
+  /// notice.
   void leave(Call call, std::string_view cause);
   /// Hands out all that nobody tries at present. Each is then given to put_back() or finished().
   std::vector<Call> take_left();

@@ -1,6 +1,6 @@
 #pragma once
-// What a node of a cluster tells of itself: what its transactions did at other nodes, the clock that it goes by, and how dead nodes are
-// recovered (Cluster::statistics(), clock(), recoveries()).
+// What a node of a cluster tells of itself: what its transactions did at other nodes, the clock that it goes by, and
+// how dead nodes are recovered (Cluster::statistics(), clock(), recoveries()).
 
 #include <cstdint>
 #include <string>
@@ -38,8 +38,8 @@ struct ClockStatus {
   std::uint64_t jumps = 0;     ///< of the clock, so far
 };
 
-/// What a node has done to recover a dead one, and how long each step has taken it; a step that is not over yet has 0. If a try was cut
-/// short, figures are those of the next one: what the former has settled counts as settled before.
+/// What a node has done to recover a dead one, and how long each step has taken it; a step that is not over yet has 0.
+/// If a try was cut short, figures are those of the next one: what the former has settled counts as settled before.
 struct RecoveryWork {
   std::uint64_t redone_transactions = 0;  ///< the dead node had decided them, and they were completed at other nodes
   std::uint64_t undone_transactions = 0;  ///< it had not decided them, and what they held at other nodes was freed
@@ -49,8 +49,8 @@ struct RecoveryWork {
   std::uint64_t gone_records = 0;         ///< records of nodes that have died as well: their locks are gone with them
   std::uint64_t removals = 0;             ///< redone removals of which the records' nodes have been told
   std::uint64_t adopted_bytes = 0;        ///< which only the dead node's log rings had, and its log has now
-  std::uint64_t waited_us =
-      0;  ///< from hearing of the death until this node had the claim: all others were quiet by then
+  /// From hearing of the death until this node had the claim: all others were quiet by then.
+  std::uint64_t waited_us = 0;
   std::uint64_t opened_us = 0;   ///< for the end of the dead node's process, and to read its rings and its log
   std::uint64_t settled_us = 0;  ///< to settle what it had under way at the other nodes
   std::uint64_t adopted_us = 0;  ///< to put its rings into its log, and to say that it is recovered
@@ -70,9 +70,9 @@ struct NodeRecovery {
   std::uint32_t generation = 0;  ///< counts the node's lives, from 1: which of them has died
   Phase phase = Phase::kWaiting;
   NodeNumber claimed_by = 0;  ///< the node that recovers it, or, at the end, has recovered it; 0: nobody
-  std::uint64_t age_us =
-      0;              ///< since this node heard of the death, or since it joined; at the end until it was recovered
-  bool here = false;  ///< this node recovers it, has tried to, or has done it
+  /// Since this node heard of the death, or since it joined; at the end until it was recovered.
+  std::uint64_t age_us = 0;
+  bool here = false;         ///< this node recovers it, has tried to, or has done it
   RecoveryWork work = {};    ///< of this node
   std::string failure = {};  ///< why this node's last try has failed, if the cause does not pass by itself; empty else
 };

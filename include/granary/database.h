@@ -39,15 +39,16 @@ class WorkerCore;
 
 /// How Worker::run retries a transaction that lost a conflict.
 struct RetryPolicy {
-  /// 0 = until it commits or cannot. After ten attempts in a row that were open for too long (AbortReason::kOpenTooLong) it
-  /// counts as one that cannot, unless patience_us is left: a body that takes longer than Options::max_open_epochs will do so again.
+  /// 0 = until it commits or cannot. After ten attempts in a row that were open for too long
+  /// (AbortReason::kOpenTooLong) it counts as one that cannot, unless patience_us is left: a body that takes longer
+  /// than Options::max_open_epochs will do so again.
   std::uint32_t max_attempts = 0;
   std::uint32_t first_backoff_us = 1;  ///< upper bound of the first wait; doubles each time, jittered
   std::uint32_t max_backoff_us = 1000;
-  /// For how long that is tried again, too, which is no conflict and may pass: a node that is not reached, memory that is used up, a
-  /// body that is too slow for a while, in a cluster the right to commit, which goes while ZooKeeper is not reached. 0 = not at all.
-  /// Memory that is full of garbage is waited for in any case, at most for two snapshot periods and a few epochs
-  /// (Options::snapshot_epochs, epoch_ms), if that is all it takes.
+  /// For how long that is tried again, too, which is no conflict and may pass: a node that is not reached, memory that
+  /// is used up, a body that is too slow for a while, in a cluster the right to commit, which goes while ZooKeeper is
+  /// not reached. 0 = not at all. Memory that is full of garbage is waited for in any case, at most for two snapshot
+  /// periods and a few epochs (Options::snapshot_epochs, epoch_ms), if that is all it takes.
   std::uint64_t patience_us = 0;
   TransactionOptions transaction = {};  ///< of each attempt
 };
@@ -57,53 +58,56 @@ struct [[nodiscard]] RunResult {
   AbortReason reason = AbortReason::kNone;  ///< of the last attempt
   std::uint32_t attempts = 0;
   Ticket ticket;
-  /// Of a procedure in pieces that could not go on: so many are left, and those before them have committed. To call it again would
-  /// do these twice. With Procedures::keep_chains() the rest is done by finish_left(), in a cluster by itself, or at the latest when the
-  /// database is opened next; without, it is never done.
+  /// Of a procedure in pieces that could not go on: so many are left, and those before them have committed. To call it
+  /// again would do these twice. With Procedures::keep_chains() the rest is done by finish_left(), in a cluster by
+  /// itself, or at the latest when the database is opened next; without, it is never done.
   std::uint32_t pieces_left = 0;
   bool committed() const { return reason == AbortReason::kNone; }
   explicit operator bool() const { return committed(); }
 };
 
-/// A worker: the right to run transactions, with its own memory, TIDs and statistics. Move-only. Used by one thread at a
-/// time; the first begin() or run() after registration or attach_thread() binds it to the calling thread.
-/// It must go before its database does: a Database that is destroyed while workers are registered names them on standard error and
+/// A worker: the right to run transactions, with its own memory, TIDs and statistics. Move-only. Used by one thread at
+/// a time; the first begin() or run() after registration or attach_thread() binds it to the calling thread. It must go
+/// before its database does: a Database that is destroyed while workers are registered names them on standard error and
 /// ends the program.
 class GRANARY_EXPORT Worker {
  public:
   Worker() = default;
   Worker(Worker&& other) noexcept;
-  /// A worker that was moved from is empty, like one of the default constructor: begin() and snapshot() give what is already finished, and run() calls
-  /// no body and reports AbortReason::kMisuse.
+  /// A worker that was moved from is empty, like one of the default constructor: begin() and snapshot() give what is
+  /// already finished, and run() calls no body and reports AbortReason::kMisuse.
   Worker& operator=(Worker&& other) noexcept;
   /// Aborts its open transactions and gives its memory and garbage back to the database.
   ~Worker();
   explicit operator bool() const { return core_ != nullptr; }
 
-  /// Begins a transaction. Several may be open at once (up to kMaxOpenTransactions; beyond, the returned one is
-  /// already finished, as it is with an isolation that is none). If the worker belongs to another thread, every operation reports kWrongThread.
+  /// Begins a transaction. Several may be open at once (up to kMaxOpenTransactions; beyond, the returned one is already
+  /// finished, as it is with an isolation that is none). If the worker belongs to another thread, every operation
+  /// reports kWrongThread.
   Transaction begin(const TransactionOptions& options = {});
   /// Begins a snapshot of about a second ago. Precondition: Options::snapshots.
   Snapshot snapshot();
 
-  /// Runs `body` as a transaction, again and again while it loses conflicts, with randomized exponential back-off. The body
-  /// may run several times: keep side effects out of it. If it called abort(), the result is kUser. It must not
-  /// move the transaction away. It need not call commit(). If it does, the result is that commit's, and after a lost conflict there is another attempt.
+  /// Runs `body` as a transaction, again and again while it loses conflicts, with randomized exponential back-off. The
+  /// body may run several times: keep side effects out of it. If it called abort(), the result is kUser. It must not
+  /// move the transaction away. It need not call commit(). If it does, the result is that commit's, and after a lost
+  /// conflict there is another attempt.
   RunResult run(FunctionRef<void(Transaction&)> body, const RetryPolicy& policy = {});
 
-  /// Runs results.size() independent transactions, each as run() would, and returns when all have ended: body(i, transaction) is the i-th's
-  /// body, and results[i] how it ended. Up to kMostTogether are open at once and take turns, all on this thread, one at a time: while one
-  /// waits for a record or a part of an index to come from memory, the others go on. That pays where the data is larger than the
-  /// processor's caches. They are committed in any order. A body may see another one's writes as it sees another worker's, and loses
-  /// conflicts to it as to another worker; each has a transaction of its own, and 256 KiB of stack. What the bodies share needs no locks, but may
-  /// have changed behind each operation. They throw nothing, and begin no other transaction. Where the worker cannot take turns the
-  /// transactions run one after the other, with the same results: with Options::protocol "drtm", within such a body, and in a
-  /// cluster, where ClusterWorker::run_together() is for this.
+  /// Runs results.size() independent transactions, each as run() would, and returns when all have ended: body(i,
+  /// transaction) is the i-th's body, and results[i] how it ended. Up to kMostTogether are open at once and take turns,
+  /// all on this thread, one at a time: while one waits for a record or a part of an index to come from memory, the
+  /// others go on. That pays where the data is larger than the processor's caches. They are committed in any order. A
+  /// body may see another one's writes as it sees another worker's, and loses conflicts to it as to another worker;
+  /// each has a transaction of its own, and 256 KiB of stack. What the bodies share needs no locks, but may have
+  /// changed behind each operation. They throw nothing, and begin no other transaction. Where the worker cannot take
+  /// turns the transactions run one after the other, with the same results: with Options::protocol "drtm", within such
+  /// a body, and in a cluster, where ClusterWorker::run_together() is for this.
   void run_many(std::span<RunResult> results, FunctionRef<void(std::size_t, Transaction&)> body,
                 const RetryPolicy& policy = {});
-  /// As run_many(), for bodies that make transactions themselves, by run() or begin(), each one at a time: calls body(0) to
-  /// body(count - 1). A body that waits for something besides, such as the release of a result, calls let_others_run() again and again: what
-  /// the others have open would stay open, and hold back the epoch.
+  /// As run_many(), for bodies that make transactions themselves, by run() or begin(), each one at a time: calls
+  /// body(0) to body(count - 1). A body that waits for something besides, such as the release of a result, calls
+  /// let_others_run() again and again: what the others have open would stay open, and hold back the epoch.
   void run_together(std::size_t count, FunctionRef<void(std::size_t)> body);
   /// Lets the other bodies of run_together() go on. Outside of bodies it does nothing and returns false.
   bool let_others_run();
@@ -112,11 +116,11 @@ class GRANARY_EXPORT Worker {
 
   /// Hands the worker to the calling thread. Precondition: the former thread no longer uses it (happens-before).
   void attach_thread();
-  /// Frees garbage that has become safe; run() and commit() do a little of it each time. An idle worker may call it, and has to
-  /// do so more than once: the memory of a deleted record is free only at a call that comes a few epochs after the one that has
-  /// taken the record out of its index.
-  /// In a cluster a worker that is idle for long should, now and then: it tries again to give back records that it had to leave locked
-  /// at nodes that could not be reached, which nobody else may do. So do commit() and the end of a snapshot.
+  /// Frees garbage that has become safe; run() and commit() do a little of it each time. An idle worker may call it,
+  /// and has to do so more than once: the memory of a deleted record is free only at a call that comes a few epochs
+  /// after the one that has taken the record out of its index. In a cluster a worker that is idle for long should, now
+  /// and then: it tries again to give back records that it had to leave locked at nodes that could not be reached,
+  /// which nobody else may do. So do commit() and the end of a snapshot.
   void collect_garbage();
   /// Index below Options::max_workers, unique among registered workers.
   std::uint32_t id() const;
@@ -142,8 +146,8 @@ struct HtmStatistics {
   std::uint64_t others = 0;
 };
 
-/// How long transactions have taken that committed, from begin to the end of the commit, without the attempts before: of one in 64, which
-/// are chosen like random ones.
+/// How long transactions have taken that committed, from begin to the end of the commit, without the attempts before:
+/// of one in 64, which are chosen like random ones.
 struct CommitLatencies {
   struct Bucket {
     std::uint64_t most_ns;  ///< so long or shorter, and longer than the bucket before
@@ -184,15 +188,16 @@ struct Statistics {
   std::uint64_t checkpoint_bytes = 0;  ///< written to their files
   double checkpoint_seconds = 0;       ///< during which one was in progress, up to now
   bool checkpoint_in_progress = false;
-  double checkpoint_age_s =
-      -1;  ///< since the last one was installed; negative if none was since the database was opened
+  /// Since the last one was installed; negative if none was since the database was opened.
+  double checkpoint_age_s = -1;
 };
 
 /// What opening a directory found and did.
 struct RecoveryReport {
   bool recovered = false;           ///< false: the directory was new, or there is none
   std::uint64_t durable_epoch = 0;  ///< exactly the transactions up to this epoch are there
-  /// The former process's rings were there, so nothing that committed is missing; in a cluster those of every node that had not ended in order.
+  /// The former process's rings were there, so nothing that committed is missing; in a cluster those of every node that
+  /// had not ended in order.
   bool rings = false;
   std::uint64_t transactions = 0;  ///< replayed from logs and rings
   std::uint64_t records = 0;       ///< written by them, and by the checkpoint
@@ -205,25 +210,28 @@ struct RecoveryReport {
   std::vector<std::string> notes;
 };
 
-/// Tables, workers, memory, and the log of one directory if it has one. A process may have several. Thread-safe but for create_index(), resize(),
-/// step() and close(), which say what they need; transactions are the workers'.
+/// Tables, workers, memory, and the log of one directory if it has one. A process may have several. Thread-safe but for
+/// create_index(), resize(), step() and close(), which say what they need; transactions are the workers'.
 class GRANARY_EXPORT Database {
  public:
-  /// With Options::directory: recovers what is there, tables and indexes included. kResourceExhausted if the system refuses a thread.
+  /// With Options::directory: recovers what is there, tables and indexes included. kResourceExhausted if the system
+  /// refuses a thread.
   static Result<std::unique_ptr<Database>> open(const Options& options);
   /// The same on another file system: for tests and simulators.
   static Result<std::unique_ptr<Database>> open(const Options& options, base::FileSystem& files);
   /// Around an engine that was opened otherwise: a cluster's (granary/cluster.h).
   explicit Database(std::unique_ptr<db::Engine> engine);
-  /// Precondition: all workers are gone. If some are not, the program ends with a message that names them, since they would go on to
-  /// use memory that is no longer there. Handles (Table, Index), transactions and snapshots are not counted: whoever uses one of them
-  /// after its database is gone, an open one's destructor included, uses freed memory.
+  /// Precondition: all workers are gone. If some are not, the program ends with a message that names them, since they
+  /// would go on to use memory that is no longer there. Handles (Table, Index), transactions and snapshots are not
+  /// counted: whoever uses one of them after its database is gone, an open one's destructor included, uses freed
+  /// memory.
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  /// A new table, or, once, the recovered one of that name if it was created with the same options. kAlreadyExists if the name is
-  /// taken; kFailedPrecondition if the recovered one is otherwise; kInvalidArgument for options out of their ranges.
+  /// A new table, or, once, the recovered one of that name if it was created with the same options. kAlreadyExists if
+  /// the name is taken; kFailedPrecondition if the recovered one is otherwise; kInvalidArgument for options out of
+  /// their ranges.
   Result<Table> create_table(std::string_view name, const TableOptions& options = {});
   /// The same with typed keys and values: `options.max_value_bytes` is a value's size, whatever it says.
   template <typename K, Plain V>
@@ -234,28 +242,28 @@ class GRANARY_EXPORT Database {
     return TypedTable<K, V>(*table);
   }
   /// Adds a secondary index to a table that holds no records yet; or, once, the recovered one, as for tables.
-  /// kFailedPrecondition if it holds some; also while one that was removed, or whose insert was aborted, has not been collected as garbage
-  /// yet, which takes some epochs in which workers run: try again. Precondition: nobody writes to the table until this returns.
+  /// kFailedPrecondition if it holds some; also while one that was removed, or whose insert was aborted, has not been
+  /// collected as garbage yet, which takes some epochs in which workers run: try again. Precondition: nobody writes to
+  /// the table until this returns.
   Result<Index> create_index(const Table& table, std::string_view name, const IndexOptions& options);
 
-  /// Gives a hash table an index for so many keys: where it was made for far fewer, every operation gets faster. Moves all
-  /// of its keys, one thread, and takes 32 bytes a key at once; the former index's memory is free again only when
-  /// the database closes. With a directory the next opening makes the table so, too; by itself, an opening, or the
-  /// one after a checkpoint, makes room for all keys that are there.
-  /// Not of shared tables: other nodes know where the index is.
-  /// Precondition: alone. No transaction is open (or kFailedPrecondition), and until this returns no worker begins one or
-  /// collects garbage; snapshots may be open. On an error the table is as before, but for one of the manifest: then it
-  /// is resized, and only the next opening does not know.
+  /// Gives a hash table an index for so many keys: where it was made for far fewer, every operation gets faster. Moves
+  /// all of its keys, one thread, and takes 32 bytes a key at once; the former index's memory is free again only when
+  /// the database closes. With a directory the next opening makes the table so, too; by itself, an opening, or the one
+  /// after a checkpoint, makes room for all keys that are there. Not of shared tables: other nodes know where the index
+  /// is. Precondition: alone. No transaction is open (or kFailedPrecondition), and until this returns no worker begins
+  /// one or collects garbage; snapshots may be open. On an error the table is as before, but for one of the manifest:
+  /// then it is resized, and only the next opening does not know.
   Status resize(const Table& table, std::uint64_t expected_keys);
 
-  /// Seals a table that was declared `immutable`, and its indexes, for good: from now on writes to it are refused (Outcome::kImmutable). Waits,
-  /// at most `timeout_us`, until transactions that are open have ended, so the caller has none open; and, with a directory, until what they
-  /// wrote is released. Reads of transactions that begin an epoch later are validated no more. In a cluster each node seals its own keys
-  /// once it has loaded them, and the others know it behind the next Cluster::barrier().
-  /// A recovered table is sealed if it was (Table::sealed), except with Options::salvage.
-  /// kFailedPrecondition if the table is not declared so; kUnavailable, or another error of wait_released(), if something was waited for
-  /// in vain: then the table is as before. After an error of the directory it takes no writes, and may be sealed later. Sealing once more does
-  /// nothing. Thread-safe.
+  /// Seals a table that was declared `immutable`, and its indexes, for good: from now on writes to it are refused
+  /// (Outcome::kImmutable). Waits, at most `timeout_us`, until transactions that are open have ended, so the caller has
+  /// none open; and, with a directory, until what they wrote is released. Reads of transactions that begin an epoch
+  /// later are validated no more. In a cluster each node seals its own keys once it has loaded them, and the others
+  /// know it behind the next Cluster::barrier(). A recovered table is sealed if it was (Table::sealed), except with
+  /// Options::salvage. kFailedPrecondition if the table is not declared so; kUnavailable, or another error of
+  /// wait_released(), if something was waited for in vain: then the table is as before. After an error of the directory
+  /// it takes no writes, and may be sealed later. Sealing once more does nothing. Thread-safe.
   Status seal(const Table& table, std::uint64_t timeout_us = kReleaseTimeout_us);
 
   /// By name, recovered ones as well, whether or not they have been created anew in this life; else kNotFound.
@@ -271,22 +279,25 @@ class GRANARY_EXPORT Database {
   /// every committed one.
   std::uint64_t released_epoch() const;
   static constexpr std::uint64_t kReleaseTimeout_us = 10'000'000;
-  /// Waits until the ticket's result may be shown, at most `timeout_us`. kUnavailable if it may not be by then, with the reason as far as it
-  /// is known: in a cluster the node that is dead (then nothing is released until it has been recovered), or stands still.
-  /// Another error if it never will be in this life, because the log has failed or this node is no member of its cluster any more:
-  /// whether the transaction survives is then unknown until the database is opened again.
+  /// Waits until the ticket's result may be shown, at most `timeout_us`. kUnavailable if it may not be by then, with
+  /// the reason as far as it is known: in a cluster the node that is dead (then nothing is released until it has been
+  /// recovered), or stands still. Another error if it never will be in this life, because the log has failed or this
+  /// node is no member of its cluster any more: whether the transaction survives is then unknown until the database is
+  /// opened again.
   Status wait_released(const Ticket& ticket, std::uint64_t timeout_us = kReleaseTimeout_us) const;
-  /// Returns kOk while the log works, else the reason why nothing becomes durable: for good, or, with kUnavailable, until the device
-  /// answers again. Meanwhile writers abort with kLogFailed, and reads go on.
+  /// Returns kOk while the log works, else the reason why nothing becomes durable: for good, or, with kUnavailable,
+  /// until the device answers again. Meanwhile writers abort with kLogFailed, and reads go on.
   Status log_status() const;
 
-  /// Writes a checkpoint now and removes the log that it makes unnecessary. Thread-safe; one at a time. kUnavailable if another one is in
-  /// progress for kReleaseTimeout_us, or its epoch has not become durable so long after it was written.
+  /// Writes a checkpoint now and removes the log that it makes unnecessary. Thread-safe; one at a time. kUnavailable if
+  /// another one is in progress for kReleaseTimeout_us, or its epoch has not become durable so long after it was
+  /// written.
   Status checkpoint();
   /// What open() recovered.
   const RecoveryReport& recovery_report() const;
-  /// Makes everything durable and ends; the destructor does the same and can only warn. kFailedPrecondition, with the workers' ids,
-  /// if workers are registered: then nothing was done. After kOk or another error nothing may be called but the destructor, which unlocks the directory.
+  /// Makes everything durable and ends; the destructor does the same and can only warn. kFailedPrecondition, with the
+  /// workers' ids, if workers are registered: then nothing was done. After kOk or another error nothing may be called
+  /// but the destructor, which unlocks the directory.
   Status close();
 
   Statistics statistics() const;
@@ -294,8 +305,8 @@ class GRANARY_EXPORT Database {
   /// What backs memory: "2 MiB (transparent)", "4 KiB", ...
   std::string page_kind() const;
 
-  /// One turn of the periodic work: advances the epoch if every worker has caught up. Returns true if it advanced; with another
-  /// Options::background than kManual it does nothing and returns false. One caller at a time.
+  /// One turn of the periodic work: advances the epoch if every worker has caught up. Returns true if it advanced; with
+  /// another Options::background than kManual it does nothing and returns false. One caller at a time.
   bool step();
 
   db::Engine& engine() { return *engine_; }

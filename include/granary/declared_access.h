@@ -1,6 +1,6 @@
 #pragma once
-// What a procedure, or a piece of one, says of itself in advance: the tables that it touches, and how. Whether procedures may run in
-// pieces is decided by it (procedure.h).
+// What a procedure, or a piece of one, says of itself in advance: the tables that it touches, and how. Whether
+// procedures may run in pieces is decided by it (procedure.h).
 
 #include <cstdint>
 #include <string>

@@ -24,8 +24,8 @@ class FunctionRef<R(Args...)> {
 
   R operator()(Args... args) const { return call_(object_, std::forward<Args>(args)...); }
 
-  /// An address that tells kinds of callables apart, such as lambdas. Different types may share one (a linker may fold equal code), and one
-  /// type may have several.
+  /// An address that tells kinds of callables apart, such as lambdas. Different types may share one (a linker may fold
+  /// equal code), and one type may have several.
   const void* code() const { return reinterpret_cast<const void*>(call_); }
 
  private:

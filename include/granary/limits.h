@@ -30,8 +30,9 @@ inline constexpr std::uint32_t kMaxTables = 4096;
 inline constexpr std::uint64_t kMaxExpectedKeys = std::uint64_t{1} << 36;
 /// Operations (reads, writes, scanned nodes, each counted apart) of one transaction.
 inline constexpr std::size_t kMaxAccesses = std::size_t{1} << 26;
-/// How often in a row an attempt of Worker::run() may end with AbortReason::kOpenTooLong, as RetryPolicy tells. A thread that was not
-/// scheduled for a while explains some such ends, but not ten in a row: then the body itself takes too long, and always will.
+/// How often in a row an attempt of Worker::run() may end with AbortReason::kOpenTooLong, as RetryPolicy tells. A
+/// thread that was not scheduled for a while explains some such ends, but not ten in a row: then the body itself takes
+/// too long, and always will.
 inline constexpr std::uint32_t kMostOpenTooLong = 10;
 
 }  // namespace granary

@@ -1,10 +1,11 @@
 #pragma once
-// Notices: what a database, or a node of a cluster, tells of its own accord, because no call is there whose status could say it. An
-// application that keeps a log of its own gives Options::notices a sink; without one they are printed on stderr.
+// Notices: what a database, or a node of a cluster, tells of its own accord, because no call is there whose status
+// could say it. An application that keeps a log of its own gives Options::notices a sink; without one they are printed
+// on stderr.
 //
-// A sink belongs to one database (and to the node of a cluster whose database it is), not to the process: a process may have several
-// databases, of which the application wants to know which one tells, and a library that a program links twice must not take away the
-// program's own sink.
+// A sink belongs to one database (and to the node of a cluster whose database it is), not to the process: a process may
+// have several databases, of which the application wants to know which one tells, and a library that a program links
+// twice must not take away the program's own sink.
 
 #include <cstdint>
 #include <functional>
@@ -31,7 +32,8 @@ enum class NoticeTopic : std::uint8_t {
   kRecovery,         ///< what the recovery of a cluster found and gave up or mended
   kMembership,  ///< ZooKeeper cannot be reached or answers again, or this node is no member of its cluster any more
   kPeers,       ///< another node has died, is back, stands still, or goes on
-  kChains,  ///< the first call of a chain was left half done, or the last such one is finished (Procedures::keep_chains)
+  /// The first call of a chain was left half done, or the last such one is finished (Procedures::keep_chains).
+  kChains,
 };
 
 struct Notice {
@@ -45,13 +47,14 @@ struct Notice {
   std::optional<std::uint64_t> configuration = {};  ///< the version of the newest configuration that it knows
 };
 
-/// Takes notices. Any thread of the library may call it, several at once, and so may the calls that open, join, close and leave, and those of procedures, until
-/// the database or cluster has been destroyed. It has to return soon, since threads that advance epochs or keep the membership alive
-/// wait for it, and must not call the database or cluster that tells, which may hold locks. If it throws, the exception ends there, and
-/// the notice is printed on stderr.
+/// Takes notices. Any thread of the library may call it, several at once, and so may the calls that open, join, close
+/// and leave, and those of procedures, until the database or cluster has been destroyed. It has to return soon, since
+/// threads that advance epochs or keep the membership alive wait for it, and must not call the database or cluster that
+/// tells, which may hold locks. If it throws, the exception ends there, and the notice is printed on stderr.
 using NoticeSink = std::function<void(const Notice&)>;
 
-/// Prints the notice as one line on stderr, "granary: ..." or "granary: warning: ...". The library does so where there is no sink.
+/// Prints the notice as one line on stderr, "granary: ..." or "granary: warning: ...". The library does so where there
+/// is no sink.
 GRANARY_EXPORT void print_notice(const Notice& notice) noexcept;
 
 /// Short lower-case names for logs, e.g. "warning", "open_transaction".

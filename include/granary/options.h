@@ -71,8 +71,8 @@ struct Options {
   std::string directory = {};
   /// Where logger i writes its segments: the (i mod size)th. Empty: in `directory`. Best on devices of their own.
   std::vector<std::string> log_directories = {};
-  /// Where the workers' log rings are, in a directory of the database's own: memory that survives the process, not the machine.
-  /// Empty: /dev/shm. A plain directory works as well.
+  /// Where the workers' log rings are, in a directory of the database's own: memory that survives the process, not the
+  /// machine. Empty: /dev/shm. A plain directory works as well.
   std::string reliable_directory = {};
   /// Logger threads; 1 to 64. Each serves the workers whose number is its own modulo this.
   std::uint32_t loggers = 1;
@@ -80,13 +80,14 @@ struct Options {
   std::uint64_t ring_bytes = std::uint64_t{8} << 20;
   /// Bytes after which a logger begins a new segment; 64 KiB to 16 GiB. Segments are removed as a whole.
   std::uint64_t log_segment_bytes = std::uint64_t{64} << 20;
-  /// Bytes of disk set aside for the log at open(), in whole segments, and again whenever a checkpoint frees some: while
-  /// there are any, the log neither meets a full disk nor waits for an allocation. open() fails with kDiskFull if there
-  /// is not so much. 0 to 16 TiB; 0 = none.
+  /// Bytes of disk set aside for the log at open(), in whole segments, and again whenever a checkpoint frees some:
+  /// while there are any, the log neither meets a full disk nor waits for an allocation. open() fails with kDiskFull if
+  /// there is not so much. 0 to 16 TiB; 0 = none.
   std::uint64_t log_reserve_bytes = 0;
   Release release = Release::kDurable;
   LogCompression log_compression = LogCompression::kNone;
-  /// Seconds between checkpoints; 0 to 1000000; 0 = only by Database::checkpoint(). Without any the log grows without bound.
+  /// Seconds between checkpoints; 0 to 1000000; 0 = only by Database::checkpoint(). Without any the log grows without
+  /// bound.
   std::uint32_t checkpoint_interval_s = 300;
   /// Open although stored data at or below the durable epoch is damaged, and say in Database::recovery_report() what
   /// is lost. The default is to refuse.
@@ -96,10 +97,10 @@ struct Options {
 
   // --- the engine ---
 
-  /// Milliseconds between epoch advances; 1 to 10000. Silo uses 40. A database has 2^34 epochs in its whole life: 21 years of
-  /// 40 ms, but 198 days of 1 ms; then nothing is written any more (AbortReason::kEpochsUsedUp).
+  /// Milliseconds between epoch advances; 1 to 10000. Silo uses 40. A database has 2^34 epochs in its whole life: 21
+  /// years of 40 ms, but 198 days of 1 ms; then nothing is written any more (AbortReason::kEpochsUsedUp).
   std::uint32_t epoch_ms = 40;
-  /// k: a snapshot is taken every k epochs; 1 to 10000. Silo uses 25, so about one a second.
+  /// K: a snapshot is taken every k epochs; 1 to 10000. Silo uses 25, so about one a second.
   std::uint32_t snapshot_epochs = 25;
   /// Epochs that a transaction may stay open before it is aborted at its next call (AbortReason::kOpenTooLong);
   /// 0 = no limit, at the price that one forgotten transaction stops garbage collection. Snapshots are exempt.
@@ -109,8 +110,9 @@ struct Options {
   /// Bytes that records, versions and index nodes may take together; 8 MiB to 1024 TiB, and no more than the machine
   /// (or the control group) has; 0 = three quarters of that. Beyond it, operations report Outcome::kOutOfMemory.
   std::uint64_t memory_limit_bytes = 0;
-  /// Bytes touched at open, so that no page fault meets a transaction; 0 to 1024 TiB, and no more than there are; 0 = none.
-  /// Beyond that, while tables grow a thread touches up to 8 MiB ahead of what they take, unless memory may lie on several NUMA nodes.
+  /// Bytes touched at open, so that no page fault meets a transaction; 0 to 1024 TiB, and no more than there are; 0 =
+  /// none. Beyond that, while tables grow a thread touches up to 8 MiB ahead of what they take, unless memory may lie
+  /// on several NUMA nodes.
   std::uint64_t prefault_bytes = 0;
   HugePages huge_pages = HugePages::kTry;
   /// NUMA node to place memory on; 0 to 63; -1 = where each worker first touches it.
@@ -125,19 +127,20 @@ struct Options {
   bool garbage_collection = true;
   /// Overwrite records in place where no snapshot needs the old bytes. Off only to measure (Fig. 11).
   bool overwrite_in_place = true;
-  /// malloc instead of per-worker slabs. Only to measure (Fig. 11): what the database holds when it closes is freed
+  /// Malloc instead of per-worker slabs. Only to measure (Fig. 11): what the database holds when it closes is freed
   /// only with the process.
   bool simple_allocator = false;
-  /// Concurrency control: how transactions read, validate and commit. "silo" (Silo 4.4 to 4.7), or "tictoc" (SIGMOD 2016), which aborts
-  /// less where transactions contend, and keeps real time only between epochs: what begins after another's release is behind it, what
-  /// begins after its commit need not be. "no_wait" and "dl_detect" are two-phase locking, to compare with, for at most 38 workers. These
-  /// two have no shared tables and no cluster. "drtm" (SOSP 2015) runs all work of a transaction at its node in one HTM region, so `htm` must
-  /// not be off; besides it only "silo" has HTM regions. All nodes of a cluster have the same protocol. Another opening of a directory may
-  /// choose another one.
-  /// docs/protocols.md compares them.
+  /// Concurrency control: how transactions read, validate and commit. "silo" (Silo 4.4 to 4.7), or "tictoc" (SIGMOD
+  /// 2016), which aborts less where transactions contend, and keeps real time only between epochs: what begins after
+  /// another's release is behind it, what begins after its commit need not be. "no_wait" and "dl_detect" are two-phase
+  /// locking, to compare with, for at most 38 workers. These two have no shared tables and no cluster. "drtm" (SOSP
+  /// 2015) runs all work of a transaction at its node in one HTM region, so `htm` must not be off; besides it only
+  /// "silo" has HTM regions. All nodes of a cluster have the same protocol. Another opening of a directory may choose
+  /// another one. docs/protocols.md compares them.
   std::string protocol = "silo";
-  /// These three are optimizations of "tictoc" (SIGMOD 2016, 5.1 to 5.3), and are refused with another protocol. With this one a commit that
-  /// finds a record claimed lets go of its own claims and claims all again, instead of waiting with them.
+  /// These three are optimizations of "tictoc" (SIGMOD 2016, 5.1 to 5.3), and are refused with another protocol. With
+  /// this one a commit that finds a record claimed lets go of its own claims and claims all again, instead of waiting
+  /// with them.
   bool tictoc_no_wait = false;
   /// With this one a commit looks whether its reads can pass at all before it claims anything.
   bool tictoc_preempt = false;
@@ -145,17 +148,19 @@ struct Options {
   /// still commit before that time. Tables that are shared with other nodes remember nothing.
   bool tictoc_history = false;
   TidSource tid_source = TidSource::kDecentralized;
-  /// Try to commit in one hardware transaction, without locks ("drtm": to run whole transactions in one); with locks if it aborts again and
-  /// again. What really runs is in Statistics. Off by default, as it gained nothing on the processor that it was measured on
-  /// (docs/performance.md, "Intel TSX").
+  /// Try to commit in one hardware transaction, without locks ("drtm": to run whole transactions in one); with locks if
+  /// it aborts again and again. What really runs is in Statistics. Off by default, as it gained nothing on the
+  /// processor that it was measured on (docs/performance.md, "Intel TSX").
   Htm htm = Htm::kOff;
   HtmSimulation htm_simulation = {};  ///< for Htm::kSim
-  /// Log TIDs without what was written. Only to measure (Fig. 11): such a log cannot be recovered from, and is refused (kDamaged).
+  /// Log TIDs without what was written. Only to measure (Fig. 11): such a log cannot be recovered from, and is refused
+  /// (kDamaged).
   bool small_log_records = false;
 
   // --- what it tells ---
 
-  /// Takes what the database tells of its own accord, and what the node does whose database it is. Empty: it is printed on stderr.
+  /// Takes what the database tells of its own accord, and what the node does whose database it is. Empty: it is printed
+  /// on stderr.
   NoticeSink notices = {};
 };
 

@@ -2,17 +2,20 @@
 // Stored procedures: a name, typed arguments and a body, called through a worker. They run in place; in a cluster,
 // ClusterWorker::call runs one by its name at the node that a key's placement or the caller names.
 //
-// A procedure may be a chain of pieces, each a transaction of its own, so that none is large or long (transaction chopping). What the
-// procedures declare to do decides whether they may: check_chains(). Until it has agreed, a chain runs as one transaction. Only
-// the first piece may abort(); once it has committed, the others follow, each tried until it commits, or for 10 s where it is no
-// conflict that keeps it from that (RunResult::pieces_left). With keep_chains() no call stays half done for good: others finish it.
+// A procedure may be a chain of pieces, each a transaction of its own, so that none is large or long (transaction
+// chopping). What the procedures declare to do decides whether they may: check_chains(). Until it has agreed, a chain
+// runs as one transaction. Only the first piece may abort(); once it has committed, the others follow, each tried until
+// it commits, or for 10 s where it is no conflict that keeps it from that (RunResult::pieces_left). With keep_chains()
+// no call stays half done for good: others finish it.
 //
-// A piece of several must not call commit(), not even the last one: where the call stands is still to be noted in its transaction, or,
-// while chains run whole, the pieces after it are to run there. Such a commit() is refused: the piece is aborted, and the call ends with
-// AbortReason::kMisuse. If pieces before it have committed, the call is half done (RunResult::pieces_left) until the procedure is
-// mended. A procedure of one piece may call commit(), as the body of Worker::run() may.
+// A piece of several must not call commit(), not even the last one: where the call stands is still to be noted in its
+// transaction, or, while chains run whole, the pieces after it are to run there. Such a commit() is refused: the piece
+// is aborted, and the call ends with AbortReason::kMisuse. If pieces before it have committed, the call is half done
+// (RunResult::pieces_left) until the procedure is mended. A procedure of one piece may call commit(), as the body of
+// Worker::run() may.
 //
-// A body may throw: then its transaction is aborted. The caller gets the exception, or one at another node kFailedPrecondition.
+// A body may throw: then its transaction is aborted. The caller gets the exception, or one at another node
+// kFailedPrecondition.
 
 #include <atomic>
 #include <cstddef>
@@ -34,16 +37,16 @@
 
 namespace granary {
 
-/// A part of a procedure. The body of a later piece finds the reply as the pieces before it have left it. No body of several
-/// pieces calls commit().
+/// A part of a procedure. The body of a later piece finds the reply as the pieces before it have left it. No body of
+/// several pieces calls commit().
 template <Plain Args, Plain Reply>
 struct Piece {
   DeclaredAccesses accesses;
   std::function<void(Transaction&, const Args&, Reply&)> body;
 };
 
-/// Procedures by name. Fill it before workers call into it. call(), finish_left() and calls_left() are thread-safe, and may go on beside
-/// keep_chains(); the rest is one thread's, before them.
+/// Procedures by name. Fill it before workers call into it. call(), finish_left() and calls_left() are thread-safe, and
+/// may go on beside keep_chains(); the rest is one thread's, before them.
 class GRANARY_EXPORT Procedures {
   template <Plain Args, Plain Reply>
   struct Entry;
@@ -61,8 +64,8 @@ class GRANARY_EXPORT Procedures {
     const Entry<Args, Reply>* entry_ = nullptr;
   };
 
-  /// Registers `body`. Args and Reply are plain structs, since they travel as bytes. kAlreadyExists if the name is taken.
-  /// kInvalidArgument if a body is an empty function. `accesses` are needed where there are chains.
+  /// Registers `body`. Args and Reply are plain structs, since they travel as bytes. kAlreadyExists if the name is
+  /// taken. kInvalidArgument if a body is an empty function. `accesses` are needed where there are chains.
   template <Plain Args, Plain Reply>
   Result<Handle<Args, Reply>> add(std::string name, std::function<void(Transaction&, const Args&, Reply&)> body,
                                   std::optional<DeclaredAccesses> accesses = std::nullopt) {
@@ -78,24 +81,28 @@ class GRANARY_EXPORT Procedures {
     return add_pieces(std::move(name), std::move(pieces), true);
   }
 
-  /// With everything registered: whether chains may run in pieces, and from now on they do. kInvalidArgument says which may not and
-  /// names the cycle, or who has declared nothing. Whatever else changes the declared tables at the same time is not known of here.
+  /// With everything registered: whether chains may run in pieces, and from now on they do. kInvalidArgument says which
+  /// may not and names the cycle, or who has declared nothing. Whatever else changes the declared tables at the same
+  /// time is not known of here.
   Status check_chains();
-  /// From now on chains run in pieces, as after check_chains(), whose errors it has, and no call stays half done for good: where it stands
-  /// is noted in the table "granary.chains" of this database (with the RPO of every transaction). First finishes the calls that a crash
-  /// has left there, and tells how many. Those that something keeps from it which may pass, such as another node that is not reached, are
-  /// left to finish_left() after 10 s in all. If one cannot be finished for another reason (its procedure is not registered as it was, or
-  /// its piece aborts or throws), the others are finished all the same, and kFailedPrecondition names the first such call and how many are
-  /// left. Chains are kept then, too, and calls that are left stay in calls_left(), for finish_left() and for the next life.
-  /// Once in the life of a database, then kAlreadyExists; after another error than these it may be called again. In a cluster it is called after Cluster::start(), on all nodes or on none; before that
-  /// it is refused (kFailedPrecondition), and the chains that others call here run as one transaction each, unless check_chains() was called:
-  /// then their calls are not kept.
+  /// From now on chains run in pieces, as after check_chains(), whose errors it has, and no call stays half done for
+  /// good: where it stands is noted in the table "granary.chains" of this database (with the RPO of every transaction).
+  /// First finishes the calls that a crash has left there, and tells how many. Those that something keeps from it which
+  /// may pass, such as another node that is not reached, are left to finish_left() after 10 s in all. If one cannot be
+  /// finished for another reason (its procedure is not registered as it was, or its piece aborts or throws), the others
+  /// are finished all the same, and kFailedPrecondition names the first such call and how many are left. Chains are
+  /// kept then, too, and calls that are left stay in calls_left(), for finish_left() and for the next life. Once in the
+  /// life of a database, then kAlreadyExists; after another error than these it may be called again. In a cluster it is
+  /// called after Cluster::start(), on all nodes or on none; before that it is refused (kFailedPrecondition), and the
+  /// chains that others call here run as one transaction each, unless check_chains() was called: then their calls are
+  /// not kept.
   Result<std::size_t> keep_chains(Database& database, Worker& worker);
-  /// After keep_chains(): tries each call that was left half done (RunResult::pieces_left, or a later piece that threw) once more, from its
-  /// next piece on, with a few attempts and no waiting. Returns how many are still left. Any number of threads may call it, each with a
-  /// worker of its own: no call is tried by two of them at once. What a body throws meanwhile ends that try only.
-  /// The nodes of a cluster do so by themselves, a few times a second. Elsewhere the application calls it now and then while calls_left()
-  /// is not 0; otherwise keep_chains() finishes them when the database is opened next.
+  /// After keep_chains(): tries each call that was left half done (RunResult::pieces_left, or a later piece that threw)
+  /// once more, from its next piece on, with a few attempts and no waiting. Returns how many are still left. Any number
+  /// of threads may call it, each with a worker of its own: no call is tried by two of them at once. What a body throws
+  /// meanwhile ends that try only. The nodes of a cluster do so by themselves, a few times a second. Elsewhere the
+  /// application calls it now and then while calls_left() is not 0; otherwise keep_chains() finishes them when the
+  /// database is opened next.
   std::size_t finish_left(Worker& worker) const;
   /// Calls that are half done, and wait for finish_left() or are being tried by it. Costs a load or two.
   std::size_t calls_left() const {
@@ -103,9 +110,9 @@ class GRANARY_EXPORT Procedures {
     return log == nullptr ? 0 : log->left();
   }
 
-  /// Runs a procedure as one transaction, with retries, or as a chain of them: `policy` is for the first. The reply is that of the
-  /// committed (or last) attempt, each of which begins with the reply as the caller has filled it. Of a chain the result is that of the
-  /// last piece that ran. AbortReason::kMisuse if the handle is empty.
+  /// Runs a procedure as one transaction, with retries, or as a chain of them: `policy` is for the first. The reply is
+  /// that of the committed (or last) attempt, each of which begins with the reply as the caller has filled it. Of a
+  /// chain the result is that of the last piece that ran. AbortReason::kMisuse if the handle is empty.
   template <Plain Args, Plain Reply>
   RunResult call(Worker& worker, const Handle<Args, Reply>& procedure, const Args& args, Reply& reply,
                  const RetryPolicy& policy = {}) const {
@@ -202,7 +209,8 @@ class GRANARY_EXPORT Procedures {
   std::unique_ptr<ChainLog> log_;
   /// Points to log_ once that is there. Set (release) by keep_chains(), read (acquire) by calls.
   std::atomic<ChainLog*> kept_{nullptr};
-  /// Set (release) by check_chains() and keep_chains(), by the latter after kept_; read (acquire) by calls, which then see kept_.
+  /// Set (release) by check_chains() and keep_chains(), by the latter after kept_; read (acquire) by calls, which then
+  /// see kept_.
   std::atomic<bool> in_pieces_{false};
 };
 

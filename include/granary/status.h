@@ -45,9 +45,9 @@ class [[nodiscard]] Status {
 /// Prints the status that stands in a value's place, on standard error, and ends the program (std::abort).
 [[noreturn]] GRANARY_EXPORT void end_without_value(const Status& status);
 
-/// A value, or the Status that says why there is none. Look at ok() first: whoever takes the value of an error ends the program, in
-/// every build, with the error's message on standard error. So `Database::open(options).value()` is fine where a program could not go
-/// on anyway.
+/// A value, or the Status that says why there is none. Look at ok() first: whoever takes the value of an error ends the
+/// program, in every build, with the error's message on standard error. So `Database::open(options).value()` is fine
+/// where a program could not go on anyway.
 template <typename T>
 class [[nodiscard]] Result {
  public:

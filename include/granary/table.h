@@ -17,9 +17,9 @@ namespace txn {
 class TableCore;
 }
 
-/// A handle to one table of byte-string keys and values; small, copyable, valid while its Database lives. Using it afterwards, with
-/// another database included, is undefined.
-/// An empty handle makes every operation report Outcome::kUnknownTable.
+/// A handle to one table of byte-string keys and values; small, copyable, valid while its Database lives. Using it
+/// afterwards, with another database included, is undefined. An empty handle makes every operation report
+/// Outcome::kUnknownTable.
 class GRANARY_EXPORT Table {
  public:
   Table() = default;
@@ -38,13 +38,14 @@ class GRANARY_EXPORT Table {
   txn::TableCore* core_ = nullptr;
 };
 
-/// A type whose bytes are all that there is to a value, so that they can be stored, or travel to another node. Pointers and views of text
-/// are not: a copy of their bytes tells nobody what they point to.
+/// A type whose bytes are all that there is to a value, so that they can be stored, or travel to another node. Pointers
+/// and views of text are not: a copy of their bytes tells nobody what they point to.
 template <typename T>
 concept Plain = std::is_trivially_copyable_v<T> && !std::is_pointer_v<std::remove_all_extents_t<T>> &&
                 !std::is_same_v<std::remove_cv_t<T>, std::string_view>;
 
-/// A table whose keys have an order-preserving encoding (key.h) and whose values are plain structs, stored byte for byte.
+/// A table whose keys have an order-preserving encoding (key.h) and whose values are plain structs, stored byte for
+/// byte.
 template <typename Key, Plain Value>
 class TypedTable : public Table {
  public:
@@ -62,15 +63,16 @@ struct TableOptions {
   /// Largest value in bytes, 1 to 1 MiB (kMaxValueBytes); 0 = so much. A larger one is Outcome::kValueTooLarge.
   std::uint32_t max_value_bytes = 0;
   IndexKind index = IndexKind::kOrdered;
-  /// For a hash index: how many keys it is made for, 1 to 68719476736 (kMaxExpectedKeys). It takes more, ever more slowly: see
-  /// Database::resize. 32 bytes each, at once. Of a recovered table, what the directory says holds.
+  /// For a hash index: how many keys it is made for, 1 to 68719476736 (kMaxExpectedKeys). It takes more, ever more
+  /// slowly: see Database::resize. 32 bytes each, at once. Of a recovered table, what the directory says holds.
   std::uint64_t expected_keys = 65536;
-  /// Other nodes may reach the records one-sided. Each then takes room for the greatest value, so max_value_bytes is needed (1
-  /// to kMaxSharedValueBytes), and 16 bytes and the key more. The same holds for its secondary indexes, for whose sake keys then
-  /// have at most kMaxIndexedSharedKeyBytes.
+  /// Other nodes may reach the records one-sided. Each then takes room for the greatest value, so max_value_bytes is
+  /// needed (1 to kMaxSharedValueBytes), and 16 bytes and the key more. The same holds for its secondary indexes, for
+  /// whose sake keys then have at most kMaxIndexedSharedKeyBytes.
   bool shared = false;
-  /// The table is loaded once and sealed then (Database::seal), after which nothing in it changes, and to read it costs a transaction no
-  /// validation. In a cluster each node loads its own keys: other nodes cannot write them, not even before (Outcome::kImmutable).
+  /// The table is loaded once and sealed then (Database::seal), after which nothing in it changes, and to read it costs
+  /// a transaction no validation. In a cluster each node loads its own keys: other nodes cannot write them, not even
+  /// before (Outcome::kImmutable).
   bool immutable = false;
 };
 
@@ -92,8 +94,8 @@ struct IndexPart {
   IndexEncoding encoding = IndexEncoding::kBytes;
 };
 
-/// The encoding of a type, by which encode_key() (include/granary/key.h) makes the same bytes of it. An enum is encoded as its
-/// underlying type. What has no encoding of its own, such as an array, is ordered by its bytes as they are.
+/// The encoding of a type, by which encode_key() (include/granary/key.h) makes the same bytes of it. An enum is encoded
+/// as its underlying type. What has no encoding of its own, such as an array, is ordered by its bytes as they are.
 template <typename Member>
 constexpr IndexEncoding encoding_of() {
   static_assert(!std::is_floating_point_v<Member>, "the bytes of a floating-point number are not in its order");
@@ -117,10 +119,10 @@ IndexPart value_part(Member Struct::*member) {
 }
 
 struct IndexOptions {
-  std::vector<IndexPart>
-      parts;  ///< at least one; the secondary key is their encodings one after the other, at most kMaxKeyBytes / 2
-  /// One record a secondary key; a second one dooms the transaction (AbortReason::kUniqueViolation). Otherwise entries of
-  /// equal secondary keys are told apart, and ordered, by the primary key.
+  /// At least one; the secondary key is their encodings one after the other, at most kMaxKeyBytes / 2.
+  std::vector<IndexPart> parts;
+  /// One record a secondary key; a second one dooms the transaction (AbortReason::kUniqueViolation). Otherwise entries
+  /// of equal secondary keys are told apart, and ordered, by the primary key.
   bool unique = false;
 };
 

@@ -81,9 +81,9 @@ struct MultiGet {
   std::string_view key;
   std::span<char> buffer;
   GetResult result;
-  /// A hint that the transaction will overwrite or remove what it finds. A record of another node's hash table whose place
-  /// is known is then locked in the round trip that reads it, so that the commit need not, and others meet the lock until
-  /// the transaction ends. It changes nothing else, nothing in ordered tables, and nothing here.
+  /// A hint that the transaction will overwrite or remove what it finds. A record of another node's hash table whose
+  /// place is known is then locked in the round trip that reads it, so that the commit need not, and others meet the
+  /// lock until the transaction ends. It changes nothing else, nothing in ordered tables, and nothing here.
   bool will_write = false;
   /// Where the part begins that is wanted, as in get_part(); kWhole: the whole value, as in get().
   std::uint32_t part_from = kWhole;
@@ -99,9 +99,9 @@ struct Declared {
   bool write = false;  ///< or only read
 };
 
-/// A read-write transaction. Move-only; used by its worker's thread only. Dropping an open one aborts it, and so does the end of its
-/// worker; operations then report kFinished, or kWrongThread once another thread's worker has taken that worker's place. An
-/// open one must not outlive its database, not even to be dropped; one that has ended may.
+/// A read-write transaction. Move-only; used by its worker's thread only. Dropping an open one aborts it, and so does
+/// the end of its worker; operations then report kFinished, or kWrongThread once another thread's worker has taken that
+/// worker's place. An open one must not outlive its database, not even to be dropped; one that has ended may.
 class GRANARY_EXPORT Transaction {
  public:
   Transaction() = default;
@@ -122,21 +122,23 @@ class GRANARY_EXPORT Transaction {
   Outcome get(const Table& table, std::string_view key, std::string& value);
   /// As get(), with the hint MultiGet::will_write.
   GetResult get_to_write(const Table& table, std::string_view key, std::span<char> buffer);
-  /// Copies a part of the value: as many bytes as there are from `from` on, and as the buffer holds. `size` tells how many these were; 0 if the
-  /// value ends before. Like get(), it relies on the record as it was, whichever part changes. Of a record of this node in a table that is not
-  /// shared it touches only that part, under "silo"; else it reads the whole value.
+  /// Copies a part of the value: as many bytes as there are from `from` on, and as the buffer holds. `size` tells how
+  /// many these were; 0 if the value ends before. Like get(), it relies on the record as it was, whichever part
+  /// changes. Of a record of this node in a table that is not shared it touches only that part, under "silo"; else it
+  /// reads the whole value.
   GetResult get_part(const Table& table, std::string_view key, std::size_t from, std::span<char> buffer);
-  /// Many gets whose cache misses (or, in a cluster, round trips) overlap. Returns kOk, or why the transaction cannot go on, and
-  /// then each get has that outcome, too. After kOk, what each get found is in its own result: one that is refused (kUnknownTable,
-  /// kKeyTooLong, kBufferTooSmall) does not keep the others from their answers.
+  /// Many gets whose cache misses (or, in a cluster, round trips) overlap. Returns kOk, or why the transaction cannot
+  /// go on, and then each get has that outcome, too. After kOk, what each get found is in its own result: one that is
+  /// refused (kUnknownTable, kKeyTooLong, kBufferTooSmall) does not keep the others from their answers.
   Outcome multi_get(std::span<MultiGet> gets);
-  /// In a cluster: what the transaction will do elsewhere, all at once and before it does it (`lease_2pl`; DrTM). The records
-  /// of other nodes are fetched and held until it ends: those to be written are locked, those to be read leased, which many
-  /// may at a time, so that it does not conflict later. Leases are short (`lease_us` of the cluster file); a transaction that
-  /// takes longer aborts with kLeaseExpired. Where the clocks are not good enough for leases, or leases are not wanted
-  /// (ClusterOptions::read_lock), locks take their place. Keys of this node, keys that have no record, keys under a lease that is
-  /// about to end, and keys that were not declared are read and written as ever. What was declared to be read only may be
-  /// written, but aborts (kRemotelyLocked), and a later attempt locks it from the start.
+  /// In a cluster: what the transaction will do elsewhere, all at once and before it does it (`lease_2pl`; DrTM). The
+  /// records of other nodes are fetched and held until it ends: those to be written are locked, those to be read
+  /// leased, which many may at a time, so that it does not conflict later. Leases are short (`lease_us` of the cluster
+  /// file); a transaction that takes longer aborts with kLeaseExpired. Where the clocks are not good enough for leases,
+  /// or leases are not wanted (ClusterOptions::read_lock), locks take their place. Keys of this node, keys that have no
+  /// record, keys under a lease that is about to end, and keys that were not declared are read and written as ever.
+  /// What was declared to be read only may be written, but aborts (kRemotelyLocked), and a later attempt locks it from
+  /// the start.
   Outcome declare(std::span<const Declared> keys);
   /// Hints that these keys will be read soon.
   void prefetch(const Table& table, std::string_view key);
@@ -145,19 +147,23 @@ class GRANARY_EXPORT Transaction {
   Outcome put(const Table& table, std::string_view key, std::string_view value);
   /// Overwrites; kNotFound if there is no such record.
   Outcome update(const Table& table, std::string_view key, std::string_view value);
-  /// Overwrites the value's bytes from `from` on with as many others, and leaves its size and the rest as they are. kNotFound if there is no
-  /// such record; kPartBeyondValue, and nothing is written, if the value is too short. It relies on the record as get() does. Where get_part()
-  /// touches only the part, so does this, unless the table has secondary indexes, the database may use HTM, or the transaction is
-  /// weaker than serializable. There the log has the part alone, too, or what lies between the first and the last byte if the transaction writes several; the whole value, if the transaction reads it afterwards.
+  /// Overwrites the value's bytes from `from` on with as many others, and leaves its size and the rest as they are.
+  /// kNotFound if there is no such record; kPartBeyondValue, and nothing is written, if the value is too short. It
+  /// relies on the record as get() does. Where get_part() touches only the part, so does this, unless the table has
+  /// secondary indexes, the database may use HTM, or the transaction is weaker than serializable. There the log has the
+  /// part alone, too, or what lies between the first and the last byte if the transaction writes several; the whole
+  /// value, if the transaction reads it afterwards.
   Outcome update_part(const Table& table, std::string_view key, std::size_t from, std::string_view bytes);
   /// Adds; kAlreadyExists if there is such a record.
   Outcome insert(const Table& table, std::string_view key, std::string_view value);
   /// Deletes; kNotFound if there is no such record.
   Outcome remove(const Table& table, std::string_view key);
 
-  /// Visits the records of a range in order, own writes included; what `visit` inserts, or some of it, may be left out. Phantom-safe (Silo 4.6).
+  /// Visits the records of a range in order, own writes included; what `visit` inserts, or some of it, may be left out.
+  /// Phantom-safe (Silo 4.6).
   ScanResult scan(const Table& table, const ScanRange& range, ScanFn visit);
-  /// Visits records in the order of a secondary index; `range` is over encoded secondary keys, `visit` gets the primary key and value.
+  /// Visits records in the order of a secondary index; `range` is over encoded secondary keys, `visit` gets the primary
+  /// key and value.
   ScanResult scan(const Index& index, const ScanRange& range, ScanFn visit);
   /// The first record with this whole secondary key: copies its value, and its primary key if asked for.
   GetResult get(const Index& index, std::string_view secondary_key, std::span<char> buffer,
@@ -174,8 +180,8 @@ class GRANARY_EXPORT Transaction {
     if (!got || got.size != sizeof(V)) value.reset();
     return value;
   }
-  /// One member of the value, without the others: `t.get_part(accounts, id, &Account::balance)`. nullopt as for get(), and if the stored value
-  /// ends before it.
+  /// One member of the value, without the others: `t.get_part(accounts, id, &Account::balance)`. nullopt as for get(),
+  /// and if the stored value ends before it.
   template <typename K, Plain V, typename Member>
   std::optional<Member> get_part(const TypedTable<K, V>& table, const std::type_identity_t<K>& key, Member V::*member) {
     std::optional<Member> value(std::in_place);
@@ -224,8 +230,8 @@ class GRANARY_EXPORT Transaction {
                 {.from = low.view(), .to = high.view(), .order = order, .limit = limit}, raw);
   }
 
-  /// Ends the transaction: commits it, or tells why not. Does not wait for durability. The body of a chain's piece must not
-  /// call it (procedure.h): the transaction is then aborted, and this call and the procedure's report kMisuse.
+  /// Ends the transaction: commits it, or tells why not. Does not wait for durability. The body of a chain's piece must
+  /// not call it (procedure.h): the transaction is then aborted, and this call and the procedure's report kMisuse.
   CommitResult commit();
   /// Ends the transaction without effect. Does nothing if it has ended.
   void abort();
@@ -268,10 +274,10 @@ class GRANARY_EXPORT Transaction {
   CommitResult committed_ = {.reason = AbortReason::kMisuse, .ticket = {}};
 };
 
-/// A read-only transaction on a consistent state one to two snapshot periods (about 1 to 2 s) in the past.
-/// Never aborts and never disturbs writers, however long it runs; it only keeps old versions alive. Serializable, not strict: it
-/// does not see what committed after its snapshot. Move-only; used by its worker's thread only. An open one must not outlive its
-/// database, not even to be dropped; a finished one may.
+/// A read-only transaction on a consistent state one to two snapshot periods (about 1 to 2 s) in the past. Never aborts
+/// and never disturbs writers, however long it runs; it only keeps old versions alive. Serializable, not strict: it
+/// does not see what committed after its snapshot. Move-only; used by its worker's thread only. An open one must not
+/// outlive its database, not even to be dropped; a finished one may.
 class GRANARY_EXPORT Snapshot {
  public:
   Snapshot() = default;
@@ -282,7 +288,8 @@ class GRANARY_EXPORT Snapshot {
   /// Sees exactly the transactions of epochs before this one. 0 once it is finished.
   std::uint64_t epoch() const;
 
-  /// As Transaction::get. Besides, of what other nodes hold: kBusy or kUnreachable, after which the snapshot is still good.
+  /// As Transaction::get. Besides, of what other nodes hold: kBusy or kUnreachable, after which the snapshot is still
+  /// good.
   GetResult get(const Table& table, std::string_view key, std::span<char> buffer);
   Outcome get(const Table& table, std::string_view key, std::string& value);
   /// As Transaction::multi_get.

@@ -20,7 +20,7 @@ class NodeMemory {
  public:
   NodeMemory(memory::SlabCache& slabs, epoch::EpochManager& epochs) : slabs_(slabs), epochs_(epochs) {}
 
-  /// nullptr when the memory limit is reached.
+  /// Nullptr when the memory limit is reached.
   void* allocate(std::size_t bytes, BlockKind kind = BlockKind::kOther) {
     return slabs_.allocate(slab_kind(kind), bytes, memory::Urgency::kIndex);
   }

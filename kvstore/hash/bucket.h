@@ -6,11 +6,11 @@
 //   line 2   closed | slot 6 | slot 7 | link | (unused) | opened
 //
 // A READ of a bucket may bring its lines in any order, and each line at a time of its own, so every line of a chain (a
-// bucket of the main header and the indirect headers linked to it) carries the version of the whole chain: even, or odd while a
-// change is under way. `opened` is the first word of a line that a change stores to and `closed` the last, while whoever reads in
-// ascending order reads `closed` first and `opened` last: equal even words mean that what was read between them
-// was there at that version, and equal words in all lines that all of it was there at once. One word per bucket would
-// miss an insert, whichever side of the change it is stored on.
+// bucket of the main header and the indirect headers linked to it) carries the version of the whole chain: even, or odd
+// while a change is under way. `opened` is the first word of a line that a change stores to and `closed` the last,
+// while whoever reads in ascending order reads `closed` first and `opened` last: equal even words mean that what was
+// read between them was there at that version, and equal words in all lines that all of it was there at once. One word
+// per bucket would miss an insert, whichever side of the change it is stored on.
 //
 // The words of a slot:
 //
@@ -69,8 +69,8 @@ struct Slot {
   std::uint64_t entry;
 };
 
-// All words are written by the holder of the chain's lock with release stores and read with acquire loads; `opened` of line 0
-// of the main header's bucket is that lock as well and is taken by a CAS.
+// All words are written by the holder of the chain's lock with release stores and read with acquire loads; `opened` of
+// line 0 of the main header's bucket is that lock as well and is taken by a CAS.
 struct alignas(base::kCacheLine) Line {
   std::uint64_t closed;
   std::array<Slot, kSlotsOfLine> slots;  // in line 2 the last one's first word is the link

@@ -6,7 +6,8 @@
 
 namespace granary::kvstore::hash {
 
-/// Holds the lock of one chain while it lives. Until open() nothing has changed, and going leaves the version as it was.
+/// Holds the lock of one chain while it lives. Until open() nothing has changed, and going leaves the version as it
+/// was.
 class Change {
  public:
   Change(const Table& table, Bucket& main);

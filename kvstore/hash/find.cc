@@ -10,7 +10,8 @@ namespace granary::kvstore::hash {
 
 using base::load_word;
 
-/// In the order in which a line is read by whoever reads it ascending; then `opened` tells whether it changed meanwhile.
+/// In the order in which a line is read by whoever reads it ascending; then `opened` tells whether it changed
+/// meanwhile.
 inline Table::Sight Table::look(const Bucket& bucket, unsigned number, const HashedKey& key) const {
   const Line& line = bucket.lines[number];
   Sight sight;
@@ -26,8 +27,8 @@ inline Table::Sight Table::look(const Bucket& bucket, unsigned number, const Has
   return sight;
 }
 
-/// False if something changed meanwhile. A hit is good as soon as its own line is; for a miss all lines must have been there at
-/// once. Links only ever come to be: a bucket without one had none at any earlier version.
+/// False if something changed meanwhile. A hit is good as soon as its own line is; for a miss all lines must have been
+/// there at once. Links only ever come to be: a bucket without one had none at any earlier version.
 inline bool Table::look_through(const Bucket& main, unsigned home, const HashedKey& key, Lookup* result) const {
   bool first = true;
   for (const Bucket* bucket = &main; bucket != nullptr; bucket = next(*bucket)) {

@@ -27,8 +27,8 @@ struct HashedKey {
   std::uint64_t word = 0;
 };
 
-/// A key that is not 8 bytes long, and the value that it leads to: what the entry of its slot points at. The key never changes; the
-/// value does while the chain's versions are odd.
+/// A key that is not 8 bytes long, and the value that it leads to: what the entry of its slot points at. The key never
+/// changes; the value does while the chain's versions are odd.
 struct Name {
   std::uint64_t value;
   std::uint64_t size;

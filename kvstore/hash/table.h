@@ -1,14 +1,15 @@
 #pragma once
-// The hash index: DrTM's cluster chaining (Wei et al., SOSP 2015). A main header of buckets, fixed when the table is made,
-// indirect headers for what does not fit, and the entries elsewhere, all addressed by offset in one region, so that another
-// node finds a record with one READ of a bucket, mostly, and one of the record.
+// The hash index: DrTM's cluster chaining (Wei et al., SOSP 2015). A main header of buckets, fixed when the table is
+// made, indirect headers for what does not fit, and the entries elsewhere, all addressed by offset in one region, so
+// that another node finds a record with one READ of a bucket, mostly, and one of the record.
 //
 // Keys are byte strings; values are addresses in the region, non-zero. Lookups write nothing and hold nothing; inserts,
 // replacements and removals hold the lock of their chain. Threads: every operation may run concurrently with every
-// other, but rebuild() and check() run alone; the caller holds an entered epoch slot during the call and for as long as it uses what the call returned.
+// other, but rebuild() and check() run alone; the caller holds an entered epoch slot during the call and for as long as
+// it uses what the call returned.
 //
-// For transactions a lookup that misses tells the bucket and its version: as long as unchanged() is true of them, the key
-// is not there. Every change in a chain changes the version of its bucket, a removal's as well (bucket.h says why).
+// For transactions a lookup that misses tells the bucket and its version: as long as unchanged() is true of them, the
+// key is not there. Every change in a chain changes the version of its bucket, a removal's as well (bucket.h says why).
 
 #include <cstdint>
 #include <span>
@@ -100,9 +101,8 @@ class Table {
   /// READs of buckets that another node needs to find the key: 1 if the main header has it; kNotFound if it is missing.
   unsigned reads_to_find(std::string_view key) const;
 
-  /// Moves all keys to another main header (zeroed, in the same region). The former
-  /// indirect headers are free at once, and the table does not use the former main header any more. False if memory ran out: the
-  /// table is as before.
+  /// Moves all keys to another main header (zeroed, in the same region). The former indirect headers are free at once,
+  /// and the table does not use the former main header any more. False if memory ran out: the table is as before.
   bool rebuild(std::span<Bucket> main, NodeMemory& memory);
 
   /// Verifies the structure. Returns an empty string, or what is wrong where.

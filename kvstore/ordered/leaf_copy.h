@@ -1,18 +1,20 @@
 #pragma once
-// A leaf of layer 0 of another node's tree, as READs brought it: the word of its version, its bytes, and the word again, in this order.
+// A leaf of layer 0 of another node's tree, as READs brought it: the word of its version, its bytes, and the word
+// again, in this order.
 //
-// No epoch slot of the owner keeps the leaf's block for who READs it, so it may be another leaf's or an interior node's by now, or in the making.
-// The copy counts (I32) if all of this is true:
+// No epoch slot of the owner keeps the leaf's block for who READs it, so it may be another leaf's or an interior node's
+// by now, or in the making. The copy counts (I32) if all of this is true:
 //
-//   - Both words are equal but for the lock bit, not dirty, not deleted, and a leaf's of layer 0. A version word never comes back (version.h), so
-//     nothing has changed between the two but a permutation, by a removal, which is one word. The lines of the READ in between may have come in any
-//     order, so each of the two words is needed.
-//   - Its birth is the one that its owner told. Each node that is made in a block has a greater count of keys than all before it, and a leaf's birth
-//     is the count that it began with. While a node is made, its word is deleted or dirty, or, if the node before it was never published, that one's,
-//     whose birth nobody was told. So words and birth are of one leaf.
+//   - Both words are equal but for the lock bit, not dirty, not deleted, and a leaf's of layer 0. A version word never
+//     comes back (version.h), so nothing has changed between the two but a permutation, by a removal, which is one
+//     word. The lines of the READ in between may have come in any order, so each of the two words is needed.
+//   - Its birth is the one that its owner told. Each node that is made in a block has a greater count of keys than all
+//     before it, and a leaf's birth is the count that it began with. While a node is made, its word is deleted or
+//     dirty, or, if the node before it was never published, that one's, whose birth nobody was told. So words and birth
+//     are of one leaf.
 //
-// A leaf of layer 0 stays in its tree, with the same lower end, until it is deleted. So what the copy covers and does not have is not in the
-// table, for as long as the leaf has this version.
+// A leaf of layer 0 stays in its tree, with the same lower end, until it is deleted. So what the copy covers and does
+// not have is not in the table, for as long as the leaf has this version.
 
 #include <optional>
 #include <span>

@@ -238,9 +238,9 @@ constexpr std::size_t node_bytes() {
   return (sizeof(AnyNode) + base::kCacheLine - 1) / base::kCacheLine * base::kCacheLine;
 }
 
-/// A node goes on counting where the last one in its block stopped: whoever still has that one in a node set, on another node,
-/// where no epoch slot of ours keeps blocks from being used again, finds another version. The node is dirty until all of it is there, as other
-/// nodes may be reading the block.
+/// A node goes on counting where the last one in its block stopped: whoever still has that one in a node set, on
+/// another node, where no epoch slot of ours keeps blocks from being used again, finds another version. The node is
+/// dirty until all of it is there, as other nodes may be reading the block.
 template <typename AnyNode, typename... Arguments>
 AnyNode* make_node(NodeMemory& memory, NodeVersion::Word flags, Arguments&&... arguments) {
   void* block = memory.allocate(node_bytes<AnyNode>(), BlockKind::kTreeNode);

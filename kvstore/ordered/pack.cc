@@ -1,5 +1,6 @@
-// The nodes of a layer are taken apart from left to right while new ones are filled with what they held. Interior nodes go first, and a leaf
-// goes before its entries come into new ones, so that there are never more nodes than there were: packing takes no memory.
+// The nodes of a layer are taken apart from left to right while new ones are filled with what they held. Interior nodes
+// go first, and a leaf goes before its entries come into new ones, so that there are never more nodes than there were:
+// packing takes no memory.
 
 #include "kvstore/ordered/descend.h"
 #include "kvstore/ordered/split.h"

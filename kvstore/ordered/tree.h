@@ -41,7 +41,8 @@ struct Lookup {
   Version version = 0;         ///< of that leaf, while it was read
 };
 
-/// The part of layer 0 that a leaf has, for other nodes to remember. `birth` tells it from other leaves in the same place.
+/// The part of layer 0 that a leaf has, for other nodes to remember. `birth` tells it from other leaves in the same
+/// place.
 struct LeafRange {
   Position low, high;
   std::uint32_t birth = 0;
@@ -137,8 +138,9 @@ class BasicTree {
   /// Point lookup.
   Lookup find(std::string_view key) const;
 
-  /// As find(), but calls `turn` each time that it has begun to fetch what it looks at next, also at last, for the record: its caller does
-  /// something else meanwhile. Whatever changes in the tree then, the answer is one of a moment within the call.
+  /// As find(), but calls `turn` each time that it has begun to fetch what it looks at next, also at last, for the
+  /// record: its caller does something else meanwhile. Whatever changes in the tree then, the answer is one of a moment
+  /// within the call.
   Lookup find_in_turns(std::string_view key, FunctionRef<void()> turn) const;
   /// Many point lookups at once: descends for all keys in turn and prefetches, so that cache misses overlap.
   /// keys.size() == results.size().
@@ -167,8 +169,9 @@ class BasicTree {
   /// The range of a leaf of layer 0; nothing of a leaf of a deeper layer, or of one that is gone.
   static std::optional<LeafRange> range_of(const Leaf* leaf);
 
-  /// Moves the entries to as few leaves as hold them, whatever the order in which they came, and frees the other nodes at once. Takes no
-  /// memory. Nobody else uses the tree meanwhile, or holds a place in it from before. Keys and values stay as they are.
+  /// Moves the entries to as few leaves as hold them, whatever the order in which they came, and frees the other nodes
+  /// at once. Takes no memory. Nobody else uses the tree meanwhile, or holds a place in it from before. Keys and values
+  /// stay as they are.
   void pack(NodeMemory& memory);
 
   /// Walks the whole tree without concurrent writers and verifies its structure (order, bounds, links, permutations,

@@ -7,9 +7,9 @@
 //  +-----------------+-----------------+---+-----+------+------+---------+-------+--------+
 //
 // keys counts the inserts and splits that this leaf has seen: the part that node sets compare (Silo 4.6). shape counts
-// changes of a leaf's bounds that add no key. A carry from shape into keys is one needless abort. keys goes on from node to node
-// in a block (make_node), and interior nodes have no leaf bit, so a leaf's version does not come back after it is gone.
-// top says that a leaf is of layer 0.
+// changes of a leaf's bounds that add no key. A carry from shape into keys is one needless abort. keys goes on from
+// node to node in a block (make_node), and interior nodes have no leaf bit, so a leaf's version does not come back
+// after it is gone. top says that a leaf is of layer 0.
 //
 // How readers and writers meet. Writers hold `locked`, set `dirty` before the first store that a reader could
 // misread, and clear it together with counting. Every field of a node is stored with release and loaded with acquire,
@@ -51,7 +51,8 @@ class NodeVersion {
   /// The first word of a node with these flags, in a block whose last node had `last`; zero if there was none.
   static constexpr Word born(Word flags, Word last) { return flags | ((last & kKeysMask) + kOneKey); }
 
-  /// What tells the node of a block from those before and after it in the same block: its first count of keys. It fits `word`, its first.
+  /// What tells the node of a block from those before and after it in the same block: its first count of keys. It fits
+  /// `word`, its first.
   static constexpr std::uint32_t birth_of(Word word) { return static_cast<std::uint32_t>(word >> 32); }
 
   explicit NodeVersion(Word word) : word_(word) {}
@@ -85,7 +86,8 @@ class NodeVersion {
     }
   }
 
-  /// Ends the making of a node that was dirty when it was born. Release: who sees the word without the bit sees the whole node (leaf_copy.h).
+  /// Ends the making of a node that was dirty when it was born. Release: who sees the word without the bit sees the
+  /// whole node (leaf_copy.h).
   void end_birth() { word_.store(word_.load(std::memory_order_relaxed) & ~kDirty, std::memory_order_release); }
 
   // The lock holder's side: nobody else stores to the word meanwhile.

@@ -1,14 +1,15 @@
 #pragma once
-// A sweep fills the location cache of another node's hash table before its keys are asked for. It READs the main header, sixteen buckets at a
-// time, and these READs travel along with lookups that had to be made (DrTM fetches whole buckets for the same reason, slide 47). Each
-// lookup pays for a piece of the sweep, and no lookup is needed any more once the cache knows where everything is.
+// A sweep fills the location cache of another node's hash table before its keys are asked for. It READs the main
+// header, sixteen buckets at a time, and these READs travel along with lookups that had to be made (DrTM fetches whole
+// buckets for the same reason, slide 47). Each lookup pays for a piece of the sweep, and no lookup is needed any more
+// once the cache knows where everything is.
 //
-// A sweep stores its findings only into entries that are free. It stops if the table is too large for what the budget of all caches has
-// left; then the cache remembers the keys that are asked for, as it does without a sweep. Lookups have to find two kinds of keys: those behind
-// a bucket's link, and those that are not 8 bytes long.
+// A sweep stores its findings only into entries that are free. It stops if the table is too large for what the budget
+// of all caches has left; then the cache remembers the keys that are asked for, as it does without a sweep. Lookups
+// have to find two kinds of keys: those behind a bucket's link, and those that are not 8 bytes long.
 //
-// The table goes on changing when the sweep is over. Lookups that find a key which the cache did not know are a sign of that, so after
-// several of them for each piece the sweep is made once more.
+// The table goes on changing when the sweep is over. Lookups that find a key which the cache did not know are a sign of
+// that, so after several of them for each piece the sweep is made once more.
 
 #include <atomic>
 #include <cstdint>
@@ -54,15 +55,18 @@ class HeaderSweep {
 
   const RemoteTable& table_;
   LocationCache& cache_;
-  // Any worker loads and stores these. The order is relaxed, because they share out work and estimate, and publish nothing else.
-  /// The bucket that is READ next. From the number of buckets on the sweep is over; from kNever on the table does not fit.
+  // Any worker loads and stores these. The order is relaxed, because they share out work and estimate, and publish
+  // nothing else.
+  /// The bucket that is READ next. From the number of buckets on the sweep is over; from kNever on the table does not
+  /// fit.
   std::atomic<std::uint64_t> next_{0};
   std::atomic<std::uint64_t> swept_{0};    // buckets of this sweep that have been looked at
   std::atomic<std::uint64_t> found_{0};    // keys in them
   std::atomic<std::uint64_t> unknown_{0};  // keys that lookups have found since the sweep's end
 };
 
-/// Holds the READ of one piece for the step that brings it along. It holds nothing if there is no piece, or the piece has been taken.
+/// Holds the READ of one piece for the step that brings it along. It holds nothing if there is no piece, or the piece
+/// has been taken.
 class PieceRead {
  public:
   PieceRead() = default;

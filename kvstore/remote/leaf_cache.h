@@ -1,17 +1,18 @@
 #pragma once
-// Which leaf of another node's ordered table has which keys, as far as this node has heard: then a key is looked up by a READ of its leaf, and the
-// owner need not be asked. All workers of the node share the cache.
+// Which leaf of another node's ordered table has which keys, as far as this node has heard: then a key is looked up by
+// a READ of its leaf, and the owner need not be asked. All workers of the node share the cache.
 //
-// The owner never invalidates anything, and need not: leaves know their range, so whoever READs one sees whether it still is the one that
-// was meant, and has the key (kvstore/ordered/leaf_copy.h). What is found out is told here, by learn() and forget(). Inserts and removals change
-// nothing that is remembered.
+// The owner never invalidates anything, and need not: leaves know their range, so whoever READs one sees whether it
+// still is the one that was meant, and has the key (kvstore/ordered/leaf_copy.h). What is found out is told here, by
+// learn() and forget(). Inserts and removals change nothing that is remembered.
 //
-// Only leaves of layer 0 are remembered, which have the keys of up to 8 bytes. Ranges may overlap, as each was heard of at a time of its own; then one
-// of them is out of date, and is found out when it is used.
+// Only leaves of layer 0 are remembered, which have the keys of up to 8 bytes. Ranges may overlap, as each was heard of
+// at a time of its own; then one of them is out of date, and is found out when it is used.
 //
-// The memory is of the budget that location caches share. A cache grows while as much is left for the others as it has. Then each new leaf takes the
-// place of another one, in the order of their keys. Where keys come and go, as in a queue, leaves die that nobody looks for any more, so a cache gets as
-// large as that; the memory is taken in pieces for many leaves, as a transaction seldom has to allocate (tests/node/allocations_test.cc).
+// The memory is of the budget that location caches share. A cache grows while as much is left for the others as it has.
+// Then each new leaf takes the place of another one, in the order of their keys. Where keys come and go, as in a queue,
+// leaves die that nobody looks for any more, so a cache gets as large as that; the memory is taken in pieces for many
+// leaves, as a transaction seldom has to allocate (tests/node/allocations_test.cc).
 
 #include <atomic>
 #include <cstdint>

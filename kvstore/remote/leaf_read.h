@@ -1,6 +1,6 @@
 #pragma once
-// READs a leaf of another node's ordered table, of which a LeafCache says where it lies, and sees whether it is still that leaf.
-// The chain READs the version, the leaf, and the version again, as kvstore/ordered/leaf_copy.h wants it.
+// READs a leaf of another node's ordered table, of which a LeafCache says where it lies, and sees whether it is still
+// that leaf. The chain READs the version, the leaf, and the version again, as kvstore/ordered/leaf_copy.h wants it.
 
 #include "kvstore/ordered/leaf_copy.h"
 #include "kvstore/remote/leaf_cache.h"

@@ -40,10 +40,12 @@ constexpr std::uint64_t kPage = 4096;
 /// Of so many entries one has to make room before a cache grows.
 constexpr std::uint64_t kEntriesOfReplacement = 4;
 
-/// So many keys for each set, spread at random, leave room in nearly all sets: of those with 8 entries, one in 27 gets more.
+/// So many keys for each set, spread at random, leave room in nearly all sets: of those with 8 entries, one in 27 gets
+/// more.
 constexpr std::uint64_t kKeysOfFullSet = 5;
 
-/// Address space for a cache, which is used from its beginning on. It takes memory by small pages until use_huge_pages().
+/// Address space for a cache, which is used from its beginning on. It takes memory by small pages until
+/// use_huge_pages().
 char* map_lazily(std::uint64_t bytes) {
   char* const at = memory::reserve_aligned(bytes);
   if (at == nullptr) throw std::bad_alloc();  // as any other allocation that is not the database's memory
@@ -51,8 +53,8 @@ char* map_lazily(std::uint64_t bytes) {
   return at;
 }
 
-/// Lets huge pages back what is in use, as far as it fills them: keys are spread over all of it at random, so small pages would be missing in
-/// the processor's TLB, and they would all be taken soon.
+/// Lets huge pages back what is in use, as far as it fills them: keys are spread over all of it at random, so small
+/// pages would be missing in the processor's TLB, and they would all be taken soon.
 void use_huge_pages(void* at, std::uint64_t bytes) {
   if (const std::uint64_t whole = bytes / memory::kHugePage * memory::kHugePage; whole != 0)
     ::madvise(at, whole, MADV_HUGEPAGE);
@@ -88,8 +90,8 @@ LocationCache::~LocationCache() {
   ::munmap(sets_, mapped_bytes(most_sets_ * sizeof(Set)));
 }
 
-/// The budget gives as much again as there is. One worker of several that come here at once doubles it, the others have theirs back. Returns
-/// false if it cannot grow.
+/// The budget gives as much again as there is. One worker of several that come here at once doubles it, the others have
+/// theirs back. Returns false if it cannot grow.
 bool LocationCache::grow(std::uint64_t from) {
   const std::uint64_t more = from * sizeof(Set);
   if (2 * from > most_sets_ || budget_ == nullptr || !budget_->take(more)) return false;
@@ -138,9 +140,10 @@ std::uint64_t LocationCache::find_word(std::uint64_t key, LocationCacheCounters&
     if ((word & kInUse) == 0 || check != check_of(key, word)) continue;
     count(worker.hits);
     base::sync_point("location_cache.found");
-    // If the entry is another by now, this use is not counted. It may still become another between the look and the store, and then our word
-    // lies beside that one's check, or comes back after forget(): an entry is lost, or has to be forgotten once more. A compare-and-swap would
-    // avoid that, but it would let none of the caller's next loads begin before this one has its cache line.
+    // If the entry is another by now, this use is not counted. It may still become another between the look and the
+    // store, and then our word lies beside that one's check, or comes back after forget(): an entry is lost, or has to
+    // be forgotten once more. A compare-and-swap would avoid that, but it would let none of the caller's next loads
+    // begin before this one has its cache line.
     if (use(word) != kUseMask && entry.word.load(std::memory_order_relaxed) == word)
       entry.word.store(word + 1, std::memory_order_relaxed);
     return word;

@@ -1,10 +1,11 @@
 #pragma once
-// Where the records of another node's table are, as far as this node has found out (DrTM, slides 43 to 48): a hit saves the
-// READs of the hash index. All workers of the node share it.
+// Where the records of another node's table are, as far as this node has found out (DrTM, slides 43 to 48): a hit saves
+// the READs of the hash index. All workers of the node share it.
 //
-// The owner never invalidates anything: it does not know of the cache. A record that moved or died is found out by whoever
-// READs it, because key or incarnation differ (I3), and reported with forget(). So a location is a hint, and the cache may
-// also lose or keep what it likes; it only must not lead a key to another key's location, which would cost a READ every time.
+// The owner never invalidates anything: it does not know of the cache. A record that moved or died is found out by
+// whoever READs it, because key or incarnation differ (I3), and reported with forget(). So a location is a hint, and
+// the cache may also lose or keep what it likes; it only must not lead a key to another key's location, which would
+// cost a READ every time.
 //
 // An entry has 16 bytes, eight of them make a set of two cache lines:
 //
@@ -14,14 +15,15 @@
 //           | lossy inc.  |  in use  |  offset in the region / 8   |  use  |
 //           +-------------+----------+-----------------------------+-------+
 //
-// Both are loaded and stored on their own, without a lock: a torn pair is a miss. `use` counts hits up to 7; the least used entry of
-// a set makes room, and replacements age the set now and then. So a key that is asked for once does not drive out one that
-// is asked for often, and what was popular yesterday leaves in the end. Entries that are used much are not written any more.
+// Both are loaded and stored on their own, without a lock: a torn pair is a miss. `use` counts hits up to 7; the least
+// used entry of a set makes room, and replacements age the set now and then. So a key that is asked for once does not
+// drive out one that is asked for often, and what was popular yesterday leaves in the end. Entries that are used much
+// are not written any more.
 //
-// A node has a cache for each table of each other node, and one budget for all of these caches. A cache begins small. It doubles when
-// many entries had to make room, as long as the budget has the memory. Doubling moves most keys to another set, so their places have to
-// be looked up once more. The budget counts address space; a page of it becomes memory when the first entry is stored there. From 2 MiB
-// on the pages may be huge.
+// A node has a cache for each table of each other node, and one budget for all of these caches. A cache begins small.
+// It doubles when many entries had to make room, as long as the budget has the memory. Doubling moves most keys to
+// another set, so their places have to be looked up once more. The budget counts address space; a page of it becomes
+// memory when the first entry is stored there. From 2 MiB on the pages may be huge.
 
 #include <array>
 #include <atomic>
@@ -77,7 +79,8 @@ class LocationBudget {
   explicit LocationBudget(std::uint64_t bytes) : bytes_(bytes), left_(bytes) {}
   std::uint64_t bytes() const { return bytes_; }
   std::uint64_t left() const { return left_.load(std::memory_order_relaxed); }
-  /// Takes `bytes` from what is left, or returns false if less is left. The order is relaxed because nothing but the sum matters.
+  /// Takes `bytes` from what is left, or returns false if less is left. The order is relaxed because nothing but the
+  /// sum matters.
   bool take(std::uint64_t bytes) {
     std::uint64_t left = left_.load(std::memory_order_relaxed);
     do {
@@ -119,14 +122,14 @@ class LocationCache {
   }
   /// Remembers where the key was found. Any thread may call it.
   void remember(std::uint64_t key, Location location, LocationCacheCounters& worker);
-  /// Remembers where the key is if the cache has room that nobody uses. It is the first to make room for what is asked for. Any thread may
-  /// call it.
+  /// Remembers where the key is if the cache has room that nobody uses. It is the first to make room for what is asked
+  /// for. Any thread may call it.
   void offer(std::uint64_t key, Location location);
-  /// Grows for so many keys, which its sets then hold with hardly any that has to make room. Returns false if the budget is short of that, or
-  /// the cache does not grow. Any thread may call it.
+  /// Grows for so many keys, which its sets then hold with hardly any that has to make room. Returns false if the
+  /// budget is short of that, or the cache does not grow. Any thread may call it.
   bool reserve(std::uint64_t keys);
-  /// Forgets a place that was READ and does not hold the key any more. A place that others have remembered since stays. Any thread may
-  /// call it.
+  /// Forgets a place that was READ and does not hold the key any more. A place that others have remembered since stays.
+  /// Any thread may call it.
   void forget(std::uint64_t key, Location stale, LocationCacheCounters& worker);
 
   std::uint64_t entries() const { return sets_count_.load(std::memory_order_relaxed) * kEntriesOfSet; }
@@ -142,8 +145,8 @@ class LocationCache {
   };
   static_assert(sizeof(Set) == kEntriesOfSet * kEntryBytes);
 
-  /// Where a key's entry is, if anywhere: in the set, looked for from one of its two lines on, so that a hit mostly touches
-  /// only that.
+  /// Where a key's entry is, if anywhere: in the set, looked for from one of its two lines on, so that a hit mostly
+  /// touches only that.
   struct Home {
     Set& set;
     unsigned first;
@@ -151,8 +154,8 @@ class LocationCache {
   };
   LocationCache(LocationBudget* budget, std::uint64_t first_sets, std::uint64_t most_sets);
   Home home_of(std::uint64_t key) const;
-  /// Returns the second word of the key's entry; 0 if there is none. It is one word, so it comes back in a register: a std::optional goes
-  /// over the stack, by a narrow store and a wide load, for which the processor waits.
+  /// Returns the second word of the key's entry; 0 if there is none. It is one word, so it comes back in a register: a
+  /// std::optional goes over the stack, by a narrow store and a wide load, for which the processor waits.
   std::uint64_t find_word(std::uint64_t key, LocationCacheCounters& worker) const;
   static void age(Set& set);
   void count_replacement(Set& set, LocationCacheCounters& worker);

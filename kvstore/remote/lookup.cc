@@ -79,8 +79,9 @@ Next Lookup::search() {
 
 /// Goes on with the next bucket of the chain. All lines so far have one version, so the link is of that version, too.
 ///
-/// Chains have no circles, but the owner's memory may be damaged. So the lookup remembers a bucket of the chain, another one each time that
-/// it has followed twice as many links, and begins anew when a link leads back to that bucket (Brent's algorithm).
+/// Chains have no circles, but the owner's memory may be damaged. So the lookup remembers a bucket of the chain,
+/// another one each time that it has followed twice as many links, and begins anew when a link leads back to that
+/// bucket (Brent's algorithm).
 Next Lookup::follow(Entry link) {
   if (link.type() != EntryType::kHeader) return end(LookupOutcome::kMiss);
   if (link.offset() == remembered_) return begin_anew();

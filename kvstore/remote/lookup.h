@@ -1,10 +1,11 @@
 #pragma once
-// Finds a key in another node's hash table by one-sided READs only: one of its bucket, mostly; one more for each indirect header
-// that it takes; and one of its name if it is not 8 bytes long.
+// Finds a key in another node's hash table by one-sided READs only: one of its bucket, mostly; one more for each
+// indirect header that it takes; and one of its name if it is not 8 bytes long.
 //
 // What counts is decided as in the table itself (kvstore/hash/bucket.h): a hit if its line's two version words are
-// equal and even, a miss if those of all lines of the chain are. Names are freed without regard to other nodes, so what is READ
-// of one counts only if the chain's version is still the same after it. Otherwise it begins anew, a bounded number of times.
+// equal and even, a miss if those of all lines of the chain are. Names are freed without regard to other nodes, so what
+// is READ of one counts only if the chain's version is still the same after it. Otherwise it begins anew, a bounded
+// number of times.
 
 #include <cstdint>
 #include <optional>

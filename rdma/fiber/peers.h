@@ -1,10 +1,11 @@
 #pragma once
 // The connections of one endpoint, by node.
 //
-// How long to wait for one is a guess: over RDMA devices the handshake takes from a millisecond to most of a second, by how busy
-// both hosts are, and one that is given up has to begin anew. So each attempt that failed makes the next one more patient. A node whose
-// connection broke is more likely dead than busy: a process that was killed needs a while to end, and does not answer meanwhile. So
-// the first attempts to reach it again are brief, and whoever tries does nothing else for no longer.
+// How long to wait for one is a guess: over RDMA devices the handshake takes from a millisecond to most of a second, by
+// how busy both hosts are, and one that is given up has to begin anew. So each attempt that failed makes the next one
+// more patient. A node whose connection broke is more likely dead than busy: a process that was killed needs a while to
+// end, and does not answer meanwhile. So the first attempts to reach it again are brief, and whoever tries does nothing
+// else for no longer.
 
 #include <algorithm>
 #include <optional>
@@ -26,8 +27,9 @@ class Peers {
 
   Endpoint& endpoint() const { return endpoint_; }
 
-  /// Sees to it that the node is connected; another fiber may have seen to it already. Of a node that was never met it waits `timeout_us` at
-  /// first, longer if that was not enough. Of one that was met it waits kAgain_us at first, longer later, at most `timeout_us`.
+  /// Sees to it that the node is connected; another fiber may have seen to it already. Of a node that was never met it
+  /// waits `timeout_us` at first, longer if that was not enough. Of one that was met it waits kAgain_us at first,
+  /// longer later, at most `timeout_us`.
   Status connect(NodeId node, std::uint64_t timeout_us) {
     const std::optional<ConnectionId> present = find(node);
     if (present && endpoint_.status(*present).ok()) return {};
@@ -44,7 +46,8 @@ class Peers {
     return {};
   }
 
-  /// Notes that the node has just been heard of, so it lives: if its connection is broken, it is waited for like one that was never met.
+  /// Notes that the node has just been heard of, so it lives: if its connection is broken, it is waited for like one
+  /// that was never met.
   void note_heard(NodeId node) {
     if (const std::optional<ConnectionId> present = find(node); present && !endpoint_.status(*present).ok())
       peers_[node] = {};
@@ -54,8 +57,8 @@ class Peers {
   std::optional<ConnectionId> find(NodeId node) const {
     return node < peers_.size() ? peers_[node].connection : std::nullopt;
   }
-  /// The life of the node that its last connection reaches, or has reached: the endpoint forgets that of a broken one. 0 if
-  /// there is none.
+  /// The life of the node that its last connection reaches, or has reached: the endpoint forgets that of a broken one.
+  /// 0 if there is none.
   Generation generation(NodeId node) const { return node < peers_.size() ? peers_[node].generation : 0; }
 
  private:

@@ -41,8 +41,8 @@ std::span<Step*> Rounds::take_one_node(std::span<Step*> open) {
   return {open.begin(), others};
 }
 
-/// Handles the nodes in turn, each inside of the call for the one before, so that all have been posted to when the last one
-/// is waited for.
+/// Handles the nodes in turn, each inside of the call for the one before, so that all have been posted to when the last
+/// one is waited for.
 void Rounds::round(std::span<Step*> open) {
   if (open.empty()) return;
   const std::span<Step*> mine = take_one_node(open);
@@ -102,8 +102,8 @@ void Rounds::post(std::span<Step*> steps, Chains& chains) {
   chain_.clear();
 }
 
-/// Posts all parts in one chain. Only if that is refused does it ask whose address leads nowhere, or between two words; then
-/// each part goes alone.
+/// Posts all parts in one chain. Only if that is refused does it ask whose address leads nowhere, or between two words;
+/// then each part goes alone.
 void Rounds::post_parts(ConnectionId connection, Chains& chains) {
   const auto post = [&](std::size_t from, std::size_t to) {
     const PostResult result = chains.post(connection, std::span(chain_).subspan(from, to - from));

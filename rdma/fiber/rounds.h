@@ -1,6 +1,6 @@
 #pragma once
-// Runs steps in rounds: what all of them want goes out before anything is waited for, in as few chains as there are nodes to
-// reach, so that a round costs one round trip, to however many nodes.
+// Runs steps in rounds: what all of them want goes out before anything is waited for, in as few chains as there are
+// nodes to reach, so that a round costs one round trip, to however many nodes.
 
 #include <span>
 #include <vector>
@@ -32,8 +32,8 @@ class Rounds {
 
   /// Until all have ended. Operations of steps to one node take effect in the order of the steps (rdma/fabric.h).
   void run(std::span<Step* const> steps);
-  /// Posts the first round of all, and waits for nothing. Those that could not be posted have failed when it returns; the caller settles the
-  /// others, or has them fail, when `chains` is not under way any more.
+  /// Posts the first round of all, and waits for nothing. Those that could not be posted have failed when it returns;
+  /// the caller settles the others, or has them fail, when `chains` is not under way any more.
   void start(std::span<Step* const> steps, Chains& chains);
   const Traffic& traffic() const { return traffic_; }
   void run(Step& step) {

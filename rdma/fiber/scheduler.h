@@ -19,9 +19,9 @@ using base::Fiber;
 
 class Scheduler {
  public:
-  /// `poll` looks for what fibers wait for and wakes them; it is called between turns, also when all fibers yield, so in a
-  /// simulation it lets time pass. `idle` is paused at while there is nothing to run: on a thread base::ThreadWaiter,
-  /// which spins briefly and then gives the processor away.
+  /// `poll` looks for what fibers wait for and wakes them; it is called between turns, also when all fibers yield, so
+  /// in a simulation it lets time pass. `idle` is paused at while there is nothing to run: on a thread
+  /// base::ThreadWaiter, which spins briefly and then gives the processor away.
   Scheduler(std::function<void()> poll, base::Waiter& idle) : poll_(std::move(poll)), idle_(idle) {}
 
   /// A fiber more; before or during run().

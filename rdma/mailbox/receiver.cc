@@ -11,8 +11,9 @@ namespace granary::rdma::mailbox {
 
 using base::kWord;
 
-/// Only receivers write the words of line 1, and the earlier one's stores happen before this, since it has ended. The session word, which a
-/// sender adds to at any time, is not looked at here: poll() compares it with the session that is served.
+/// Only receivers write the words of line 1, and the earlier one's stores happen before this, since it has ended. The
+/// session word, which a sender adds to at any time, is not looked at here: poll() compares it with the session that is
+/// served.
 Receiver::Receiver(char* ring, std::uint64_t ring_bytes, std::uint64_t most_bytes)
     : session_word_(reinterpret_cast<std::uint64_t*>(ring + kSessionOffset)),
       consumed_word_(reinterpret_cast<std::uint64_t*>(ring + kConsumedOffset)),

@@ -14,8 +14,8 @@ namespace granary::rdma::mailbox {
 
 class Receiver {
  public:
-  /// `ring`: 64-byte aligned memory in a region that the sender reaches, zero when its first receiver is made. An earlier
-  /// receiver of it has ended. Messages longer than `most_bytes` are an error of the sender.
+  /// `ring`: 64-byte aligned memory in a region that the sender reaches, zero when its first receiver is made. An
+  /// earlier receiver of it has ended. Messages longer than `most_bytes` are an error of the sender.
   Receiver(char* ring, std::uint64_t ring_bytes, std::uint64_t most_bytes);
 
   /// The next whole message, if it has arrived; valid until the next call. Never waits.

@@ -3,20 +3,22 @@
 // empties by looking. The same on all providers.
 //
 //   line 0          session: the sender takes the next number by fetch-add
-//   line 1          consumed: the session that the receiver serves, and how far it has read; then whether it sleeps, and
-//                   at which bell; then how many receivers there have been; the receiver's words
+//   line 1          consumed: the session that the receiver serves, and how far it has read; then whether it sleeps,
+//                   and at which bell; then how many receivers there have been; the receiver's words
 //   from line 2 on  fragments, one after the other round the ring; all zero but for what is not consumed
 //
-// A fragment is a seal word and then a piece of a message. The sender WRITEs the piece, then the seal, on one connection:
-// WRITE then WRITE is in order, so whoever sees a seal sees all of its piece, however the bytes of a WRITE land. The
-// receiver copies the piece out, clears the fragment, and only then tells by `consumed` that the room may be used again;
-// so old bytes are never taken for a seal. The sender READs `consumed` when it runs out of room (back-pressure).
+// A fragment is a seal word and then a piece of a message. The sender WRITEs the piece, then the seal, on one
+// connection: WRITE then WRITE is in order, so whoever sees a seal sees all of its piece, however the bytes of a WRITE
+// land. The receiver copies the piece out, clears the fragment, and only then tells by `consumed` that the room may be
+// used again; so old bytes are never taken for a seal. The sender READs `consumed` when it runs out of room
+// (back-pressure).
 //
-// A receiver that is about to sleep says so in its second word, looks for the last time, and sleeps. The sender READs both
-// words after the seals that it has written, and rings if something is not consumed and the receiver sleeps. No message
-// is slept over: if the READ, which comes after the seal, did not see the word, then the word was set after the seal was
-// there, and the last look, which comes after the word, sees the seal. (The receiver's side of that is an atomic exchange,
-// which lets no later load pass; the sender's is the order of WRITE then READ.) A sender rings once for each sleep.
+// A receiver that is about to sleep says so in its second word, looks for the last time, and sleeps. The sender READs
+// both words after the seals that it has written, and rings if something is not consumed and the receiver sleeps. No
+// message is slept over: if the READ, which comes after the seal, did not see the word, then the word was set after the
+// seal was there, and the last look, which comes after the word, sees the seal. (The receiver's side of that is an
+// atomic exchange, which lets no later load pass; the sender's is the order of WRITE then READ.) A sender rings once
+// for each sleep.
 //
 // A sender that connects (again) takes a new session and waits until the receiver serves it: the receiver then clears
 // the ring. What an earlier session, or an earlier life of the sender's node, left there is dropped, and nothing of it
@@ -45,7 +47,7 @@ inline constexpr std::uint64_t kDataOffset = 128;
 /// Room of a ring for fragments, from what it takes in memory. A multiple of 64; at least 64.
 constexpr std::uint64_t ring_capacity(std::uint64_t bytes) { return (bytes - kDataOffset) & ~std::uint64_t{63}; }
 
-/// consumed: | session 16 | bytes consumed in this session 48 |
+/// Consumed: | session 16 | bytes consumed in this session 48 |.
 struct Consumed {
   std::uint16_t session = 0;
   std::uint64_t position = 0;
@@ -59,7 +61,7 @@ struct Consumed {
 static_assert(Consumed::unpack(Consumed{7, 99}.pack()).session == 7 &&
               Consumed::unpack(Consumed{7, 99}.pack()).position == 99);
 
-/// sleep: | bell 32 | times that the receiver lay down or got up 32 |; odd while it sleeps
+/// Sleep: | bell 32 | times that the receiver lay down or got up 32 |; odd while it sleeps.
 struct Sleep {
   BellId bell = 0;
   std::uint32_t count = 0;
@@ -72,7 +74,7 @@ struct Sleep {
 };
 static_assert(Sleep::unpack(Sleep{7, 99}.pack()).bell == 7 && Sleep::unpack(Sleep{7, 99}.pack()).count == 99);
 
-/// seal: | session 16 | unused 14 | last 1 | present 1 | piece's bytes 32 |
+/// Seal: | session 16 | unused 14 | last 1 | present 1 | piece's bytes 32 |.
 struct Seal {
   std::uint16_t session = 0;
   bool last = false;  ///< of its message

@@ -27,12 +27,12 @@ class Rpc {
   using CallId = std::uint64_t;
   /// Called once, inside step(), with the answer (empty if there is none). It may make calls.
   using Done = std::function<void(CallOutcome outcome, std::string_view answer)>;
-  /// Puts the answer to a request into `answer`, which is empty; or returns false: then answer() follows, later. May not use this
-  /// object.
+  /// Puts the answer to a request into `answer`, which is empty; or returns false: then answer() follows, later. May
+  /// not use this object.
   using Handler = std::function<bool(CallId call, std::string_view request, std::string& answer)>;
 
-  /// Calls under way at most; so the peer has to keep no more answers than that for us. If it must, because calls of ours
-  /// timed out, it drops what is asked.
+  /// Calls under way at most; so the peer has to keep no more answers than that for us. If it must, because calls of
+  /// ours timed out, it drops what is asked.
   static constexpr std::size_t kMostCalls = 64;
   /// The part of a message that is neither request nor answer.
   static constexpr std::size_t kHeaderBytes = 16;

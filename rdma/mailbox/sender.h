@@ -34,8 +34,8 @@ class Sender {
 
   /// Sends a message of two parts, of which the second may be empty.
   SendResult send(std::string_view head, std::string_view body = {});
-  /// Goes on with what is not out yet. Never waits. While idle() is false and nothing else happens, somebody has to call
-  /// it now and then: nobody tells the sender when there is room again.
+  /// Goes on with what is not out yet. Never waits. While idle() is false and nothing else happens, somebody has to
+  /// call it now and then: nobody tells the sender when there is room again.
   void step();
   /// A completion with this sender's tag.
   void completed(const Completion& completion);

@@ -1,9 +1,9 @@
 #pragma once
 // The words at which endpoints sleep. They lie in the fabric's own region, which peers map, and count rings.
 //
-// A peer that rings raises the count (release) and the sleeping endpoint reads it (acquire), so stores before the ring are
-// seen after the sleep. No ring is lost: the endpoint remembers the count that it has acted on, and the kernel puts it to
-// sleep only if the word still has that value; a ring raises it first and wakes then.
+// A peer that rings raises the count (release) and the sleeping endpoint reads it (acquire), so stores before the ring
+// are seen after the sleep. No ring is lost: the endpoint remembers the count that it has acted on, and the kernel puts
+// it to sleep only if the word still has that value; a ring raises it first and wakes then.
 
 #include <cstdint>
 #include <memory>

@@ -1,6 +1,6 @@
 #pragma once
-// The caller's side of a meeting (rdma/shm/hello.h): it greets another node, proves that it has the cluster's key once that node has proved
-// it, and maps the regions that it gets.
+// The caller's side of a meeting (rdma/shm/hello.h): it greets another node, proves that it has the cluster's key once
+// that node has proved it, and maps the regions that it gets.
 
 #include <chrono>
 #include <memory>
@@ -23,8 +23,8 @@ class Caller {
         self_(self),
         cut_lives_(cut_lives) {}
 
-  /// Meets the node that listens at `path`, until `end`. kUnavailable if nobody answers there, or whoever answers ends meanwhile, so that it
-  /// may be tried again; any other error is a refusal. Thread-safe.
+  /// Meets the node that listens at `path`, until `end`. kUnavailable if nobody answers there, or whoever answers ends
+  /// meanwhile, so that it may be tried again; any other error is a refusal. Thread-safe.
   Result<std::shared_ptr<Peer>> greet(const std::string& path, NodeId node, Clock::time_point end) const;
 
  private:

@@ -12,7 +12,8 @@ namespace {
 
 using base::kWord;
 
-/// Processors with AVX load and store an aligned pair of words at one moment (both makers say so); of others nobody knows.
+/// Processors with AVX load and store an aligned pair of words at one moment (both makers say so); of others nobody
+/// knows.
 const bool pairs_are_whole = [] {
   __builtin_cpu_init();
   return __builtin_cpu_supports("avx") != 0;

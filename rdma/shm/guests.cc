@@ -21,8 +21,8 @@ Guests::Ticket Guests::add(NodeId node, Generation generation, Process named, in
   return ticket;
 }
 
-/// A farewell is taken from the socket by the watcher or by hang_up(), whichever comes first. That one removes the guest
-/// before it lets go of the mutex, so the other one finds no guest any more.
+/// A farewell is taken from the socket by the watcher or by hang_up(), whichever comes first. That one removes the
+/// guest before it lets go of the mutex, so the other one finds no guest any more.
 bool Guests::says_farewell(const Guest& guest) {
   if (guest.socket < 0) return false;
   const Result<ReceivedHello> last = receive_hello(guest.socket);

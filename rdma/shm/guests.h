@@ -30,8 +30,8 @@ class Guests {
   void remove(Ticket guest);
   /// Breaks the locks that guests whose processes have ended have left in this process's line table (watched_memory.h).
   void break_locks_of_ended();
-  /// Hangs up the sockets of the lives of `node` up to `last`, and returns their processes. Whoever has said farewell by
-  /// now is a guest no more, though the watcher may not have heard it yet.
+  /// Hangs up the sockets of the lives of `node` up to `last`, and returns their processes. Whoever has said farewell
+  /// by now is a guest no more, though the watcher may not have heard it yet.
   Processes hang_up(NodeId node, Generation last);
 
  private:

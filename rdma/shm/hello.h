@@ -1,8 +1,9 @@
 #pragma once
-// The messages of two processes before they share memory. Each side sends two packets: a greeting with a fresh challenge, and then
-// the greeting once more with its proof for the other's challenge. The answerer proves first that it has the cluster's key. It adds
-// its regions, and their memory files as ancillary data, only if the caller has proved it, too. Each side passes a pidfd
-// of its process (process.h) with its second packet. An answerer that refuses the caller says why instead.
+// The messages of two processes before they share memory. Each side sends two packets: a greeting with a fresh
+// challenge, and then the greeting once more with its proof for the other's challenge. The answerer proves first that
+// it has the cluster's key. It adds its regions, and their memory files as ancillary data, only if the caller has
+// proved it, too. Each side passes a pidfd of its process (process.h) with its second packet. An answerer that refuses
+// the caller says why instead.
 //
 //   caller                          answerer
 //   greeting, challenge      ->
@@ -74,10 +75,11 @@ struct ReceivedHello {
 
 /// Sends one packet; `files` go with it, the pidfd first.
 Status send_hello(int socket, const Hello& hello, const std::vector<int>& files);
-/// Tells a node that this process maps nothing of it any more, so that it need not end the process to cut its life off. A node that has
-/// ended, or has not been asked for its memory, does not need that.
+/// Tells a node that this process maps nothing of it any more, so that it need not end the process to cut its life off.
+/// A node that has ended, or has not been asked for its memory, does not need that.
 void say_farewell(int socket);
-/// Takes the packet that has arrived. kUnavailable if the other side has hung up; kFailedPrecondition if it is no hello.
+/// Takes the packet that has arrived. kUnavailable if the other side has hung up; kFailedPrecondition if it is no
+/// hello.
 Result<ReceivedHello> receive_hello(int socket);
 /// OK if these two can share memory; otherwise kFailedPrecondition with what differs, both values, and the mend.
 Status check_compatible(const Hello& mine, const Hello& theirs);

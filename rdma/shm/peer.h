@@ -2,8 +2,8 @@
 // One life of a peer as this process sees it: its regions, mapped here, and whether it still lives. Shared by the
 // connections of all endpoints.
 //
-// The memory stays mapped after the peer has died, and operations on it still "work" until the death is noticed; so nothing
-// may follow from its content (I26; the protocols treat the last 10 ms before a breakage as unknown).
+// The memory stays mapped after the peer has died, and operations on it still "work" until the death is noticed; so
+// nothing may follow from its content (I26; the protocols treat the last 10 ms before a breakage as unknown).
 
 #include <atomic>
 #include <memory>
@@ -54,8 +54,8 @@ class Peer {
   Bell bell(BellId id) const { return {own_region_, id}; }
 
   enum class Life : std::uint8_t { kLives, kEnded, kCutOff };
-  /// Changed once, by the watcher or by who cuts the peer off; read by every post and poll. Acquire pairs with the release
-  /// of end().
+  /// Changed once, by the watcher or by who cuts the peer off; read by every post and poll. Acquire pairs with the
+  /// release of end().
   Life life() const { return life_.load(std::memory_order_acquire); }
   bool dead() const { return life() != Life::kLives; }
   void end(Life how) {

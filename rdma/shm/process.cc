@@ -17,8 +17,8 @@ namespace {
 
 constexpr int kHasEnded = -1;
 
-/// The number of the process that a pidfd is of, as /proc tells it: 0 if that is in another PID namespace, kHasEnded if it has ended.
-/// kInvalidArgument if `fd` is no pidfd; kUnavailable if /proc cannot be read.
+/// The number of the process that a pidfd is of, as /proc tells it: 0 if that is in another PID namespace, kHasEnded if
+/// it has ended. kInvalidArgument if `fd` is no pidfd; kUnavailable if /proc cannot be read.
 Result<int> process_of(int fd) {
   std::ifstream facts(fmt::format("/proc/self/fdinfo/{}", fd));
   if (!facts) return system_error(StatusCode::kUnavailable, "look at the peer's pidfd");

@@ -173,8 +173,8 @@ Result<std::unique_ptr<Endpoint>> ShmFabric::open_endpoint() {
       [this](NodeId node, std::uint64_t timeout_us) { return find_peer(node, timeout_us); }));
 }
 
-/// If the process has no descriptor left for a caller, the caller stays in the listener's queue, and the watcher calls this again at once: so it
-/// rests a little.
+/// If the process has no descriptor left for a caller, the caller stays in the listener's queue, and the watcher calls
+/// this again at once: so it rests a little.
 void ShmFabric::let_in() {
   Descriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket.open() && errno != EAGAIN) std::this_thread::sleep_for(kRestWithoutDescriptors);
@@ -213,8 +213,9 @@ bool ShmFabric::answer(Stranger& stranger, ReceivedHello& received) {
   return send_hello(stranger.socket.get(), stranger.reply, {}).ok() && compatible && !cut_off;
 }
 
-/// Only a peer that has proved the key gets the regions. A proof is good once: after it, the peer is a guest or gone. It
-/// is a guest before it is looked up whether its life is cut off, so cut_off(), which notes the life first, finds it.
+/// Only a peer that has proved the key gets the regions. A proof is good once: after it, the peer is a guest or gone.
+/// It is a guest before it is looked up whether its life is cut off, so cut_off(), which notes the life first, finds
+/// it.
 bool ShmFabric::welcome(Stranger& stranger, ReceivedHello& proven) {
   const Hello& greeting = *stranger.greeting;
   const Proof expected = proof_of(options_.node.key, Side::kCaller, greeting, stranger.reply);
@@ -289,8 +290,9 @@ void ShmFabric::watch(const std::shared_ptr<Peer>& peer) {
   watcher_->add(peer->process()->handle(), died);
 }
 
-/// Gives a dead peer's memory back as soon as no endpoint has it any more, and not only when the node's next life is met: that loads its
-/// data first, and would need as much memory once more. An endpoint lets go of it when it sleeps or connects.
+/// Gives a dead peer's memory back as soon as no endpoint has it any more, and not only when the node's next life is
+/// met: that loads its data first, and would need as much memory once more. An endpoint lets go of it when it sleeps or
+/// connects.
 void ShmFabric::forget(const std::shared_ptr<Peer>& peer) {
   const std::lock_guard lock(mutex_);
   const auto known = peers_.find(peer->regions().node());

@@ -2,16 +2,17 @@
 // Operations on the memory of a peer that simulates HTM regions, in builds with test hooks.
 //
 // Such a peer passes its line table (src/base/line_table.h) like a region, and says where its regions lie in its own
-// address space, since the entry of a line is that of its address there. So the peer's own accesses, its regions and all
-// that reach its memory meet in one entry. An operation acts word by word, as other processors do: it waits while a line
-// is locked, and holds it locked while it stores a word. What one READ loads of several words may be of different
+// address space, since the entry of a line is that of its address there. So the peer's own accesses, its regions and
+// all that reach its memory meet in one entry. An operation acts word by word, as other processors do: it waits while a
+// line is locked, and holds it locked while it stores a word. What one READ loads of several words may be of different
 // moments; but if it has loaded a word that a region has stored, it loads all later ones as that region has left them.
 //
 // Processes must not hold each other up by dying:
 //  - This process dies and leaves an entry locked. The owner breaks the lock when the kernel tells it of the end
 //    (Guests); the entry says by holder_of() that the dead process held it.
-//  - The owner dies and leaves one locked, or nobody breaks another dead process's lock any more. Then this process stops
-//    waiting as soon as the peer is dead, and goes on without the lock: nothing may follow from that memory (peer.h).
+//  - The owner dies and leaves one locked, or nobody breaks another dead process's lock any more. Then this process
+//    stops waiting as soon as the peer is dead, and goes on without the lock: nothing may follow from that memory
+//    (peer.h).
 
 #include <span>
 #include <vector>
@@ -28,8 +29,8 @@ class Peer;
 /// Names the line table among the regions of a greeting. Operations cannot reach it.
 inline constexpr RegionId kLineTable = 0xfffe;
 
-/// Returns the number by which entries of other processes' tables name a life of a node. Its next lives have others, as an
-/// owner may hear of the end of one only after it has let in the next.
+/// Returns the number by which entries of other processes' tables name a life of a node. Its next lives have others, as
+/// an owner may hear of the end of one only after it has let in the next.
 constexpr base::lines::Holder holder_of(NodeId node, Generation generation) {
   constexpr Generation kLives = 256;
   static_assert(((NodeId{0xffff} * kLives + kLives - 1 + 1) >> base::lines::kHolderBits) == 0);

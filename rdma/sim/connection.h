@@ -2,10 +2,10 @@
 // A simulated queue pair. It decides when each piece of an operation moves, and what still happens after the queue pair
 // broke.
 //
-// An operation begins a packet's delay after it was posted, and not before those that it has to wait for have ended. Its
-// lines move at times of their own after that. Breaking draws a moment, the cut: what was to move by then still does,
-// with the data of the moment of breaking; what is later never does. So the effects that survive are a beginning of what
-// the connection would have done in its order.
+// An operation begins a packet's delay after it was posted, and not before those that it has to wait for have ended.
+// Its lines move at times of their own after that. Breaking draws a moment, the cut: what was to move by then still
+// does, with the data of the moment of breaking; what is later never does. So the effects that survive are a beginning
+// of what the connection would have done in its order.
 
 #include <array>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
-// A simulated network of nodes, all on one thread, in virtual time. Everything that happens is an event; step() runs the
-// next one. All chance comes from the seed, so a run with the same seed and the same calls is the same run, byte for
-// byte of its trace.
+// A simulated network of nodes, all on one thread, in virtual time. Everything that happens is an event; step() runs
+// the next one. All chance comes from the seed, so a run with the same seed and the same calls is the same run, byte
+// for byte of its trace.
 //
 // What it does to operations, within the contract of rdma/fabric.h: the 64-byte lines of a READ or a WRITE move at
 // different times, in any order; WRITEs that are not fenced overtake READs and atomics; connections are ordered by

@@ -109,8 +109,9 @@ Refusal Acceptor::accept(CmId& id, const rdma_conn_param& offered, const Request
   return Refusal::kNone;
 }
 
-/// Some drivers (mlx5) take what a queue pair has received out of the completion queue as they destroy it. Its rings would never ring then, nor
-/// would their places in the shared receive queue be filled again. A queue pair in the error state receives no more of them meanwhile.
+/// Some drivers (mlx5) take what a queue pair has received out of the completion queue as they destroy it. Its rings
+/// would never ring then, nor would their places in the shared receive queue be filled again. A queue pair in the error
+/// state receives no more of them meanwhile.
 void Acceptor::destroy_queue_pair(rdma_cm_id& id) {
   ibv_qp_attr error{};
   error.qp_state = IBV_QPS_ERR;

@@ -1,11 +1,12 @@
 #pragma once
-// The answerer's side of connections: lets peers in, and holds the queue pairs through which they reach this node's memory.
+// The answerer's side of connections: lets peers in, and holds the queue pairs through which they reach this node's
+// memory.
 //
-// A kernel tells the other side of a process's death only if it knew that the connection was made. So the caller waits until
-// it reads, in a word of this node's own region, that this node knows it.
+// A kernel tells the other side of a process's death only if it knew that the connection was made. So the caller waits
+// until it reads, in a word of this node's own region, that this node knows it.
 //
-// I5: an endpoint has one connection to this node. When it asks for another, the queue pair of the one before is destroyed
-// first, so nothing of that takes effect any more when the endpoint hears that it is connected.
+// I5: an endpoint has one connection to this node. When it asks for another, the queue pair of the one before is
+// destroyed first, so nothing of that takes effect any more when the endpoint hears that it is connected.
 
 #include <list>
 #include <memory>

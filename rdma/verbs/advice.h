@@ -8,7 +8,8 @@
 
 namespace granary::rdma::verbs {
 
-/// The meaning of a work completion's status (ibv_wc_status) here, and what to do. There is one sentence for each status.
+/// The meaning of a work completion's status (ibv_wc_status) here, and what to do. There is one sentence for each
+/// status.
 std::string completion_advice(int status);
 
 /// Why a region could not be registered: `error` is errno's value, `lock_limit` the process's RLIMIT_MEMLOCK.

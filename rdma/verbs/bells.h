@@ -1,9 +1,10 @@
 #pragma once
 // Receives rings, which are empty messages to the queue pairs that serve peers, with the bell as immediate data.
 //
-// All of them share one receive queue and one completion queue with a place for each entry of it, so neither overflows. A
-// peer rings only when it knows that this node's endpoint sleeps, so rings are rare. If the event thread has more than
-// kMostKept rings to take, for example because the process is stopped, peers' devices hold the next ones back and try again.
+// All of them share one receive queue and one completion queue with a place for each entry of it, so neither overflows.
+// A peer rings only when it knows that this node's endpoint sleeps, so rings are rare. If the event thread has more
+// than kMostKept rings to take, for example because the process is stopped, peers' devices hold the next ones back and
+// try again.
 
 #include <infiniband/verbs.h>
 

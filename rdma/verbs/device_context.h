@@ -1,5 +1,6 @@
 #pragma once
-// The things that the queue pairs of a fabric share: the device as rdma_cm opened it, the protection domain, the memory regions.
+// The things that the queue pairs of a fabric share: the device as rdma_cm opened it, the protection domain, the memory
+// regions.
 
 #include <infiniband/verbs.h>
 

@@ -248,7 +248,8 @@ void VerbsEndpoint::attend_alarms() {
   }
 }
 
-/// The queue is emptied before as well, since some drivers (mlx5) take what a queue pair has completed out of it as they destroy the pair.
+/// The queue is emptied before as well, since some drivers (mlx5) take what a queue pair has completed out of it as
+/// they destroy the pair.
 void VerbsEndpoint::bury(Connection& connection) {
   collect();
   connection.close();

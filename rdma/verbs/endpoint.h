@@ -1,9 +1,9 @@
 #pragma once
 // The endpoint of verbs: one completion queue for all its connections.
 //
-// A broken connection is buried: its queue pair is destroyed, the completion queue is emptied before and after that, and all
-// chains that are then not known to be done are reported as broken. So no completion of it is in the queue any more, and the queue, with a place
-// for each operation of each living connection, cannot overflow.
+// A broken connection is buried: its queue pair is destroyed, the completion queue is emptied before and after that,
+// and all chains that are then not known to be done are reported as broken. So no completion of it is in the queue any
+// more, and the queue, with a place for each operation of each living connection, cannot overflow.
 
 #include <atomic>
 #include <deque>

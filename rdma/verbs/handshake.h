@@ -15,8 +15,8 @@ struct Introduced {
   Answer answer;
 };
 
-/// Connects to the peer at `address`, at most until `deadline_us` of steady time; both prove that they have the key. Events
-/// afterwards go to `target`.
+/// Connects to the peer at `address`, at most until `deadline_us` of steady time; both prove that they have the key.
+/// Events afterwards go to `target`.
 Result<Introduced> shake_hands(const DeviceContext& device, ibv_cq* completions, Request request, const ClusterKey& key,
                                const NodeAddress& address, std::uint64_t deadline_us, rdma_event_channel* channel,
                                CmTarget& target);

@@ -1,6 +1,6 @@
 #pragma once
-// The messages of two nodes when they connect, in the private data of rdma_cm's messages: 56 bytes from the caller, 196 from the
-// answerer, 148 in a refusal. Both sides are x86-64, so words are as they are in memory.
+// The messages of two nodes when they connect, in the private data of rdma_cm's messages: 56 bytes from the caller, 196
+// from the answerer, 148 in a refusal. Both sides are x86-64, so words are as they are in memory.
 //
 //   caller                          answerer
 //   request, challenge       ->
@@ -8,8 +8,9 @@
 //   request, proof           ->
 //                            <-     answer: proof, regions
 //
-// So each side proves that it has the cluster's key. The caller gets a queue pair and keys of regions only after its proof, and
-// touches nothing before it has seen the answerer's. Without a cluster key the first request is answered at once.
+// So each side proves that it has the cluster's key. The caller gets a queue pair and keys of regions only after its
+// proof, and touches nothing before it has seen the answerer's. Without a cluster key the first request is answered at
+// once.
 //
 // Messages come from other processes (I26).
 

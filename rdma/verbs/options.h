@@ -26,8 +26,8 @@ struct VerbsOptions {
   std::vector<NodeAddress> peers;
   std::uint32_t outstanding = 128;  ///< operations of one connection, 2 to 4096; less if the device allows less
   std::uint32_t connections = 64;   ///< of one endpoint, 1 to 4096; less if the device's completion queues are small
-  /// Takes a device whose compare-and-swaps store back what they found when they fail (Soft-RoCE of Linux 6.1), and so may undo a
-  /// WRITE or store of the same word at the same moment. For tests that do not race a word so.
+  /// Takes a device whose compare-and-swaps store back what they found when they fail (Soft-RoCE of Linux 6.1), and so
+  /// may undo a WRITE or store of the same word at the same moment. For tests that do not race a word so.
   bool tolerate_swap_stores = false;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// The region that every fabric of this kind has for itself. There it probes its device, and there callers read that this
-// node knows of the connection.
+// The region that every fabric of this kind has for itself. There it probes its device, and there callers read that
+// this node knows of the connection.
 
 #include <atomic>
 #include <memory>

@@ -114,7 +114,8 @@ class Probe {
     return while_disturbed(
         Operation::read(buffer_, line(), kLineWords * sizeof(std::uint64_t)),
         [&] {
-          // Both halves alike, and the last word first: who loads in ascending order never sees a word older than one before it.
+          // Both halves alike, and the last word first: who loads in ascending order never sees a word older than one
+          // before it.
           ++round;
           for (std::size_t n = kLineWords; n-- > 0;)
             word(n).store(std::uint64_t{round} << 32 | round, std::memory_order_release);

@@ -1,10 +1,10 @@
 #pragma once
-// The account of a connection's send queue: the operations that are posted and not given back, and the chains that are to be
-// reported.
+// The account of a connection's send queue: the operations that are posted and not given back, and the chains that are
+// to be reported.
 //
-// The queue cannot overflow, and cannot fill up for good: at least every half queue one chain is signalled by the device, asked
-// for or not, and a chain is at most half a queue long. So when a chain does not fit, a signalled one is on its
-// way whose completion makes room. Nor can the completion queue overflow, which has a place for each operation.
+// The queue cannot overflow, and cannot fill up for good: at least every half queue one chain is signalled by the
+// device, asked for or not, and a chain is at most half a queue long. So when a chain does not fit, a signalled one is
+// on its way whose completion makes room. Nor can the completion queue overflow, which has a place for each operation.
 
 #include <cstdint>
 #include <vector>
@@ -32,7 +32,8 @@ class SendQueue {
     return signalled;
   }
 
-  /// The operation with this number is complete, and with it all before it; calls report(tag) for chains to be reported.
+  /// The operation with this number is complete, and with it all before it; calls report(tag) for chains to be
+  /// reported.
   template <typename Report>
   void complete(std::uint64_t position, Report report) {
     completed_ += (position - completed_) & kPositionMask;

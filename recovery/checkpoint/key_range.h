@@ -1,6 +1,7 @@
 #pragma once
-// A range of a table's keys that one thread still has to do, and how another takes half of it: at the middle of what the
-// first and last key are as numbers, then shrunk to keys that are there, so that common prefixes and gaps cost one try.
+// A range of a table's keys that one thread still has to do, and how another takes half of it: at the middle of what
+// the first and last key are as numbers, then shrunk to keys that are there, so that common prefixes and gaps cost one
+// try.
 
 #include <optional>
 #include <string>

@@ -1,8 +1,8 @@
 #pragma once
 // How fast one thread of a checkpoint may go: as leaves a share of a core to others.
 //
-// Processor time counts, not the clock's: while the device works or another thread has the core, this one is in nobody's
-// way. Time that was not used is not made up for later.
+// Processor time counts, not the clock's: while the device works or another thread has the core, this one is in
+// nobody's way. Time that was not used is not made up for later.
 
 #include <chrono>
 

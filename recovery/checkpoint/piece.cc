@@ -52,9 +52,10 @@ bool Piece::run_buckets(const kvstore::hash::Table& table, BucketRange* range) {
   return !range->keys.empty() || range->from != range->to;
 }
 
-/// The value of a version with TID t has all parts up to t: it is read from the record between two looks at its TID word (stable_read.h), or
-/// from a copy that was made of the whole record, under its lock, before a part was written over it (keep_version in src/cc/install.cc). Parts of
-/// later transactions are in the log, which is kept from the snapshot's epoch on, so a recovery lays them on this value.
+/// The value of a version with TID t has all parts up to t: it is read from the record between two looks at its TID
+/// word (stable_read.h), or from a copy that was made of the whole record, under its lock, before a part was written
+/// over it (keep_version in src/cc/install.cc). Parts of later transactions are in the log, which is kept from the
+/// snapshot's epoch on, so a recovery lays them on this value.
 void Piece::copy(std::string_view key, const record::Record& head) {
   record::StableRead seen;
   std::size_t room = 0;

@@ -1,5 +1,6 @@
 #pragma once
-// The part of its range that a thread copies while its epoch slot is entered: little enough that E does not wait for it.
+// The part of its range that a thread copies while its epoch slot is entered: little enough that E does not wait for
+// it.
 
 #include <cstddef>
 #include <string>

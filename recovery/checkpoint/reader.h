@@ -27,14 +27,14 @@ struct ReadOptions {
   std::optional<log::DatabaseId> database;  ///< refuses another one's; none: takes any
   std::optional<epoch::Epoch> epoch;        ///< the same for the checkpoint's epoch
   std::optional<log::Stamp> stamp = {};     ///< the same for its stamp: it may be of a copy, or of another life
-  std::string limit_name =
-      "Options::memory_limit_bytes";  ///< where the memory limit is set, for the message that it is too small
+  /// Where the memory limit is set, for the message that it is too small.
+  std::string limit_name = "Options::memory_limit_bytes";
   bool frugal = false;  ///< by one worker: packs indexes, and leaves out what finds no memory (Contents::missing_bytes)
   std::function<void(std::uint64_t bytes)> progress = {};  ///< of a block, after it; from any thread, several at once
 };
 
-/// Loads with one thread for each worker, each of which is idle; what is loaded counts as that worker's memory. `tables` hold
-/// every table that the checkpoint has records of; transactions do not run yet.
+/// Loads with one thread for each worker, each of which is idle; what is loaded counts as that worker's memory.
+/// `tables` hold every table that the checkpoint has records of; transactions do not run yet.
 Result<Contents> load_checkpoint(const ReadOptions& options, std::span<txn::TableCore* const> tables,
                                  std::span<cc::WorkerState* const> workers);
 

@@ -1,5 +1,6 @@
 #pragma once
-// Keeps the versions that one snapshot epoch sees, without holding back E: an epoch slot that is pinned and not entered.
+// Keeps the versions that one snapshot epoch sees, without holding back E: an epoch slot that is pinned and not
+// entered.
 
 #include <utility>
 
@@ -20,7 +21,7 @@ class SnapshotPin {
   SnapshotPin& operator=(SnapshotPin&&) = delete;
   ~SnapshotPin();
 
-  /// se: the snapshot sees exactly the transactions with an epoch < this.
+  /// Se: the snapshot sees exactly the transactions with an epoch < this.
   epoch::Epoch epoch() const { return epoch_; }
 
  private:

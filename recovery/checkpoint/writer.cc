@@ -75,8 +75,8 @@ class Writer {
                         options_.directory, names->front())};
   }
 
-  /// Whether the file system has room for so many bytes more and for what others need of it. What the files have not written yet counts as
-  /// gone.
+  /// Whether the file system has room for so many bytes more and for what others need of it. What the files have not
+  /// written yet counts as gone.
   Status check_room(std::uint64_t more) const {
     if (options_.leave_bytes == 0) return {};
     const auto free = base::free_bytes(*options_.files, options_.directory);
@@ -242,7 +242,8 @@ Status remove_checkpoint(base::FileSystem& files, const std::string& directory) 
   if (!first_failure.ok()) return first_failure;
   Status removed = files.remove(directory);
   if (removed.ok()) return removed;
-  // Something that is not ours stays, and the directory with it: a user's notes, or what NFS keeps of a file that somebody reads.
+  // Something that is not ours stays, and the directory with it: a user's notes, or what NFS keeps of a file that
+  // somebody reads.
   const auto left = files.list(directory);
   return left.ok() && !left->empty() ? Status() : removed;
 }

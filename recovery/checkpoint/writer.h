@@ -37,8 +37,8 @@ struct WriteOptions {
 Result<Contents> write_checkpoint(const WriteOptions& options, cc::Shared& shared, const SnapshotPin& pin,
                                   std::span<txn::TableCore* const> tables);
 
-/// Removes a checkpoint's files, whole or not, and its directory, unless that holds something that is not ours. A checkpoint that is not
-/// there is success.
+/// Removes a checkpoint's files, whole or not, and its directory, unless that holds something that is not ours. A
+/// checkpoint that is not there is success.
 Status remove_checkpoint(base::FileSystem& files, const std::string& directory);
 
 }  // namespace granary::recovery::checkpoint

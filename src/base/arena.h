@@ -1,5 +1,6 @@
 #pragma once
-// A bump allocator for what one transaction needs until it ends: keys, values, batches of steps. Addresses stay valid until clear().
+// A bump allocator for what one transaction needs until it ends: keys, values, batches of steps. Addresses stay valid
+// until clear().
 
 #include <cstddef>
 #include <cstring>

@@ -1,5 +1,6 @@
 #pragma once
-// A batch holds objects of one kind in an arena's memory, so that making them costs no allocation. Their addresses stay.
+// A batch holds objects of one kind in an arena's memory, so that making them costs no allocation. Their addresses
+// stay.
 
 #include <algorithm>
 #include <cstddef>
@@ -12,7 +13,8 @@
 
 namespace granary::base {
 
-/// Has room for as many objects as it was made for. A batch whose objects have destructors must end before its arena is cleared.
+/// Has room for as many objects as it was made for. A batch whose objects have destructors must end before its arena is
+/// cleared.
 template <typename T>
 class Batch {
  public:

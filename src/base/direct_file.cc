@@ -15,9 +15,9 @@ namespace {
 constexpr std::uint64_t down_to_block(std::uint64_t at) { return at / kDirectBlock * kDirectBlock; }
 constexpr std::uint64_t up_to_block(std::uint64_t at) { return down_to_block(at + kDirectBlock - 1); }
 
-/// Not every file system can: then without. Only opening tells whether it can: overlayfs lets F_SETFL pass, and then refuses writes
-/// and syncs if what lies below cannot. Where it cannot, some leave a file behind that they have refused to create, so the
-/// file is there before.
+/// Not every file system can: then without. Only opening tells whether it can: overlayfs lets F_SETFL pass, and then
+/// refuses writes and syncs if what lies below cannot. Where it cannot, some leave a file behind that they have refused
+/// to create, so the file is there before.
 int open_direct(const std::string& path, int flags) {
   const int plain = ::open(path.c_str(), flags | O_WRONLY | O_CLOEXEC, kNewFileMode);
   if (plain < 0) return plain;

@@ -1,9 +1,9 @@
 #pragma once
-// A file that is written past the page cache, in whole blocks from buffers of its own: the caller fills one while the device
-// takes the other. On a file system without such writes it is the same with the page cache.
+// A file that is written past the page cache, in whole blocks from buffers of its own: the caller fills one while the
+// device takes the other. On a file system without such writes it is the same with the page cache.
 //
-// The last block may be written several times, each time with more in it. What was durable of it stays the same bytes, so a
-// power loss in between leaves it as it was: a device writes a sector whole or not at all.
+// The last block may be written several times, each time with more in it. What was durable of it stays the same bytes,
+// so a power loss in between leaves it as it was: a device writes a sector whole or not at all.
 
 #include <array>
 #include <cstdint>
@@ -19,8 +19,8 @@ namespace granary::base {
 class DirectFile final : public File {
  public:
   static constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
-  static constexpr std::size_t kMostUnwritten =
-      2 * kBufferBytes;  ///< so much of what was appended may not be in the file yet
+  /// So much of what was appended may not be in the file yet.
+  static constexpr std::size_t kMostUnwritten = 2 * kBufferBytes;
 
   /// A new file; kAlreadyExists if there is one.
   static Result<std::unique_ptr<File>> create(const std::string& path);

@@ -1,6 +1,7 @@
 #pragma once
-// What is asked about directories of the system beyond the file layer: which one a path means, and what room there is. A file
-// system that tests put below the file layer has no copies and no renamed directories, and all the room there is.
+// What is asked about directories of the system beyond the file layer: which one a path means, and what room there is.
+// A file system that tests put below the file layer has no copies and no renamed directories, and all the room there
+// is.
 
 #include <cstdint>
 #include <memory>
@@ -12,8 +13,8 @@
 
 namespace granary::base {
 
-/// Tells a directory from any other, also from one that is at its path later: a copy has another inode or another time of
-/// birth, and a directory that was renamed keeps all three.
+/// Tells a directory from any other, also from one that is at its path later: a copy has another inode or another time
+/// of birth, and a directory that was renamed keeps all three.
 struct DirectoryIdentity {
   std::uint64_t device = 0;  ///< may change when the file system is mounted again
   std::uint64_t inode = 0;
@@ -22,20 +23,20 @@ struct DirectoryIdentity {
   bool operator==(const DirectoryIdentity&) const = default;
 };
 
-/// Returns the identity of an existing directory. It is all zeros unless `files` are the system's, by themselves or below
-/// InterruptibleFiles, as other file systems have no inodes.
+/// Returns the identity of an existing directory. It is all zeros unless `files` are the system's, by themselves or
+/// below InterruptibleFiles, as other file systems have no inodes.
 Result<DirectoryIdentity> identity(FileSystem& files, const std::string& directory);
 
-/// Returns how many bytes this user may still write to the file system that the existing directory lies on; the greatest number unless
-/// `files` are the system's, by themselves or below InterruptibleFiles.
+/// Returns how many bytes this user may still write to the file system that the existing directory lies on; the
+/// greatest number unless `files` are the system's, by themselves or below InterruptibleFiles.
 Result<std::uint64_t> free_bytes(FileSystem& files, const std::string& directory);
 
 /// Returns how many bytes that file system has in all; the greatest number for files that are not the system's.
 Result<std::uint64_t> capacity_bytes(FileSystem& files, const std::string& directory);
 
 /// Locks an existing file of the system against FileSystem::lock() but not against other readers, without a change to
-/// anything, so that it works on a read-only file system. kNotFound if there is no such file, kUnavailable if a process has it
-/// by lock(), kFailedPrecondition if it is no regular file. The lock ends with the returned object.
+/// anything, so that it works on a read-only file system. kNotFound if there is no such file, kUnavailable if a process
+/// has it by lock(), kFailedPrecondition if it is no regular file. The lock ends with the returned object.
 Result<std::shared_ptr<void>> lock_to_read(const std::string& path);
 
 /// Where the path points to, whatever the working directory will be: absolute, and without symbolic links as far as it

@@ -1,6 +1,6 @@
 #pragma once
-// Writes and syncs of one file that go on while the caller does something else: by io_uring where the system has it. Where
-// it has not (an old kernel, a container that forbids it), begin_write() returns when the bytes are written.
+// Writes and syncs of one file that go on while the caller does something else: by io_uring where the system has it.
+// Where it has not (an old kernel, a container that forbids it), begin_write() returns when the bytes are written.
 //
 // Used by one thread at a time; one write at a time. Errors are those of errno, 0 for success.
 

@@ -18,7 +18,7 @@ namespace context = boost::context::detail;
 
 constexpr std::size_t kGuardBytes = 4096;
 
-/// nullptr: there is no memory for it.
+/// Nullptr: there is no memory for it.
 char* try_map_stack() {
   void* at = ::mmap(nullptr, kGuardBytes + kStackBytes, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);

@@ -13,8 +13,8 @@ namespace granary::base {
 /// Bytes of a fiber's stack, below which lies a page that must not be touched.
 inline constexpr std::size_t kStackBytes = std::size_t{256} << 10;
 
-/// Resumed by one thread at a time. If it is another one than before, the body may not use, behind the suspension, what it has known of the
-/// thread before it, such as addresses of thread-local variables, which the compiler may keep.
+/// Resumed by one thread at a time. If it is another one than before, the body may not use, behind the suspension, what
+/// it has known of the thread before it, such as addresses of thread-local variables, which the compiler may keep.
 class Fiber {
  public:
   explicit Fiber(std::function<void()> body);

@@ -45,19 +45,20 @@ class FileSystem {
   /// A new empty file, to append to; kAlreadyExists if there is one. Durable only after sync() and sync_directory().
   virtual Result<std::unique_ptr<File>> create(const std::string& path) = 0;
   /// As create(), for much that nobody reads soon: past the page cache where the system can. Appends are gathered and
-  /// written while the caller goes on, so their errors may come later, at the latest with sync(). Zeros may follow what was
-  /// appended, up to a multiple of kDirectBlock.
+  /// written while the caller goes on, so their errors may come later, at the latest with sync(). Zeros may follow what
+  /// was appended, up to a multiple of kDirectBlock.
   virtual Result<std::unique_ptr<File>> create_direct(const std::string& path) { return create(path); }
   /// A new file of `bytes` zeros whose space is set aside; kDiskFull, and no file, if there is not so much.
   virtual Status reserve(const std::string& path, std::uint64_t bytes) = 0;
   /// Such a file, which nobody has written to, to append from its start on, as with create_direct().
   virtual Result<std::unique_ptr<File>> open_reserved(const std::string& path) = 0;
-  /// An existing file, to write over: append() begins at `offset`, which is not behind its end. What is not written over stays as it is.
+  /// An existing file, to write over: append() begins at `offset`, which is not behind its end. What is not written
+  /// over stays as it is.
   virtual Result<std::unique_ptr<File>> open_at(const std::string& path, std::uint64_t offset) = 0;
   /// An existing file, to read; kNotFound if there is none.
   virtual Result<std::unique_ptr<File>> open(const std::string& path) = 0;
-  /// Makes the file if need be and locks it until the returned object or the process ends; kUnavailable if it is locked already, by
-  /// whatever process, kFailedPrecondition if it is no regular file.
+  /// Makes the file if need be and locks it until the returned object or the process ends; kUnavailable if it is locked
+  /// already, by whatever process, kFailedPrecondition if it is no regular file.
   virtual Result<std::unique_ptr<File>> lock(const std::string& path) = 0;
   /// Puts `from` in the place of `to`, atomically; durable after sync_directory().
   virtual Status rename(const std::string& from, const std::string& to) = 0;

@@ -8,8 +8,8 @@
 namespace granary::base {
 namespace {
 
-/// Sets the file's times to now: a change that costs little, and that the next fdatasync() does not wait for. Returns 0, or an errno
-/// that tells of a broken file system; that this process may not do it says nothing about the disk.
+/// Sets the file's times to now: a change that costs little, and that the next fdatasync() does not wait for. Returns
+/// 0, or an errno that tells of a broken file system; that this process may not do it says nothing about the disk.
 int touch(int descriptor) {
   if (::futimens(descriptor, nullptr) == 0) return 0;
   return errno == EIO || errno == EROFS ? errno : 0;

@@ -1,10 +1,10 @@
 #pragma once
 // Making what was written to a file durable, by a sync whose success can be believed.
 //
-// ext4 forgets a failure: when its journal cannot be written, the sync that was waiting for it fails, and every later sync of another
-// file whose changes were in the same transaction of the journal succeeds, although they are lost; only the next change to any file fails.
-// So after a sync of the log may be called a success, a harmless change must succeed as well. A journal that broke before the sync
-// makes that fail; one that breaks later has the synced transaction.
+// ext4 forgets a failure: when its journal cannot be written, the sync that was waiting for it fails, and every later
+// sync of another file whose changes were in the same transaction of the journal succeeds, although they are lost; only
+// the next change to any file fails. So after a sync of the log may be called a success, a harmless change must succeed
+// as well. A journal that broke before the sync makes that fail; one that breaks later has the synced transaction.
 
 namespace granary::base {
 

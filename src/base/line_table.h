@@ -1,6 +1,6 @@
 #pragma once
-// What the simulated HTM (htm/simulator.h) knows of ordinary loads and stores, in builds with test hooks. In other builds
-// every call here vanishes.
+// What the simulated HTM (htm/simulator.h) knows of ordinary loads and stores, in builds with test hooks. In other
+// builds every call here vanishes.
 //
 // Hardware sees each access to a cache line; a simulation sees those that ask here. A table has one entry for the lines
 // whose addresses hash to it: a lock bit and a count of changes. An ordinary store holds its line's entry locked
@@ -15,8 +15,9 @@
 //
 // A process may be killed while it holds an entry locked, and nobody may wait for it for ever. So a locked entry names
 // its holder. This process hears of the death of those that map its memory, and then breaks their locks
-// (Table::break_locks): a dead process stores no more, and its lock counts as a change. No time is involved, so the lock
-// of a process that is only slow is never broken. Those that wait for an entry of another process stop when that has died.
+// (Table::break_locks): a dead process stores no more, and its lock counts as a change. No time is involved, so the
+// lock of a process that is only slow is never broken. Those that wait for an entry of another process stop when that
+// has died.
 
 #include <array>
 #include <atomic>

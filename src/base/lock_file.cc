@@ -19,13 +19,14 @@ Status no_lock(const std::string& path) {
               "makes it again"};
 }
 
-/// The reason why open() did not open the path. A directory, a socket and a link to itself are refused by open() itself.
+/// The reason why open() did not open the path. A directory, a socket and a link to itself are refused by open()
+/// itself.
 Status open_failure(const std::string& path, int error) {
   return error == EISDIR || error == ENXIO || error == ELOOP ? no_lock(path) : file_error("open", path, error);
 }
 
-/// Returns a descriptor of whatever is at the path; of a new file if nothing is there and `make`. A link to nothing is not followed, or
-/// the lock would be made where it points to.
+/// Returns a descriptor of whatever is at the path; of a new file if nothing is there and `make`. A link to nothing is
+/// not followed, or the lock would be made where it points to.
 Result<int> open_or_make(const std::string& path, int flags, bool make) {
   // Without O_NONBLOCK a pipe in the place of the file would be waited for until somebody opens its other end.
   flags |= O_CLOEXEC | O_NONBLOCK;

@@ -11,13 +11,14 @@ namespace granary::base {
 
 enum class LockKind { kWhole, kToRead };
 
-/// Opens a file of the system and locks it. kWhole excludes all others and makes the file if need be; kToRead admits others of its kind and
-/// changes nothing, so that it works on a read-only file system. Returns the descriptor. kNotFound if kToRead finds no file, kUnavailable
-/// if the file is locked, kFailedPrecondition at once if something is in its place that is no regular file, as a link to nothing.
+/// Opens a file of the system and locks it. kWhole excludes all others and makes the file if need be; kToRead admits
+/// others of its kind and changes nothing, so that it works on a read-only file system. Returns the descriptor.
+/// kNotFound if kToRead finds no file, kUnavailable if the file is locked, kFailedPrecondition at once if something is
+/// in its place that is no regular file, as a link to nothing.
 Result<int> open_locked(const std::string& path, LockKind kind);
 
-/// Gives up the lock that the process `taker` took by open_locked(), even if a child of that process has inherited the descriptor. In any
-/// other process this does nothing, as a child must not give up the lock of its parent.
+/// Gives up the lock that the process `taker` took by open_locked(), even if a child of that process has inherited the
+/// descriptor. In any other process this does nothing, as a child must not give up the lock of its parent.
 void unlock(int descriptor, pid_t taker);
 
 }  // namespace granary::base

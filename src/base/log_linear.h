@@ -1,6 +1,6 @@
 #pragma once
-// The buckets of a log-linear histogram, in the manner of HdrHistogram: values below 2^(sub_bits + 1) have a bucket each; above, each power of
-// two is cut into 2^sub_bits buckets. Values beyond kMaxValue count in the last bucket.
+// The buckets of a log-linear histogram, in the manner of HdrHistogram: values below 2^(sub_bits + 1) have a bucket
+// each; above, each power of two is cut into 2^sub_bits buckets. Values beyond kMaxValue count in the last bucket.
 
 #include <bit>
 #include <cstddef>

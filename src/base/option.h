@@ -1,7 +1,8 @@
 #pragma once
-// Each option is described once. Its type and default are those of a member of a struct of options; its name, range, unit
-// and help are one row of that struct's table, a specialization of Table beside the struct. Checks of options, flags of programs, keys
-// of the cluster file and their documentation are made from the rows. docs/architecture.md tells how to add an option.
+// Each option is described once. Its type and default are those of a member of a struct of options; its name, range,
+// unit and help are one row of that struct's table, a specialization of Table beside the struct. Checks of options,
+// flags of programs, keys of the cluster file and their documentation are made from the rows. docs/architecture.md
+// tells how to add an option.
 
 #include <algorithm>
 #include <array>
@@ -23,7 +24,8 @@
 
 namespace granary::option {
 
-/// A specialization has `static constexpr std::tuple kRows`, with a row for each member of the struct that is an option.
+/// A specialization has `static constexpr std::tuple kRows`, with a row for each member of the struct that is an
+/// option.
 template <typename Struct>
 struct Table;
 
@@ -213,8 +215,8 @@ std::string initially(const Row<Struct, T>& row) {
   return row.unset.empty() ? text_of(row, row.initial()) : std::string(row.unset);
 }
 
-/// Returns the first of the paths that holds a NUL byte, in quotes; nothing if none does. The system would take what is before that byte for
-/// all of the path.
+/// Returns the first of the paths that holds a NUL byte, in quotes; nothing if none does. The system would take what is
+/// before that byte for all of the path.
 inline std::optional<std::string> path_with_nul(std::span<const std::string> paths) {
   for (const std::string& path : paths) {
     if (const std::size_t at = path.find('\0'); at != std::string::npos)
@@ -223,8 +225,8 @@ inline std::optional<std::string> path_with_nul(std::span<const std::string> pat
   return std::nullopt;
 }
 
-/// kInvalidArgument if a member may not have its value, or is required and not set: "Options::epoch_ms is 0; expected 1 to 10000".
-/// `owner`: "Options::".
+/// kInvalidArgument if a member may not have its value, or is required and not set: "Options::epoch_ms is 0; expected 1
+/// to 10000". `owner`: "Options::".
 template <typename Struct, typename T>
 Status check(std::string_view owner, const Row<Struct, T>& row, const Struct& values) {
   const auto refuse = [&](auto value, std::string_view more) {

@@ -1,7 +1,7 @@
 #pragma once
-// Prints formatted text for people. fmt::print throws where a stream cannot be written, on a full disk for example, and a message
-// that nobody can read must not end a database. The `granary` command looks at its end whether standard output took everything
-// (src/cli/standard_streams.h).
+// Prints formatted text for people. fmt::print throws where a stream cannot be written, on a full disk for example, and
+// a message that nobody can read must not end a database. The `granary` command looks at its end whether standard
+// output took everything (src/cli/standard_streams.h).
 
 #include <cstdio>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
-// I6: no system call, allocation, page fault on purpose, yield or fabric operation inside an HTM region. It would abort a
-// real one each time; a simulated one would not notice. In builds with test hooks a region marks its thread, and whatever
-// a region may not do begins with outside_region(); in other builds both vanish.
+// I6: no system call, allocation, page fault on purpose, yield or fabric operation inside an HTM region. It would abort
+// a real one each time; a simulated one would not notice. In builds with test hooks a region marks its thread, and
+// whatever a region may not do begins with outside_region(); in other builds both vanish.
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 #pragma once
-// Copies of a part of what lies in shared words, from any byte on. As in shared_words.h every word moves whole, so a part's first and last
-// word are loaded, or merged and stored, with the bytes beside it.
+// Copies of a part of what lies in shared words, from any byte on. As in shared_words.h every word moves whole, so a
+// part's first and last word are loaded, or merged and stored, with the bytes beside it.
 
 #include <algorithm>
 
@@ -28,8 +28,9 @@ inline void merge_into_word(std::uint64_t* to, std::size_t within, const char* f
   store_word(to, word);
 }
 
-/// Copies `bytes` of private memory over as many of the shared words, from `skip` bytes behind the first word on. The caller holds the lock of
-/// what lies there, so nobody else stores to the words at the edges meanwhile, and publishes by a release store afterwards.
+/// Copies `bytes` of private memory over as many of the shared words, from `skip` bytes behind the first word on. The
+/// caller holds the lock of what lies there, so nobody else stores to the words at the edges meanwhile, and publishes
+/// by a release store afterwards.
 inline void copy_part_to_shared(std::uint64_t* to, std::size_t skip, const void* from, std::size_t bytes) {
   const auto* in = static_cast<const char*>(from);
   to += skip / kWord;

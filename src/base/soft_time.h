@@ -1,12 +1,13 @@
 #pragma once
-// Softtime: the cluster's time as a thread last read it, kept in memory (DrTM: a system call for the time would end an HTM
-// region). Whoever wants the time loads one cache line and reads the time stamp counter: now is the time that was
+// Softtime: the cluster's time as a thread last read it, kept in memory (DrTM: a system call for the time would end an
+// HTM region). Whoever wants the time loads one cache line and reads the time stamp counter: now is the time that was
 // written plus its age.
 //
-// I9: the time comes with a bound of how far any other node's may be from it. Without a bound, or once what was written is
-// older than it may be, there is no time: then no lease counts as valid and none as expired. Nor does a lease that was taken
-// before the clock was set count as valid after it: others may have found it expired before their clocks went back, too. One whose
-// end is further ahead than any lease can last is of a time that was set back since, so it is over.
+// I9: the time comes with a bound of how far any other node's may be from it. Without a bound, or once what was written
+// is older than it may be, there is no time: then no lease counts as valid and none as expired. Nor does a lease that
+// was taken before the clock was set count as valid after it: others may have found it expired before their clocks went
+// back, too. One whose end is further ahead than any lease can last is of a time that was set back since, so it is
+// over.
 
 #include <cstdint>
 
@@ -49,8 +50,9 @@ struct TimeReading {
   bool valid(const LeaseEnd& lease) const { return jumps == lease.jumps && valid(lease.end_us); }
 
  private:
-  /// Whoever takes a lease lets it end its length and the error after what his clock shows; ours may be behind that by the error once
-  /// more. And what one node takes for valid, another whose clock is behind by the error must not take for out of reach.
+  /// Whoever takes a lease lets it end its length and the error after what his clock shows; ours may be behind that by
+  /// the error once more. And what one node takes for valid, another whose clock is behind by the error must not take
+  /// for out of reach.
   bool out_of_reach(std::uint64_t end_us, std::uint64_t margin_us) const {
     return longest_us != kUnlimited && end_us - now_us > longest_us + margin_us;
   }
@@ -93,8 +95,8 @@ class SoftTime {
   }
   /// The same thread: there is no time until the next write().
   void withdraw() { write(0, 0, kNone); }
-  /// The same, and the next time written has little to do with those before. Whoever reads one of those does not read the new
-  /// count with it: then the turn has changed.
+  /// The same, and the next time written has little to do with those before. Whoever reads one of those does not read
+  /// the new count with it: then the turn has changed.
   void jump() {
     withdraw();
     store_word(&line_.jumps, line_.jumps + 1);
@@ -108,8 +110,8 @@ class SoftTime {
     std::uint64_t ticks = 0;
     std::uint64_t error_us = kNone;
   };
-  /// The writer fills the half that nobody is told of yet, so readers never wait for it. It comes back to the other half
-  /// only after the turn has changed, by which a reader knows that what it loaded may be mixed.
+  /// The writer fills the half that nobody is told of yet, so readers never wait for it. It comes back to the other
+  /// half only after the turn has changed, by which a reader knows that what it loaded may be mixed.
   struct alignas(kCacheLine) Line {
     std::uint64_t turn = 0;
     std::uint64_t jumps = 0;

@@ -12,9 +12,9 @@ namespace granary::base {
 /// True in builds with -DGRANARY_TEST_HOOKS=ON.
 inline constexpr bool kTestHooks = GRANARY_TEST_HOOKS;
 
-/// A mistake that one could make in this code, by its name. Code that could make it asks `injected("skip-read-validation")`;
-/// `known_bugs()` says what each name means. The compiler turns the name into a number, so that asking costs a comparison,
-/// and a new bug means no new header.
+/// A mistake that one could make in this code, by its name. Code that could make it asks
+/// `injected("skip-read-validation")`; `known_bugs()` says what each name means. The compiler turns the name into a
+/// number, so that asking costs a comparison, and a new bug means no new header.
 class BugName {
  public:
   // Implicit, so that a literal is a name: not the place for spelling errors, which `injected:names` finds.
@@ -39,8 +39,8 @@ struct KnownBug {
 
 /// All of them; each must be caught by the test suite (docs/testing.md).
 std::vector<KnownBug> known_bugs();
-/// Switches on the bug with this name, or none if it is empty. False if there is no such bug, or no hooks in this build.
-/// Before the threads start that could make it.
+/// Switches on the bug with this name, or none if it is empty. False if there is no such bug, or no hooks in this
+/// build. Before the threads start that could make it.
 bool inject_bug(std::string_view name);
 /// The name of the bug that is switched on in this process; empty unless a test chose one.
 std::string_view injected_bug();
@@ -60,7 +60,8 @@ inline bool injected([[maybe_unused]] BugName bug) {
 using SyncHook = std::function<void(std::string_view point)>;
 /// Installs a hook for the calling thread (empty: none).
 void set_sync_hook(SyncHook hook);
-/// Installs a hook for threads without one of their own, those of a database included. Before they start; called by all.
+/// Installs a hook for threads without one of their own, those of a database included. Before they start; called by
+/// all.
 void set_process_sync_hook(SyncHook hook);
 void run_sync_hook(std::string_view point);
 

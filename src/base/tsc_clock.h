@@ -1,7 +1,8 @@
 #pragma once
-// A clock for latencies and for the age of softtime: the processor's time stamp counter where it runs at a constant rate, calibrated
-// against CLOCK_MONOTONIC_RAW, else that clock itself. Nobody slews it, as daemons slew CLOCK_MONOTONIC: a rate measured during a slew
-// would be off for good. Reading costs some 8 ns (25 ns as fallback). In a simulation it shows the simulated time.
+// A clock for latencies and for the age of softtime: the processor's time stamp counter where it runs at a constant
+// rate, calibrated against CLOCK_MONOTONIC_RAW, else that clock itself. Nobody slews it, as daemons slew
+// CLOCK_MONOTONIC: a rate measured during a slew would be off for good. Reading costs some 8 ns (25 ns as fallback). In
+// a simulation it shows the simulated time.
 
 #include <atomic>
 #include <cstdint>
@@ -48,8 +49,8 @@ class TscClock {
   const std::atomic<std::uint64_t>* simulated_ = nullptr;
 };
 
-/// The same counter for whoever cannot wait for a calibration: its rate is measured between the meter's making and the first question for
-/// it that comes late enough.
+/// The same counter for whoever cannot wait for a calibration: its rate is measured between the meter's making and the
+/// first question for it that comes late enough.
 class TickMeter {
  public:
   TickMeter();

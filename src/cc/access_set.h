@@ -36,9 +36,9 @@ struct WriteEntry {
   Record* record = nullptr;
   Index* index = nullptr;
   std::uint32_t table = 0;  ///< its number in the log
-  std::uint32_t content =
-      0;                 ///< of a shared record: checksum of key and new value, so that it need not be made under locks
-  std::string_view key;  ///< in the transaction's arena
+  /// Of a shared record: checksum of key and new value, so that it need not be made under locks.
+  std::uint32_t content = 0;
+  std::string_view key;    ///< in the transaction's arena
   std::string_view value;  ///< in the transaction's arena; unused for a removal
   bool remove = false;
   bool placeholder = false;  ///< this transaction put the record into the index

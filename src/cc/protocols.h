@@ -55,8 +55,8 @@ struct Abilities {
   /// if both are of one worker. If false, only their epochs are in that order.
   bool in_real_time = false;
   bool stamps_reads = false;  ///< it computes times from what was read (TicToc); state words hold rts and no leases
-  bool locks_reads =
-      false;  ///< a record that is read cannot be written until the reader has ended, nor one that is written be read
+  /// A record that is read cannot be written until the reader has ended, nor one that is written be read.
+  bool locks_reads = false;
   bool reads_parts = false;   ///< a part of a local record can be read alone, and written by itself under locks
   std::uint32_t workers = 0;  ///< the most workers that it can have; 0: it sets no limit
 };

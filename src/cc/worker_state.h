@@ -151,7 +151,7 @@ struct WorkerState {
 
   Shared& shared;
   const std::uint8_t protocol;  ///< a copy of Settings::protocol, near the other members that each read needs
-  /// cluster::NodeParts::comes_back, which tells whether a node that cannot be used now will be back. Set by
+  /// Cluster::NodeParts::comes_back, which tells whether a node that cannot be used now will be back. Set by
   /// cluster::RemoteWorker. nullptr or empty: no node comes back while others serve.
   const std::function<bool(membership::NodeId)>* comes_back = nullptr;
   TimedWork* timed_work = nullptr;  ///< nullptr unless somebody measures
@@ -178,8 +178,8 @@ struct WorkerState {
   const AccessSet* in_open_region = nullptr;     ///< the access sets of the transaction that runs in `open_region` now
   /// The worker's open transactions that hold lock bits since START (Running::claimed); only under drtm.
   std::vector<const Running*> holders;
-  const void* body =
-      nullptr;  ///< what tells apart what transactions do: FunctionRef::code of a body, or begin()'s caller
+  /// What tells apart what transactions do: FunctionRef::code of a body, or begin()'s caller.
+  const void* body = nullptr;
 
   // Under two-phase locking: the owners of locks that the worker's contexts have, and those of them whose transactions
   // go on while this one waits, which are other fibers' (txn::Together).

@@ -84,11 +84,9 @@ const Tool& backup_tool() {
       .description =
           "Verifies the database, which has ended in order or was recovered, copies its checkpoint and what counts of "
           "its log, from all of its log directories, into one directory, and reads the copy again. Of a cluster's "
-          "node, "
-          "that is also what only other nodes need of its log. The manifest is written last: a backup that was cut "
-          "short is no database, and its files are removed if it fails. A backup is a database of its own: open it "
-          "where it is, or "
-          "restore it by 'granary backup BACKUP --to=DIR' or by copying the directory.",
+          "node, that is also what only other nodes need of its log. The manifest is written last: a backup that was "
+          "cut short is no database, and its files are removed if it fails. A backup is a database of its own: open it "
+          "where it is, or restore it by 'granary backup BACKUP --to=DIR' or by copying the directory.",
       .examples = {"/var/lib/bank --to=/backup/bank-monday"},
       .flags = {bench::text_flag("to", "", "DIR", "The backup's directory; missing or empty."), log_dirs_flag()},
       .run = run,

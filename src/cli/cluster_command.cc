@@ -69,12 +69,9 @@ const Tool& cluster_check_tool() {
       .summary = "is a cluster file right, and can this host run its nodes?",
       .description =
           "Lists all mistakes of a cluster file, each with its line ('granary help options' tells its keys). If there "
-          "is none, looks "
-          "whether "
-          "this machine has what its nodes need: key, directories, memory, huge pages, locked memory, CPUs, devices, "
-          "addresses, and whether other hosts, the clock and ZooKeeper answer. Says for each what to do. Exit code 1 "
-          "if a "
-          "node would not start or not work.",
+          "is none, looks whether this machine has what its nodes need: key, directories, memory, huge pages, locked "
+          "memory, CPUs, devices, addresses, and whether other hosts, the clock and ZooKeeper answer. Says for each "
+          "what to do. Exit code 1 if a node would not start or not work.",
       .examples = {"cluster.toml", "cluster.toml --id=2 --json"},
       .flags = {bench::integer_flag("id", 0, 0, cluster_config::kGreatestNodeId, "",
                                     "Looks at the machine as that of this node; 0: of all nodes with its name."),

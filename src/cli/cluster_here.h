@@ -18,8 +18,8 @@ struct ClusterHere {
   std::vector<cluster_config::NodeConfig> here;  ///< the nodes to be looked at
 };
 
-/// Reads the file and looks which of its nodes run here; with an `id` other than 0, takes that node. If anything is wrong with the
-/// file, prints it on standard error, and the exit code says whose fault it is.
+/// Reads the file and looks which of its nodes run here; with an `id` other than 0, takes that node. If anything is
+/// wrong with the file, prints it on standard error, and the exit code says whose fault it is.
 bench::ExitCode read_cluster(const std::string& file, std::uint16_t id, ClusterHere& cluster);
 
 /// Checks all that `granary cluster check` looks at.

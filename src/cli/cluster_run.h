@@ -1,6 +1,6 @@
 #pragma once
-// `granary cluster run WORKLOAD --cluster=FILE`: a benchmark on all nodes of a cluster file whose nodes are on this host; and `granary
-// cluster merge`, for nodes on several hosts, each of which has run it by itself.
+// `granary cluster run WORKLOAD --cluster=FILE`: a benchmark on all nodes of a cluster file whose nodes are on this
+// host; and `granary cluster merge`, for nodes on several hosts, each of which has run it by itself.
 
 #include <string>
 #include <string_view>
@@ -19,7 +19,7 @@ struct ClusterBench {
 };
 
 const std::vector<ClusterBench>& cluster_benches();
-/// nullptr if there is none of this name.
+/// Nullptr if there is none of this name.
 const ClusterBench* find_cluster_bench(std::string_view name);
 
 /// `flags`: of `granary bench`, with --cluster.

@@ -11,7 +11,7 @@ namespace granary::cli {
 /// In the order in which help lists them.
 const std::vector<const bench::BenchCommand*>& bench_commands();
 
-/// nullptr if there is none of this name.
+/// Nullptr if there is none of this name.
 const bench::BenchCommand* find_bench_command(std::string_view name);
 
 }  // namespace granary::cli

@@ -28,7 +28,7 @@ struct Storage {
   std::string text[2];
 };
 
-/// gflags keeps pointers to names and storage for the life of the process: so do we.
+/// Gflags keeps pointers to names and storage for the life of the process: so do we.
 Storage& define(const Flag& flag) {
   static std::deque<std::pair<Flag, Storage>> defined;
   auto& [kept, storage] = defined.emplace_back(flag, Storage{});
@@ -53,7 +53,8 @@ Status bad_value(const Flag& flag, const std::string& value) {
   return usage_error(fmt::format("--{}={}: expected {}", flag.name, value, expected));
 }
 
-/// Digits, for a real number also with a point and an exponent. gflags takes more: signs, blanks, hexadecimal numbers, infinity.
+/// Digits, for a real number also with a point and an exponent. gflags takes more: signs, blanks, hexadecimal numbers,
+/// infinity.
 bool is_plain_number(const Flag& flag, const std::string& value) {
   if (flag.kind != FlagKind::kInteger && flag.kind != FlagKind::kReal) return true;
   const char* const allowed = flag.kind == FlagKind::kInteger ? "0123456789" : "0123456789.eE+-";

@@ -71,7 +71,8 @@ Status InspectedDatabase::settle(const recovery::Wishes& wishes) {
   return lock_rings();
 }
 
-/// As an opening does it (db::Directories::lock_former_rings). A directory that is not private is refused where the rings are read.
+/// As an opening does it (db::Directories::lock_former_rings). A directory that is not private is refused where the
+/// rings are read.
 Status InspectedDatabase::lock_rings() {
   const std::string& rings = manifest.reliable_directory;
   if (settled.copy || manifest.generations.empty() || rings.empty()) return {};

@@ -18,8 +18,8 @@ namespace granary::cli {
 
 struct InspectedDatabase {
   std::string directory;  ///< canonical
-  /// Shared ones, so that several may look, also on a read-only file system; none where there is no LOCK file, so that nobody
-  /// can hold it.
+  /// Shared ones, so that several may look, also on a read-only file system; none where there is no LOCK file, so that
+  /// nobody can hold it.
   std::vector<std::shared_ptr<void>> locks;
   recovery::Manifest manifest;
   recovery::Settled settled;  ///< after settle()
@@ -27,15 +27,16 @@ struct InspectedDatabase {
   /// kNotFound if there is no database, kUnavailable if a process has it open.
   static Result<InspectedDatabase> open(const std::string& directory);
 
-  /// Finds whose the log directories are that the manifest names, and locks them; `wishes` are those of the command line.
-  /// Tells on standard error if the database is a copy. Before anything below.
+  /// Finds whose the log directories are that the manifest names, and locks them; `wishes` are those of the command
+  /// line. Tells on standard error if the database is a copy. Before anything below.
   Status settle(const recovery::Wishes& wishes);
 
   /// "accounts", or "table 7" if the manifest does not know it.
   std::string table_name(std::uint32_t id) const;
   /// Whether a node of a cluster wrote it: its file MEMBER says so, or if that is missing, its manifest.
   bool of_node() const;
-  /// Scans its logs as opening would. For a cluster's node it scans the segments as well that only other nodes may still need.
+  /// Scans its logs as opening would. For a cluster's node it scans the segments as well that only other nodes may
+  /// still need.
   Result<recovery::LogScan> scan(bool salvage) const;
   /// The same with the rings.
   Result<recovery::LogSurvey> survey(bool salvage) const;

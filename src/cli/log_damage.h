@@ -1,6 +1,7 @@
 #pragma once
 // Everything that keeps a database from being recovered, one line each: the checks of `granary log verify` and of
-// `granary recover --dry-run`. They are those of an opening, by the same code: recovery::survey_log and the checkpoint's reader.
+// `granary recover --dry-run`. They are those of an opening, by the same code: recovery::survey_log and the
+// checkpoint's reader.
 
 #include <optional>
 #include <string>
@@ -17,7 +18,8 @@ struct LogReport {
   recovery::SurvivingRings rings;
   ReplayPreview replay;
   std::vector<std::string> damages;  ///< with file, offset and cause; opening would refuse. Empty: it would not
-  /// Opening with salvage would refuse as well, since a file is of another database or in the wrong place. The rest may be empty then.
+  /// Opening with salvage would refuse as well, since a file is of another database or in the wrong place. The rest may
+  /// be empty then.
   bool beyond_salvage = false;
 };
 
@@ -27,8 +29,8 @@ Result<LogReport> examine_logs(const InspectedDatabase& database);
 /// How `database`'s checkpoint is read when it is opened; none if it has no checkpoint.
 std::optional<recovery::checkpoint::ReadOptions> checkpoint_of(const InspectedDatabase& database);
 
-/// Reads all parts of the current checkpoint. Returns what opening would refuse in them; "" if that is nothing. An error is one of
-/// reading.
+/// Reads all parts of the current checkpoint. Returns what opening would refuse in them; "" if that is nothing. An
+/// error is one of reading.
 Result<std::string> examine_checkpoint(const InspectedDatabase& database);
 
 /// "cut off 17 bytes at the end of 'F', from offset 80 on: cause".

@@ -275,14 +275,12 @@ const Tool& log_dump_tool() {
       .name = "dump",
       .summary = "its transactions and markers, a line each",
       .description =
-          "Prints for each entry of the log, segments that no longer count included, the file, the offset, the "
-          "TID as epoch.sequence, and what was written. Entries that were packed together have the offset of "
-          "the pack. Of a node of a cluster that died, what its rings say it may hold locked at others comes last: the "
-          "ring, the TID of a transaction that was decided and may not be written back everywhere, or "
-          "\"undecided\", and each record with the word of its x-lock. "
-          "Bytes that are no entries are named where they stand. If entries follow them, or a file is missing, the "
-          "exit "
-          "code is 4. Only `granary log verify` tells whether a file ends too early.",
+          "Prints for each entry of the log, segments that no longer count included, the file, the offset, the TID as "
+          "epoch.sequence, and what was written. Entries that were packed together have the offset of the pack. Of a "
+          "node of a cluster that died, what its rings say it may hold locked at others comes last: the ring, the TID "
+          "of a transaction that was decided and may not be written back everywhere, or \"undecided\", and each record "
+          "with the word of its x-lock. Bytes that are no entries are named where they stand. If entries follow them, "
+          "or a file is missing, the exit code is 4. Only `granary log verify` tells whether a file ends too early.",
       .examples = {"/var/lib/bank --limit=20",
                    "/var/lib/bank --table=accounts --from_epoch=100 --to_epoch=120 --values"},
       .flags = {log_dirs_flag(),

@@ -146,7 +146,7 @@ ExitCode help_on_tool(const std::vector<const Tool*>& group, Words words) {
   return show(tool_help(*tool));
 }
 
-/// bench, the tools, and `more`.
+/// Bench, the tools, and `more`.
 Words first_words(const Words& more) {
   Words known{"bench", std::string(kFigure)};
   for (std::string& group : tool_groups()) known.push_back(std::move(group));

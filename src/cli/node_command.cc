@@ -41,7 +41,8 @@ Status serve(Cluster& cluster, const bench::StopSignals& signals, const NodeLog&
   return cluster.status().ok() ? cluster.leave() : cluster.status();
 }
 
-/// One life of the node: it joins, starts, serves and leaves. Its directory is free when this returns. `served_ns`: for how long it served.
+/// One life of the node: it joins, starts, serves and leaves. Its directory is free when this returns. `served_ns`: for
+/// how long it served.
 Status live(const ClusterOptions& options, const bench::StopSignals& signals, const NodeLog& log,
             std::uint64_t& served_ns) {
   auto cluster = Cluster::join(options);
@@ -57,8 +58,8 @@ Status live(const ClusterOptions& options, const bench::StopSignals& signals, co
   return status;
 }
 
-/// Whether the life has ended because the node was told to stop, in order. One that had not served by then says so; one that had, and could
-/// not leave in order, has not ended as told.
+/// Whether the life has ended because the node was told to stop, in order. One that had not served by then says so; one
+/// that had, and could not leave in order, has not ended as told.
 bool ended_as_told(const Status& ended, bool served, NodeNumber node, const bench::StopSignals& signals,
                    const NodeLog& log) {
   if (ended.ok()) return true;
@@ -73,7 +74,8 @@ bool may_pass(const Status& status) {
          status.code() == StatusCode::kAlreadyExists;
 }
 
-/// How a node that has lost its membership starts again by itself. Waits double, so that the nodes of a cluster that have all lost theirs find each other.
+/// How a node that has lost its membership starts again by itself. Waits double, so that the nodes of a cluster that
+/// have all lost theirs find each other.
 class Rejoining {
  public:
   Rejoining(std::uint64_t most, bool has_data, const NodeLog& log) : most_(most), has_data_(has_data), log_(log) {}
@@ -180,7 +182,8 @@ bench::ExitCode run(const std::string&, const bench::FlagValues& flags) {
     ended = live(options, signals, log, served_ns);
     const bool served = served_ns != 0;
     if (ended_as_told(ended, served, options.node, signals, log)) return bench::ExitCode::kOk;
-    // It was told to leave, and could not leave in order, which has nothing to do with the membership that an earlier life has lost.
+    // It was told to leave, and could not leave in order, which has nothing to do with the membership that an earlier
+    // life has lost.
     if (served && signals.requested() && ended.code() != StatusCode::kMembershipLost) return refuse(ended);
   }
   // Damaged data and disk faults are for somebody to look at; whatever else keeps it out, it has lost its membership.
@@ -199,13 +202,9 @@ const Tool& node_tool() {
       .summary = "runs one node of a cluster until SIGTERM",
       .description =
           "Joins the cluster of a cluster file as one of its nodes, opens or recovers the node's database, waits for "
-          "the "
-          "other nodes, and says 'node N of M serves'. SIGTERM, SIGINT or SIGHUP makes it leave in order (exit code "
-          "0). A "
-          "node that loses its membership starts again with its data, a few times (--rejoin), or ends with exit code "
-          "6. An "
-          "application with tables of its own is such a node "
-          "by granary::Cluster (granary/cluster.h).",
+          "the other nodes, and says 'node N of M serves'. SIGTERM, SIGINT or SIGHUP makes it leave in order (exit "
+          "code 0). A node that loses its membership starts again with its data, a few times (--rejoin), or ends with "
+          "exit code 6. An application with tables of its own is such a node by granary::Cluster (granary/cluster.h).",
       .examples = {"--cluster=cluster.toml --id=1"},
       .flags =
           {bench::flag_of("cluster", kFile, {}, ""), bench::flag_of("id", kNode, {}, ""), bench::start_timeout_flag(),

@@ -24,7 +24,8 @@ class NodeLog {
 
   /// A line on standard error.
   void tell(const Notice& notice) const;
-  /// A step of the node's life, which scripts wait for: on standard output, in text without a time. `cluster`: nullptr if the node has none.
+  /// A step of the node's life, which scripts wait for: on standard output, in text without a time. `cluster`: nullptr
+  /// if the node has none.
   void say(const std::string& text, const Cluster* cluster = nullptr) const;
   /// Why the node does not go on, or how it does: on standard error.
   void warn(const std::string& text) const;

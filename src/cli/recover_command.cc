@@ -74,8 +74,8 @@ void print_plan(const InspectedDatabase& database, const LogReport& report) {
   for (const recovery::DroppedTail& tail : report.scan.tails) base::print("torn tail: {}\n", text_of(tail));
 }
 
-/// With --salvage damage of the log is listed as what would be lost, and is no reason to fail. Nothing salvages a checkpoint, as the
-/// log below it is gone, and nothing makes a log of files that are not its own.
+/// With --salvage damage of the log is listed as what would be lost, and is no reason to fail. Nothing salvages a
+/// checkpoint, as the log below it is gone, and nothing makes a log of files that are not its own.
 ExitCode dry_run(const InspectedDatabase& database, bool salvage) {
   const auto report = examine_logs(database);
   if (!report.ok()) return refuse(report.status());

@@ -20,8 +20,8 @@ struct ReplayPreview {
   std::vector<std::string> damages;  ///< what replay would refuse: file, offset, cause
 };
 
-/// `rings` are those that count; with any, epochs beyond D of the running generation count, too. `salvaged`: what stands
-/// behind a fault counts as well. An error is one of reading.
+/// `rings` are those that count; with any, epochs beyond D of the running generation count, too. `salvaged`: what
+/// stands behind a fault counts as well. An error is one of reading.
 Result<ReplayPreview> preview_replay(const InspectedDatabase& database, const recovery::LogScan& scan,
                                      std::span<const recovery::RingEntries> rings, bool salvaged);
 

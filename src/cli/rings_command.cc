@@ -101,13 +101,10 @@ const Tool& rings_tool() {
       .summary = "log rings in memory: whose they are, and those that nobody needs",
       .description =
           "Lists the directories of log rings of this user: rings, bytes, whose they are, and whether a process has "
-          "their "
-          "database open (running), the database takes them when it is opened again (waiting), or it is not there any "
-          "more (orphan). A database on a volume that is not mounted, or that was moved and not opened since, counts "
-          "as "
-          "not there: look at the list before --remove_orphans. Rings that wait hold transactions that may be in no "
-          "log "
-          "file.",
+          "their database open (running), the database takes them when it is opened again (waiting), or it is not "
+          "there any more (orphan). A database on a volume that is not mounted, or that was moved and not opened "
+          "since, counts as not there: look at the list before --remove_orphans. Rings that wait hold transactions "
+          "that may be in no log file.",
       .examples = {"--json", "--remove_orphans"},
       .flags = {bench::text_flag("directory", "/dev/shm", "DIR",
                                  "Where to look: what databases have as their reliable directory."),

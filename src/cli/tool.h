@@ -15,9 +15,9 @@ namespace granary::cli {
 struct Tool {
   std::string group = {};  ///< first word: "log"
   std::string name = {};   ///< second word: "stat"; "" if the group is the command
-  std::string operand =
-      "DIR";                 ///< what it is told beside flags: "DIR", a database's directory, "FILE", or "" for nothing
-  std::string summary = {};  ///< one line
+  /// What it is told beside flags: "DIR", a database's directory, "FILE", or "" for nothing.
+  std::string operand = "DIR";
+  std::string summary = {};      ///< one line
   std::string description = {};  ///< a short paragraph for --help
   std::vector<std::string> examples = {};
   std::vector<bench::Flag> flags = {};

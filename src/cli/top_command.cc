@@ -161,9 +161,8 @@ const Tool& top_tool() {
       .summary = "shows the nodes of a cluster, live",
       .description =
           "Asks a node of the cluster file for the whole cluster (/status.json), the next one if it does not answer, "
-          "and "
-          "shows a line for each node: throughput, aborts, latencies, E, how far D is behind, memory, state; below it "
-          "what needs attention, and recoveries of dead nodes. The nodes need 'http' in the cluster file.",
+          "and shows a line for each node: throughput, aborts, latencies, E, how far D is behind, memory, state; below "
+          "it what needs attention, and recoveries of dead nodes. The nodes need 'http' in the cluster file.",
       .examples = {"--cluster=cluster.toml", "--cluster=cluster.toml --once --json"},
       .flags = {bench::text_flag("cluster", "", "FILE", "The cluster file."),
                 bench::switch_flag("once", false, "Show it once and end; exit code 3 if no node answers."),

@@ -56,8 +56,8 @@ Result<std::unique_ptr<ChainLog>> ChainLog::open(Database& database) {
   return std::unique_ptr<ChainLog>(new ChainLog(*table, database.options().notices));
 }
 
-/// A scan may end early and leave the transaction able to commit. The calls that it has not come to would be forgotten, and new calls
-/// would get their numbers, so its outcome counts beside the commit's.
+/// A scan may end early and leave the transaction able to commit. The calls that it has not come to would be forgotten,
+/// and new calls would get their numbers, so its outcome counts beside the commit's.
 Status ChainLog::read(Worker& worker, std::vector<Call>& unfinished) {
   bool damaged = false;
   ScanResult scanned;
@@ -81,15 +81,15 @@ Status ChainLog::read(Worker& worker, std::vector<Call>& unfinished) {
   return {};
 }
 
-/// A piece must not commit without its note: nobody would finish the call if the process died behind it. Most failures doom the
-/// transaction anyway. One does not: arguments and reply that are larger than a value may be.
+/// A piece must not commit without its note: nobody would finish the call if the process died behind it. Most failures
+/// doom the transaction anyway. One does not: arguments and reply that are larger than a value may be.
 void ChainLog::note(Transaction& transaction, const Call& call) const {
   if (transaction.put(table_, encode_key<std::uint64_t>(call.number), encode(call)) != Outcome::kOk)
     transaction.abort();
 }
 
-/// A call whose note stays would be finished a second time. The note may be missing: a call of one piece left has none if its former
-/// pieces ran before chains were kept.
+/// A call whose note stays would be finished a second time. The note may be missing: a call of one piece left has none
+/// if its former pieces ran before chains were kept.
 void ChainLog::forget(Transaction& transaction, std::uint64_t number) const {
   const Outcome outcome = transaction.remove(table_, encode_key<std::uint64_t>(number));
   if (outcome != Outcome::kOk && outcome != Outcome::kNotFound) transaction.abort();

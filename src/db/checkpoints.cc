@@ -21,7 +21,8 @@ namespace granary::db {
 namespace {
 
 /// How many cores' time a checkpoint takes, so that transactions keep more than nine tenths of the machine, caches
-/// included. It is not a matter of priority: a thread that has entered an epoch and has to wait for a core holds E back.
+/// included. It is not a matter of priority: a thread that has entered an epoch and has to wait for a core holds E
+/// back.
 double checkpoint_cores() {
   constexpr double kShare = 0.075;
   return kShare * std::max(1u, std::thread::hardware_concurrency());
@@ -35,10 +36,11 @@ Status not_durable_yet(const recovery::CheckpointEntry& checkpoint) {
           checkpoint.epoch)};
 }
 
-/// Returns how much a checkpoint leaves free of the file system of its directory. A log that finds no room fails for good, and a checkpoint can
-/// be taken again. So it leaves a segment for each logger that writes there, as far as none are set aside, and some more for the manifest and
-/// for what comes meanwhile. That is never more than a part of a small file system, nor than half of what is free now: a checkpoint is what
-/// makes room, so a small one must be possible on a disk that is nearly full.
+/// Returns how much a checkpoint leaves free of the file system of its directory. A log that finds no room fails for
+/// good, and a checkpoint can be taken again. So it leaves a segment for each logger that writes there, as far as none
+/// are set aside, and some more for the manifest and for what comes meanwhile. That is never more than a part of a
+/// small file system, nor than half of what is free now: a checkpoint is what makes room, so a small one must be
+/// possible on a disk that is nearly full.
 Result<std::uint64_t> bytes_to_leave(const Options& options, const log::Log& log, base::FileSystem& files) {
   constexpr std::uint64_t kMore = std::uint64_t{16} << 20, kShare = 8;
   const auto here = base::identity(files, options.directory);
@@ -57,8 +59,8 @@ Result<std::uint64_t> bytes_to_leave(const Options& options, const log::Log& log
                                  1);  // 0 is for whoever leaves nothing
 }
 
-/// In a cluster the logs of before C are needless, not those before this node's own checkpoint: they hold writes of other
-/// nodes' records.
+/// In a cluster the logs of before C are needless, not those before this node's own checkpoint: they hold writes of
+/// other nodes' records.
 epoch::Epoch logs_needed_from(const recovery::CheckpointEntry& checkpoint, const epoch::EpochManager& epochs) {
   if (!epochs.in_cluster()) return checkpoint.epoch;
   return std::min(checkpoint.epoch, epochs.control().by_leader.checkpoint.load(std::memory_order_acquire));
@@ -131,7 +133,8 @@ Status Checkpoints::take(const std::function<std::vector<txn::TableCore*>()>& ta
                                                                .leave_bytes = *leave,
                                                                .cancel = &cancelled_},
                                                               shared, *pin, tables());
-  pin.reset();  // D may stand still until the whole cluster is recovered, and old versions are not to be kept for so long
+  // D may stand still until the whole cluster is recovered, and old versions are not to be kept for so long.
+  pin.reset();
   if (!written.ok()) return written.status();
   figures_.wrote(written->file_bytes);
   for (const auto& [table, count] : written->tables) manifest_.note_keys(table, count.records);
@@ -143,7 +146,8 @@ Status Checkpoints::take(const std::function<std::vector<txn::TableCore*>()>& ta
   return install(entry, shared);
 }
 
-/// Waits until the checkpoint may count. It holds the transactions of epochs < its own, which must be durable everywhere.
+/// Waits until the checkpoint may count. It holds the transactions of epochs < its own, which must be durable
+/// everywhere.
 Status Checkpoints::await_durable(const recovery::CheckpointEntry& checkpoint, const cc::Shared& shared,
                                   std::uint64_t timeout_us, const Obstacle& obstacle) {
   if (options_.background == Background::kManual) {
@@ -159,8 +163,8 @@ Status Checkpoints::await_durable(const recovery::CheckpointEntry& checkpoint, c
   return durable;
 }
 
-/// Makes the checkpoint current, and then removes what it makes needless: those before, and the logs below it. The argument is a copy, as it
-/// may be that of doubtful_.
+/// Makes the checkpoint current, and then removes what it makes needless: those before, and the logs below it. The
+/// argument is a copy, as it may be that of doubtful_.
 Status Checkpoints::install(recovery::CheckpointEntry checkpoint, const cc::Shared& shared) {
   std::optional<recovery::CheckpointEntry> former;
   recovery::Manifest now;
@@ -189,8 +193,8 @@ Status Checkpoints::install(recovery::CheckpointEntry checkpoint, const cc::Shar
   return recovery::checkpoint::remove_checkpoint(files_, path_of(*former));
 }
 
-/// Removes all that it can and returns the first error, so that a device which refuses a removal does not keep what stands on the others.
-/// The next checkpoint tries again.
+/// Removes all that it can and returns the first error, so that a device which refuses a removal does not keep what
+/// stands on the others. The next checkpoint tries again.
 Status Checkpoints::remove_needless(const recovery::Manifest& now, std::span<const std::uint64_t> first,
                                     const cc::Shared& shared) const {
   const auto of_former_generation = [oldest = now.generations.front().number](const std::string& name) {

@@ -1,7 +1,7 @@
 #pragma once
-// The checkpoints of a database that serves: written, installed in the manifest once they may count, and what they replace removed. One is
-// taken at a time. A checkpoint counts as soon as the manifest on the device names it, and only then is anything removed that it makes
-// needless.
+// The checkpoints of a database that serves: written, installed in the manifest once they may count, and what they
+// replace removed. One is taken at a time. A checkpoint counts as soon as the manifest on the device names it, and only
+// then is anything removed that it makes needless.
 
 #include <atomic>
 #include <cstdint>
@@ -39,9 +39,10 @@ class Checkpoints {
         files_(files),
         manifest_(manifest) {}
 
-  /// Takes a checkpoint, installs it once it may count, and removes what it replaces. `tables` is asked once the snapshot is pinned: a table
-  /// that is not among them has no record that the snapshot sees. Waits at most `timeout_us` until the checkpoint's epoch is durable
-  /// everywhere, and, if another checkpoint waits for that, for that one; then kUnavailable, and what was written is removed.
+  /// Takes a checkpoint, installs it once it may count, and removes what it replaces. `tables` is asked once the
+  /// snapshot is pinned: a table that is not among them has no record that the snapshot sees. Waits at most
+  /// `timeout_us` until the checkpoint's epoch is durable everywhere, and, if another checkpoint waits for that, for
+  /// that one; then kUnavailable, and what was written is removed.
   Status take(const std::function<std::vector<txn::TableCore*>()>& tables, cc::Shared& shared, std::uint64_t timeout_us,
               const Obstacle& obstacle, LogRoom room);
 
@@ -51,8 +52,8 @@ class Checkpoints {
   void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
   bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
 
-  /// Removes what checkpoints have left that did not come to their end, or were not removed to the end. It is called when the manifest is on
-  /// the device and no checkpoint is in progress.
+  /// Removes what checkpoints have left that did not come to their end, or were not removed to the end. It is called
+  /// when the manifest is on the device and no checkpoint is in progress.
   Status remove_stale() const;
 
   const CheckpointFigures& figures() const { return figures_; }

@@ -13,8 +13,9 @@ namespace granary::db {
 /// Another node's log, which holds writes of this node's records.
 struct OtherLog {
   std::string directory;  ///< Options::directory of that node
-  /// The node serves and goes on writing its log, of which everything up to this epoch is complete and synced: its running generation
-  /// counts so far. None: nothing of a generation that is not over counts, as when all nodes start together.
+  /// The node serves and goes on writing its log, of which everything up to this epoch is complete and synced: its
+  /// running generation counts so far. None: nothing of a generation that is not over counts, as when all nodes start
+  /// together.
   std::optional<epoch::Epoch> up_to{};
 };
 
@@ -38,21 +39,22 @@ struct ClusterPart {
   std::vector<OtherLog> others{};
   /// Whether the node comes back while others serve. It is to call Engine::note_admitted() then.
   bool returns = false;
-  /// There are more such logs, on other hosts, or of nodes whose word has yet to be heard: what they have comes by Engine::take_from(), and
-  /// until then there are no checkpoints.
+  /// There are more such logs, on other hosts, or of nodes whose word has yet to be heard: what they have comes by
+  /// Engine::take_from(), and until then there are no checkpoints.
   bool others_elsewhere = false;
   /// Not a node's opening, but one of the recovery of the whole cluster, which ends logs and serves nobody.
   bool recovers_all = false;
-  /// Such a one of a single dead node, which frees what the node held: of its log only the part that its rings go on from is looked at.
+  /// Such a one of a single dead node, which frees what the node held: of its log only the part that its rings go on
+  /// from is looked at.
   bool recent_log_only = false;
-  /// E begins there or later: behind every epoch that any node ever used, so that none takes an older log for one that it has to
-  /// go back with (recovery/cluster_cut.h). Of a node that comes back while others serve: first_epoch_behind() all that will be taken by
-  /// Engine::take_from().
+  /// E begins there or later: behind every epoch that any node ever used, so that none takes an older log for one that
+  /// it has to go back with (recovery/cluster_cut.h). Of a node that comes back while others serve:
+  /// first_epoch_behind() all that will be taken by Engine::take_from().
   epoch::Epoch first_epoch = 1;
 };
 
-/// Returns where E must begin at a node that loads transactions of epochs up to `loaded`: behind them, and so far that its first snapshots
-/// see all that it has loaded.
+/// Returns where E must begin at a node that loads transactions of epochs up to `loaded`: behind them, and so far that
+/// its first snapshots see all that it has loaded.
 constexpr epoch::Epoch first_epoch_behind(epoch::Epoch loaded, epoch::Epoch snapshot_epochs) {
   return loaded + 1 + 2 * snapshot_epochs;
 }

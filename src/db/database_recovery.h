@@ -1,6 +1,7 @@
 #pragma once
-// What one database gets back of its stored data when it opens: what its log has, its checkpoint and its logs loaded into the tables, and the
-// report of that. What is kept true: nothing on the device changes here, so a recovery that comes to nothing can be repeated.
+// What one database gets back of its stored data when it opens: what its log has, its checkpoint and its logs loaded
+// into the tables, and the report of that. What is kept true: nothing on the device changes here, so a recovery that
+// comes to nothing can be repeated.
 
 #include <atomic>
 #include <cstdint>
@@ -47,21 +48,23 @@ class DatabaseRecovery {
   void cut_at(epoch::Epoch limit);
   /// Returns the last epoch that counts of what the log has.
   epoch::Epoch cut() const { return report_.rings ? survey_.scan.greatest_epoch : survey_.scan.durable; }
-  /// Returns where E must begin: behind every epoch there was, and so far that the first snapshots see all that is recovered.
+  /// Returns where E must begin: behind every epoch there was, and so far that the first snapshots see all that is
+  /// recovered.
   epoch::Epoch first_epoch() const { return first_epoch_; }
   /// Returns what the recovery of the whole cluster has to know.
   recovery::NodeLogState log_state() const;
 
-  /// Fills the tables, with a thread for each of the workers, which are idle; index i of `tables` has id i. kResourceExhausted if they do not
-  /// fit into the memory.
-  /// `frugal`: slowly, with the memory that the database had when it ran, by one worker; the message tells a memory limit that would do.
+  /// Fills the tables, with a thread for each of the workers, which are idle; index i of `tables` has id i.
+  /// kResourceExhausted if they do not fit into the memory. `frugal`: slowly, with the memory that the database had
+  /// when it ran, by one worker; the message tells a memory limit that would do.
   Status recover(std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers, bool frugal);
   /// Whether recover() knows a frugal way: not with other nodes' logs, which may have older writes of the same keys.
   bool knows_frugal_way() const { return part_.others.empty() && has_all(); }
 
-  /// Loads what another node's log has of this node's records, after recover() and when the new log has begun, with a thread for each of
-  /// the workers. `files` is where that log is. Nobody uses the tables. kUnavailable if the log has not come up to OtherLog::up_to yet;
-  /// then, and after any error but a shortage of memory, the call may be made again.
+  /// Loads what another node's log has of this node's records, after recover() and when the new log has begun, with a
+  /// thread for each of the workers. `files` is where that log is. Nobody uses the tables. kUnavailable if the log has
+  /// not come up to OtherLog::up_to yet; then, and after any error but a shortage of memory, the call may be made
+  /// again.
   Status take_from(base::FileSystem& files, const OtherLog& other, std::span<txn::TableCore* const> tables,
                    std::span<cc::WorkerState* const> workers);
   /// Notes that all of ClusterPart::others_elsewhere have been taken from; `worker` is idle.

@@ -43,7 +43,8 @@ Result<std::string> find_file(base::FileSystem& files, const std::vector<std::st
   return std::string();
 }
 
-/// The log of a new database does not go into the directory of another one. That directory has no file OWNER, but a manifest.
+/// The log of a new database does not go into the directory of another one. That directory has no file OWNER, but a
+/// manifest.
 Status check_no_database(base::FileSystem& files, const Options& options) {
   for (const std::string& directory : options.log_directories) {
     if (directory == options.directory) continue;

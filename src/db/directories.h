@@ -1,9 +1,9 @@
 #pragma once
 // The directories of a database in use: its own, those of its log, and the one of its rings.
 //
-// What is kept true (docs/decisions/copies.md): a directory is locked before anything in it is changed. One outside of the database's own
-// says in its file OWNER whose it is before there is anything else of the database in it. A log directory is in the manifest before there
-// is a segment in it, so that the next opening finds what this one left.
+// What is kept true (docs/decisions/copies.md): a directory is locked before anything in it is changed. One outside of
+// the database's own says in its file OWNER whose it is before there is anything else of the database in it. A log
+// directory is in the manifest before there is a segment in it, so that the next opening finds what this one left.
 
 #include <memory>
 #include <string>
@@ -27,9 +27,11 @@ class Directories {
         files_(files),
         manifest_(manifest) {}
 
-  /// Locks the database's directory, reads its manifest or makes it, settles whose the directories are that it names, and locks them.
+  /// Locks the database's directory, reads its manifest or makes it, settles whose the directories are that it names,
+  /// and locks them.
   Status open();
-  /// Returns whose the directories are, with the manifest as the former opening left it; an empty manifest if the database is new.
+  /// Returns whose the directories are, with the manifest as the former opening left it; an empty manifest if the
+  /// database is new.
   const recovery::Settled& settled() const { return settled_; }
 
   /// Returns the directories in which new segments are made.
@@ -37,16 +39,18 @@ class Directories {
   /// Makes of_log() the database's own and known to its manifest, before the first segment is made in them.
   Status claim_log();
 
-  /// Returns the directory of this instance's rings: several databases may share Options::reliable_directory, and a copy has the original's
-  /// database id.
+  /// Returns the directory of this instance's rings: several databases may share Options::reliable_directory, and a
+  /// copy has the original's database id.
   std::string of_rings() const;
-  /// Locks the directory of the rings that the former process left, if it is there, before they are replayed or removed.
+  /// Locks the directory of the rings that the former process left, if it is there, before they are replayed or
+  /// removed.
   Status lock_former_rings();
   /// Makes of_rings() if it is not there, locks it, and makes it the database's own.
   Status claim_rings();
   /// Removes all rings: the former process's, whose directory the manifest named, and copied ones, which nobody uses.
   Status remove_rings(const std::string& former);
-  /// Removes a directory that has no rings left; the next opening makes it again. What an application put there may stay.
+  /// Removes a directory that has no rings left; the next opening makes it again. What an application put there may
+  /// stay.
   static void remove_ring_directory(const std::string& directory);
 
  private:

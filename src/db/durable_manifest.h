@@ -1,7 +1,7 @@
 #pragma once
-// The manifest of a database in use, in memory and on the device. A change is written before anybody sees it, so nobody relies on what the
-// next opening would not find. Two things wait for the next change that is written for another reason: what an opening adopts, and
-// note_keys().
+// The manifest of a database in use, in memory and on the device. A change is written before anybody sees it, so nobody
+// relies on what the next opening would not find. Two things wait for the next change that is written for another
+// reason: what an opening adopts, and note_keys().
 
 #include <cstdint>
 #include <mutex>
@@ -29,7 +29,8 @@ class DurableManifest {
   // The following are thread-safe.
 
   recovery::Manifest copy() const;
-  /// Writes the manifest with the changes that `act` makes to it. After an error nobody sees the changes, and the device may have them.
+  /// Writes the manifest with the changes that `act` makes to it. After an error nobody sees the changes, and the
+  /// device may have them.
   Status change(FunctionRef<void(recovery::Manifest&)> act);
   /// Returns the durable definition of a table or index.
   recovery::TableEntry table(std::uint32_t id) const;

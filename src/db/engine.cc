@@ -26,9 +26,10 @@ std::uint32_t most_workers(const Options& options) {
 
 /// The part of the memory limit that only deletions may use.
 constexpr std::uint64_t kReserveShare = 32;
-/// Returns how much of it is left while stored data are loaded. A full database that was opened must be able to delete, and then to insert,
-/// where deletions have made room for rows but not for a node of the index. Each of both needs an extent, which a small limit cannot spare:
-/// loading needs somewhat more than the database did that was filled (recovery/packed_indexes.cc).
+/// Returns how much of it is left while stored data are loaded. A full database that was opened must be able to delete,
+/// and then to insert, where deletions have made room for rows but not for a node of the index. Each of both needs an
+/// extent, which a small limit cannot spare: loading needs somewhat more than the database did that was filled
+/// (recovery/packed_indexes.cc).
 std::uint64_t reserve_of_loading(std::uint64_t limit_bytes) {
   constexpr std::uint64_t kShare = 256, kMostOfSmallLimit = 128;
   return std::max(limit_bytes / kShare,
@@ -40,8 +41,8 @@ constexpr unsigned kPublishings = 8;
 
 }  // namespace
 
-/// What fits into memory may still need somewhat more while it is loaded fast: by several threads, with deleted records that wait for
-/// older writes of their keys.
+/// What fits into memory may still need somewhat more while it is loaded fast: by several threads, with deleted records
+/// that wait for older writes of their keys.
 Result<std::unique_ptr<Engine>> Engine::open(const Options& options, base::FileSystem& files, const ClusterPart& part) {
   const Status checked = check_options(options);
   if (!checked.ok()) return checked;
@@ -168,8 +169,9 @@ void Engine::start_touching(base::PeriodicThread::Clock::time_point first) {
   });
 }
 
-/// Where a node's stored data was given up (Options::salvage), the first checkpoint comes soon, because it makes the next opening possible
-/// without a salvage. The thread asks for losses only when the node has all of its records, since other hosts' logs may have some.
+/// Where a node's stored data was given up (Options::salvage), the first checkpoint comes soon, because it makes the
+/// next opening possible without a salvage. The thread asks for losses only when the node has all of its records, since
+/// other hosts' logs may have some.
 void Engine::start_checkpoints() {
   const auto in = [](std::uint64_t seconds) {
     return std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
@@ -205,7 +207,8 @@ Status Engine::close() {
   epoch_thread_.reset();
   turned_us_.store(0, std::memory_order_relaxed);
   if (storage_ == nullptr || shared_.log == nullptr) return {};
-  // Another thread's checkpoint() may have a slot in an epoch that was over by the last commit, and then E could not move on.
+  // Another thread's checkpoint() may have a slot in an epoch that was over by the last commit, and then E could not
+  // move on.
   const auto no_checkpoint = storage_->checkpoints().hold_off();
   // No transaction is open: the epoch of the last one is complete now.
   if (epochs_.in_cluster()) {
@@ -311,8 +314,8 @@ const RecoveryReport& Engine::recovery_report() const {
   return storage_ == nullptr ? kNone : storage_->recovery().report();
 }
 
-/// A node that waits for others has not met them: their logs may yet turn out to be others than those that it has loaded, and
-/// a checkpoint would make it read them no more.
+/// A node that waits for others has not met them: their logs may yet turn out to be others than those that it has
+/// loaded, and a checkpoint would make it read them no more.
 Status Engine::may_checkpoint() const {
   if (!storage_->recovery().has_all())
     return {StatusCode::kUnavailable, "some of the node's records are still to come from other hosts' logs"};
@@ -332,8 +335,8 @@ Status Engine::checkpoint(std::uint64_t timeout_us, LogRoom room) {
 
 Status Engine::seal(txn::TableCore* table, std::uint64_t timeout_us) {
   if (const Status good = schema_.check_seal(table); !good.ok()) return good;
-  // The rows must be durable whatever Options::release says of results: after a power loss the manifest would say that the table is
-  // sealed, and nobody could put back what the log has lost.
+  // The rows must be durable whatever Options::release says of results: after a power loss the manifest would say that
+  // the table is sealed, and nobody could put back what the log has lost.
   return schema_.seal(*table, timeout_us, [this](epoch::Epoch epoch, std::uint64_t left_us) {
     return shared_.log == nullptr ? Status() : wait_durable(epoch, left_us);
   });

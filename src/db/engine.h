@@ -48,7 +48,8 @@ class Engine {
   void set_obstacle(Obstacle obstacle) { obstacle_ = std::move(obstacle); }
   /// By which leases end.
   void set_time(const base::SoftTime& time) { shared_.time = &time; }
-  /// Before there are workers, of a node of a cluster: where its workers and those of other nodes say when they have missed keys.
+  /// Before there are workers, of a node of a cluster: where its workers and those of other nodes say when they have
+  /// missed keys.
   void set_misses(std::span<cc::Misses::Line> lines) { shared_.misses = cc::Misses(lines); }
   /// All memory of records and indexes; the fabric registers it.
   memory::Region& region() { return *region_; }
@@ -71,9 +72,10 @@ class Engine {
   /// Waits at most so long for another checkpoint, and then until this one's epoch is durable.
   Status checkpoint(std::uint64_t timeout_us = Database::kReleaseTimeout_us, LogRoom room = LogRoom::kLeft);
   const RecoveryReport& recovery_report() const;
-  /// Takes what another node's log has of this node's records, while nobody uses the tables (ClusterPart::others_elsewhere). With up to so
-  /// many threads, as which `files` can be used by; by the calling thread alone if that is one. kUnavailable if the log has not come up to
-  /// OtherLog::up_to yet; then, and after any error but a shortage of memory, the call may be made again.
+  /// Takes what another node's log has of this node's records, while nobody uses the tables
+  /// (ClusterPart::others_elsewhere). With up to so many threads, as which `files` can be used by; by the calling
+  /// thread alone if that is one. kUnavailable if the log has not come up to OtherLog::up_to yet; then, and after any
+  /// error but a shortage of memory, the call may be made again.
   Status take_from(base::FileSystem& files, const OtherLog& other, unsigned threads = 1);
   /// Returns what was loaded so far: from the own log, then from each other one. Not while something is loaded.
   const std::vector<LoadedLog>& loaded_logs() const;

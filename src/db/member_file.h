@@ -1,5 +1,6 @@
 #pragma once
-// Whether a database's directory, which its manifest says a node of a cluster wrote, has the file that tells of which node.
+// Whether a database's directory, which its manifest says a node of a cluster wrote, has the file that tells of which
+// node.
 
 #include <string>
 
@@ -10,7 +11,8 @@
 
 namespace granary::db {
 
-/// kDamaged, naming the file, if it is missing from the data of a node, is older than they are, or does not say whose they are.
+/// kDamaged, naming the file, if it is missing from the data of a node, is older than they are, or does not say whose
+/// they are.
 Status check_member_file(base::FileSystem& files, const std::string& directory, const recovery::Manifest& manifest);
 
 }  // namespace granary::db

@@ -1,6 +1,6 @@
 #pragma once
-// Memory that workers have and others could use: garbage and free blocks of workers whose own threads do not look after them just now. One
-// thread at a time, the one that advances E.
+// Memory that workers have and others could use: garbage and free blocks of workers whose own threads do not look after
+// them just now. One thread at a time, the one that advances E.
 
 #include "src/cc/worker_state.h"
 #include "src/db/workers.h"
@@ -15,8 +15,9 @@ class MemoryRelief {
         workers_(workers),
         slot_(shared.epochs.acquire_slot()) {}
 
-  /// Frees what workers that are gone left behind, and passes their free blocks on. If somebody has found no memory, also frees the garbage of
-  /// workers that are registered and in no transaction, and takes extents that are all free away from their size classes.
+  /// Frees what workers that are gone left behind, and passes their free blocks on. If somebody has found no memory,
+  /// also frees the garbage of workers that are registered and in no transaction, and takes extents that are all free
+  /// away from their size classes.
   void look();
 
  private:

@@ -7,13 +7,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Epochs beyond two snapshot periods until what waited for these has been freed: an absent record is unhooked, and freed after that.
+/// Epochs beyond two snapshot periods until what waited for these has been freed: an absent record is unhooked, and
+/// freed after that.
 constexpr epoch::Epoch kMargin = 8;
 
-/// Looks of the background thread after which it has seen a shortage that was there before: one may have been under way.
+/// Looks of the background thread after which it has seen a shortage that was there before: one may have been under
+/// way.
 constexpr std::uint64_t kFewestLooks = 2;
 
-/// E may stand still for so long, beyond a few of its periods, because the thread that advances it waits for a processor.
+/// E may stand still for so long, beyond a few of its periods, because the thread that advances it waits for a
+/// processor.
 constexpr std::chrono::milliseconds kSlack{250};
 
 /// Returns false if E has not moved for a few of its periods and kSlack.
@@ -47,8 +50,9 @@ bool MemoryWait::await(txn::WorkerCore& worker) {
   if (over_) return false;
   if (shared.settings.epoch_ms == 0) return false;
   const bool looked = looks >= first_look_ + kFewestLooks;
-  // The lists of garbage must not be read here: another thread may have borrowed the worker just now and be changing them. Whoever
-  // collects leaves the number of items behind, make_room() above or that thread, and the number is atomic.
+  // The lists of garbage must not be read here: another thread may have borrowed the worker just now and be changing
+  // them. Whoever collects leaves the number of items behind, make_room() above or that thread, and the number is
+  // atomic.
   const bool own_garbage = worker.state().garbage_items.load(std::memory_order_relaxed) != 0;
   const bool garbage = own_garbage || shared.relief.garbage_waiting.load(std::memory_order_relaxed) != 0;
   if (looked && (!garbage || shared.epochs.snapshot_holds())) return false;

@@ -1,7 +1,8 @@
 #pragma once
-// How one Worker::run() waits for memory. Garbage is not lost, it only has to wait for its epoch (Silo 4.8, 4.9): an old version for two
-// snapshot periods at most, unless a snapshot is open for longer. So a transaction that found no memory is tried again while there is
-// garbage that becomes free by the passing of time, and not beyond. Between attempts the worker is in no epoch slot and has no lock.
+// How one Worker::run() waits for memory. Garbage is not lost, it only has to wait for its epoch (Silo 4.8, 4.9): an
+// old version for two snapshot periods at most, unless a snapshot is open for longer. So a transaction that found no
+// memory is tried again while there is garbage that becomes free by the passing of time, and not beyond. Between
+// attempts the worker is in no epoch slot and has no lock.
 
 #include <cstdint>
 
@@ -11,9 +12,9 @@ namespace granary::db {
 
 class MemoryWait {
  public:
-  /// Called when an attempt has ended for want of memory. Frees what may be freed, or else waits for the next epoch. True: it is worth
-  /// another attempt. False: all memory is in use, or a snapshot holds the garbage, or epochs do not pass (Background::kManual, or a
-  /// transaction that holds them back), or the longest wait is over.
+  /// Called when an attempt has ended for want of memory. Frees what may be freed, or else waits for the next epoch.
+  /// True: it is worth another attempt. False: all memory is in use, or a snapshot holds the garbage, or epochs do not
+  /// pass (Background::kManual, or a transaction that holds them back), or the longest wait is over.
   bool await(txn::WorkerCore& worker);
 
  private:

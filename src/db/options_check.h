@@ -24,8 +24,8 @@ bool reaches_shared_tables(const Options& options);
 std::vector<std::string> shared_protocol_names();
 /// Returns whether the protocol runs whole transactions in HTM regions (DrTM), so that a database needs HTM.
 bool runs_in_regions(const Options& options);
-/// Returns whether the protocol computes times from what is read (TicToc). If so, a transaction is serial behind those that were released when it
-/// began, but not always behind those that had only committed.
+/// Returns whether the protocol computes times from what is read (TicToc). If so, a transaction is serial behind those
+/// that were released when it began, but not always behind those that had only committed.
 bool stamps_reads(const Options& options);
 /// Returns whether transactions can read parts of values without the rest.
 bool reads_parts(const Options& options);

@@ -27,7 +27,8 @@ std::unique_ptr<std::byte[]> copy_of(const void* bytes, std::size_t size) {
 /// Of the pieces after the first: what others do passes, and what does not is for the operator.
 constexpr std::uint64_t kPatience_us = 10'000'000;
 constexpr RetryPolicy kFollowing{.patience_us = kPatience_us};
-/// Of a piece that is tried once more. It is left again soon, since its turn comes again and others wait for the worker.
+/// Of a piece that is tried once more. It is left again soon, since its turn comes again and others wait for the
+/// worker.
 constexpr RetryPolicy kOnceMore{.max_attempts = 20};
 
 /// Returns why a piece did not commit, for a notice.
@@ -112,16 +113,16 @@ RunResult Procedures::run_whole(const EntryBase& entry, Worker& worker, const vo
       policy);
 }
 
-/// Runs the body of a piece in a transaction that it cannot commit, since the note of the piece, or the pieces after it, are still to
-/// come in that transaction.
+/// Runs the body of a piece in a transaction that it cannot commit, since the note of the piece, or the pieces after
+/// it, are still to come in that transaction.
 void Procedures::run_body(const EntryBase& entry, std::size_t piece, Transaction& t, const void* args, void* reply) {
   t.is_piece_ = entry.piece_count > 1;
   entry.run_piece(piece, t, args, reply);
   t.is_piece_ = false;
 }
 
-/// From call.next_piece on, which tells afterwards which piece did not commit. A piece whose attempt fails begins again with the reply
-/// that it found, which call.reply keeps.
+/// From call.next_piece on, which tells afterwards which piece did not commit. A piece whose attempt fails begins again
+/// with the reply that it found, which call.reply keeps.
 RunResult Procedures::run_pieces(Worker& worker, const Chained& chained, const RetryPolicy& first,
                                  const RetryPolicy& following) {
   const EntryBase& entry = chained.entry;
@@ -204,8 +205,8 @@ Status Procedures::open_log(Database& database, Worker& worker, std::vector<Chai
   return {};
 }
 
-/// Tries each call of an earlier life. A call that is not finished is left, whatever the reason, so that it keeps no other from being
-/// tried.
+/// Tries each call of an earlier life. A call that is not finished is left, whatever the reason, so that it keeps no
+/// other from being tried.
 Result<std::size_t> Procedures::finish_former(Worker& worker, std::vector<ChainLog::Call>& calls) {
   using std::chrono::microseconds;
   const auto end = std::chrono::steady_clock::now() + microseconds(kPatience_us);
@@ -232,8 +233,9 @@ Result<std::size_t> Procedures::finish_former(Worker& worker, std::vector<ChainL
                     " left half done, to be tried again by finish_left() and by the next life");
 }
 
-/// Runs the pieces that are left of a call of an earlier life. Returns why they did not all commit: kUnavailable if the reason may pass.
-/// An exception of a body is such a reason, too, as the call has no caller any more who could catch it.
+/// Runs the pieces that are left of a call of an earlier life. Returns why they did not all commit: kUnavailable if the
+/// reason may pass. An exception of a body is such a reason, too, as the call has no caller any more who could catch
+/// it.
 Status Procedures::finish_one(Worker& worker, ChainLog::Call& call, const RetryPolicy& policy) const {
   try {
     const Result<RunResult> done = finish(worker, *log_, call, policy);

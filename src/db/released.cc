@@ -39,8 +39,9 @@ epoch::Epoch durable_everywhere(const epoch::EpochManager& epochs, const log::Lo
   return epochs.control().by_leader.durable.load(std::memory_order_acquire);
 }
 
-/// Looks again and again where more has to be seen than the log tells: the leader's compare-and-swap comes without a sign, and D moves
-/// once an epoch period, of 40 ms. In a cluster this node's own log may wait for an epoch that will not come.
+/// Looks again and again where more has to be seen than the log tells: the leader's compare-and-swap comes without a
+/// sign, and D moves once an epoch period, of 40 ms. In a cluster this node's own log may wait for an epoch that will
+/// not come.
 Status wait_durable_everywhere(const epoch::EpochManager& epochs, const log::Log& log, epoch::Epoch epoch,
                                const ReleasePatience& patience) {
   const auto begin = std::chrono::steady_clock::now();

@@ -1,5 +1,6 @@
 #pragma once
-// D, up to which results may be shown: what the log of this node has made durable, in a cluster what the logs of all nodes have.
+// D, up to which results may be shown: what the log of this node has made durable, in a cluster what the logs of all
+// nodes have.
 
 #include <atomic>
 #include <cstdint>
@@ -25,7 +26,8 @@ struct ReleasePatience {
   const Obstacle* obstacle = nullptr;         ///< for the message
 };
 
-/// Waits until D ≥ epoch, or tells why that will not happen, as far as this node knows; kUnavailable when patience is at its end.
+/// Waits until D ≥ epoch, or tells why that will not happen, as far as this node knows; kUnavailable when patience is
+/// at its end.
 Status wait_durable_everywhere(const epoch::EpochManager& epochs, const log::Log& log, epoch::Epoch epoch,
                                const ReleasePatience& patience);
 

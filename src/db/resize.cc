@@ -23,9 +23,9 @@ void Schema::free_main_header(std::span<kvstore::hash::Bucket> main_header) {
   shared_.slabs.give_run(reinterpret_cast<char*>(main_header.data()), main_header.size_bytes());
 }
 
-/// Moves all keys to a main header for so many. False if there is no memory: the table is as before. The main header that is not used
-/// any more, or not after all, goes back to the pool, as nobody uses the table. Only that of a shared table does not: other nodes may
-/// know where it is.
+/// Moves all keys to a main header for so many. False if there is no memory: the table is as before. The main header
+/// that is not used any more, or not after all, goes back to the pool, as nobody uses the table. Only that of a shared
+/// table does not: other nodes may know where it is.
 bool Schema::rebuild(txn::TableCore& table, std::uint64_t keys) {
   kvstore::hash::Table& index = table.index().hash();
   const std::span<kvstore::hash::Bucket> former = index.main_header(), made = make_main_header(keys);

@@ -12,10 +12,10 @@
 namespace granary::db {
 namespace {
 
-/// A hash table that is loaded frugally gets a main header for so many times fewer keys than are expected: for 96 keys a bucket. The
-/// longer the chains, the less memory the index takes, down to 24 bytes a key. These take 25, so what a database with any main header
-/// could hold can be loaded: the part of the reserve that loading may use is 2.7 % of the limit, and a record and its entry take 64 bytes
-/// at least.
+/// A hash table that is loaded frugally gets a main header for so many times fewer keys than are expected: for 96 keys
+/// a bucket. The longer the chains, the less memory the index takes, down to 24 bytes a key. These take 25, so what a
+/// database with any main header could hold can be loaded: the part of the reserve that loading may use is 2.7 % of the
+/// limit, and a record and its entry take 64 bytes at least.
 constexpr std::uint64_t kFrugalShare = 16;
 
 recovery::TableEntry entry_to_load(const recovery::TableEntry& entry, bool frugal) {
@@ -135,7 +135,8 @@ Result<txn::TableCore*> Schema::declare(const recovery::TableEntry& entry) {
   return saved;
 }
 
-/// The manifest on the device may name an index that nobody keeps: the next opening would serve it without the records that come now.
+/// The manifest on the device may name an index that nobody keeps: the next opening would serve it without the records
+/// that come now.
 void Schema::stop_writing(std::string_view index, const Status& cause) {
   shared_.log->fail(
       {cause.code(), fmt::format("'{}' may name the index '{}', which could not be made or taken back, so no "
@@ -153,8 +154,8 @@ void Schema::forget_last() {
   if (!main_header.empty()) free_main_header(main_header);
 }
 
-/// Takes back what declare() has added, which nobody has seen. If the manifest cannot be written, it stays: the ids of tables are their
-/// places in the manifest, so the two must have the same ones.
+/// Takes back what declare() has added, which nobody has seen. If the manifest cannot be written, it stays: the ids of
+/// tables are their places in the manifest, so the two must have the same ones.
 Status Schema::take_back_last() {
   const Status taken =
       manifest_ == nullptr ? Status() : manifest_->change([](recovery::Manifest& next) { next.tables.pop_back(); });

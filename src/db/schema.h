@@ -1,6 +1,7 @@
 #pragma once
-// The tables and secondary indexes of a database: made, found, or declared once more after a recovery, and the memory of their roots and of
-// the main headers of their hash indexes. What is kept true: an application sees no table that is not in the manifest.
+// The tables and secondary indexes of a database: made, found, or declared once more after a recovery, and the memory
+// of their roots and of the main headers of their hash indexes. What is kept true: an application sees no table that is
+// not in the manifest.
 
 #include <atomic>
 #include <cstdint>
@@ -32,13 +33,15 @@ class Schema {
   /// All that is passed outlives this. `manifest`: null for a database in memory only.
   Schema(const Options& options, cc::Shared& shared, const memory::Region& region, DurableManifest* manifest);
 
-  /// Makes the tables and indexes that the manifest has, still empty, before anybody else uses the database. `frugal`: with main headers that
-  /// are no larger than they must be to load the data.
+  /// Makes the tables and indexes that the manifest has, still empty, before anybody else uses the database. `frugal`:
+  /// with main headers that are no larger than they must be to load the data.
   Status restore(bool frugal);
-  /// Makes each recovered table's main header as wide as its keys need, or else as wide as memory allows. Nobody uses the tables.
+  /// Makes each recovered table's main header as wide as its keys need, or else as wide as memory allows. Nobody uses
+  /// the tables.
   void widen_recovered();
 
-  /// Seals the recovered tables again that were sealed, unless Options::salvage may have lost some of what they held. E is this life's.
+  /// Seals the recovered tables again that were sealed, unless Options::salvage may have lost some of what they held. E
+  /// is this life's.
   Status restore_seals();
 
   // The following are thread-safe.
@@ -50,8 +53,8 @@ class Schema {
   std::vector<txn::TableCore*> tables() const;
   /// Returns an error unless resize() can be asked for this.
   Status check_resize(txn::TableCore* table, std::uint64_t expected_keys) const;
-  /// Moves a table to another main header. No checkpoint is in progress and no worker is taken or given back meanwhile; kFailedPrecondition
-  /// if a transaction is open.
+  /// Moves a table to another main header. No checkpoint is in progress and no worker is taken or given back meanwhile;
+  /// kFailedPrecondition if a transaction is open.
   Status resize(txn::TableCore& table, std::uint64_t expected_keys);
   /// Returns an error unless seal() can be asked for this.
   Status check_seal(const txn::TableCore* table) const;
@@ -59,7 +62,8 @@ class Schema {
   using WaitReleased = FunctionRef<Status(epoch::Epoch, std::uint64_t)>;
   /// Does what Database::seal() promises.
   Status seal(txn::TableCore& table, std::uint64_t timeout_us, WaitReleased wait_released);
-  /// Returns what roots and main headers take; below 0 if workers have freed more of them than this has given back itself.
+  /// Returns what roots and main headers take; below 0 if workers have freed more of them than this has given back
+  /// itself.
   std::int64_t index_bytes() const;
 
  private:

@@ -1,9 +1,9 @@
 // Tables that are loaded once, and then never change (I31): how they are sealed.
 //
-// First the table is closed: each transaction looks at that when it writes. Those that were open by then are waited for, so nobody writes any
-// more, and the epochs of all that was written are at most the present E. Once these are released, no recovery loses a row of it, and the manifest
-// says that the table is sealed. Then it is, from the next epoch on, for whoever reads: so nobody has relied on a seal that the node's next
-// life does not know.
+// First the table is closed: each transaction looks at that when it writes. Those that were open by then are waited
+// for, so nobody writes any more, and the epochs of all that was written are at most the present E. Once these are
+// released, no recovery loses a row of it, and the manifest says that the table is sealed. Then it is, from the next
+// epoch on, for whoever reads: so nobody has relied on a seal that the node's next life does not know.
 
 #include <fmt/format.h>
 
@@ -19,8 +19,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Whether every transaction has ended that was open when the table was closed, which was before E was `closed_in`. One that begins later
-/// finds it closed: it enters its slot with a later E, or behind the fence that has shown all slots idle.
+/// Whether every transaction has ended that was open when the table was closed, which was before E was `closed_in`. One
+/// that begins later finds it closed: it enters its slot with a later E, or behind the fence that has shown all slots
+/// idle.
 bool writers_ended(const epoch::EpochManager& epochs, epoch::Epoch closed_in) {
   return base::injected("seal-before-writers-end") || epochs.idle() || epochs.complete() >= closed_in;
 }

@@ -6,7 +6,8 @@
 
 namespace granary::db {
 
-/// Returns the name in quotes, as a message shows it. Only the beginning of a long one is there, so that the message stays a line.
+/// Returns the name in quotes, as a message shows it. Only the beginning of a long one is there, so that the message
+/// stays a line.
 inline std::string shown_name(std::string_view name) {
   constexpr std::size_t kMost = 100;
   if (name.size() <= kMost) return "'" + std::string(name) + "'";

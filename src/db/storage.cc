@@ -66,8 +66,8 @@ bool is_last(const recovery::LogScan& scan, const recovery::LogSegment& segment)
   });
 }
 
-/// Whether the segment may end with the name of the next one without having been synced since: a logger writes more than the first marker
-/// to the next one only after that.
+/// Whether the segment may end with the name of the next one without having been synced since: a logger writes more
+/// than the first marker to the next one only after that.
 bool may_lack_sync(const recovery::LogScan& scan, const recovery::LogSegment& segment) {
   if (base::injected("count-link-as-synced")) return false;
   return std::any_of(scan.segments.begin(), scan.segments.end(), [&](const recovery::LogSegment& next) {
@@ -184,10 +184,12 @@ Result<std::unique_ptr<log::Log>> Storage::open_log(const recovery::Generation& 
                         epochs, epochs.current() - 1, adopted);
 }
 
-/// Removes what nobody needs, before the opening asks for room, of which a full disk has no other: checkpoints that the manifest does not
-/// name, and files that an opening which did not come to its end has left, or that the former process had set aside.
+/// Removes what nobody needs, before the opening asks for room, of which a full disk has no other: checkpoints that the
+/// manifest does not name, and files that an opening which did not come to its end has left, or that the former process
+/// had set aside.
 Status Storage::remove_garbage() {
-  // The manifest is synced first: until then a power loss may bring back the one before it, which names another checkpoint.
+  // The manifest is synced first: until then a power loss may bring back the one before it, which names another
+  // checkpoint.
   if (const Status synced = files_.sync_directory(options_.directory); !synced.ok()) return synced;
   if (const Status removed = checkpoints_.remove_stale(); !removed.ok())
     recovery_.note(fmt::format("a checkpoint that is not needed any more stays: {}", removed.message()));
@@ -224,8 +226,8 @@ Status Storage::begin(const epoch::EpochManager& epochs, Ended ended) {
   base::sync_point("storage.log_opened");
   const Status adopted = adopt(generations, *boot);
   if (adopted.ok()) return {};
-  // The segments that the log has set aside go, as they would take the room of the next attempt. Those that it has begun stay, as the manifest
-  // on the device may name them.
+  // The segments that the log has set aside go, as they would take the room of the next attempt. Those that it has
+  // begun stay, as the manifest on the device may name them.
   log_.reset();
   static_cast<void>(remove_files(files_, directories_.of_log(), log::is_spare_name));
   return adopted;
@@ -245,8 +247,8 @@ Status Storage::adopt(const std::vector<recovery::Generation>& generations, cons
   return directories_.remove_rings(former_rings);
 }
 
-/// Cuts the generation that was running off where it counts to. Its log must be on the device so far, as nothing tells any more how
-/// far that was synced: the cut may reach beyond that.
+/// Cuts the generation that was running off where it counts to. Its log must be on the device so far, as nothing tells
+/// any more how far that was synced: the cut may reach beyond that.
 Status Storage::end_generation(recovery::Generation& generation, bool agreed) {
   const recovery::LogScan& scan = recovery_.log().scan;
   generation.cut = recovery_.cut();
@@ -265,8 +267,9 @@ Status Storage::end_generation(recovery::Generation& generation, bool agreed) {
   return {};
 }
 
-/// The log is whole so far, and whatever is cut off from it later is missed. A node that has ended in order is not asked how far its log
-/// reaches when its cluster is recovered. What has been released by then tells whether the logs of others have lost something.
+/// The log is whole so far, and whatever is cut off from it later is missed. A node that has ended in order is not
+/// asked how far its log reaches when its cluster is recovered. What has been released by then tells whether the logs
+/// of others have lost something.
 Status Storage::note_clean_end() {
   const log::Log::End end = log_->end();
   const epoch::Epoch released =
@@ -288,7 +291,8 @@ Status Storage::close() {
   if (log_ == nullptr) return {};
   if (const Status closed = log_->close(); !closed.ok() || log_->owes()) return closed;
   base::sync_point("storage.closed_log");
-  // Before the rings go: a process that dies in between has ended in order, or else leaves all that a recovery asks for.
+  // Before the rings go: a process that dies in between has ended in order, or else leaves all that a recovery asks
+  // for.
   if (const Status noted = note_clean_end(); !noted.ok()) return noted;
   base::sync_point("storage.end_noted");
   if (const Status removed = log_->remove_rings(); !removed.ok()) return removed;

@@ -4,9 +4,9 @@
 // Opening goes in this order, so that a crash at any place leaves what the next opening can recover to the same state:
 // lock; read the manifest; scan the logs, which gives the cut of the generation that was running; load checkpoint and
 // logs; remove what nobody needs, which makes room; what the rings had is written to a segment of that generation and
-// synced; write the manifest with the cut and the new generation; only then begin the new log. A log directory is in the
-// manifest before there is a segment in it, so that the next opening finds what this one left. E goes on behind every
-// epoch that any file names (DESIGN: epochs that were dropped never come back).
+// synced; write the manifest with the cut and the new generation; only then begin the new log. A log directory is in
+// the manifest before there is a segment in it, so that the next opening finds what this one left. E goes on behind
+// every epoch that any file names (DESIGN: epochs that were dropped never come back).
 
 #include <memory>
 #include <optional>
@@ -41,14 +41,14 @@ class Storage {
   Status survey_whole() { return recovery_.survey_whole(directories_.settled()); }
   /// Begins the new generation and its log.
   Status begin(epoch::EpochManager& epochs);
-  /// Of a node whose whole cluster is recovered: instead of recovery().recover() and begin(), ends the last generation that was begun.
-  /// `limit`: its epochs after that are void; none: all of it counts, with its rings.
+  /// Of a node whose whole cluster is recovered: instead of recovery().recover() and begin(), ends the last generation
+  /// that was begun. `limit`: its epochs after that are void; none: all of it counts, with its rings.
   Status end(std::optional<epoch::Epoch> limit, epoch::Epoch first_epoch);
   /// Notes in which epoch a node that has come back was let in. Before that its generation restricts nobody: it is
   /// empty, and its log says nothing of how far the cluster's logs count. From then on it is whole up to that epoch.
   Status note_admitted(epoch::Epoch epoch);
-  /// All transactions have ended: makes them durable. If locks at other nodes could not be given back, the generation goes on as after a
-  /// crash: whoever recovers the node reads from its rings which ones they are.
+  /// All transactions have ended: makes them durable. If locks at other nodes could not be given back, the generation
+  /// goes on as after a crash: whoever recovers the node reads from its rings which ones they are.
   Status close();
 
   log::Log& log() { return *log_; }

@@ -1,5 +1,6 @@
 #pragma once
-// The workers of a database, each made once and kept: an application's thread takes one and gives it back, and the next takes it over.
+// The workers of a database, each made once and kept: an application's thread takes one and gives it back, and the next
+// takes it over.
 
 #include <cstdint>
 #include <memory>

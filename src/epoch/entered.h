@@ -1,5 +1,6 @@
 #pragma once
-// An epoch slot that is entered as long as this lives (I13): what was found in an index, and records, stay where they are.
+// An epoch slot that is entered as long as this lives (I13): what was found in an index, and records, stay where they
+// are.
 
 #include "src/epoch/epoch.h"
 

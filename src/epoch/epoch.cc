@@ -85,7 +85,8 @@ Epoch EpochManager::complete() const {
 EpochManager::Oldest EpochManager::look() {
   const std::lock_guard lock(promise_mutex_);
   const Epoch allowed = snapshot_reclamation();  // read before the fence, as pin_answer() argues
-  // E before the slots, too: a slot that the fence does not show is entered with an E that is read after it, so with at least this one.
+  // E before the slots, too: a slot that the fence does not show is entered with an E that is read after it, so with at
+  // least this one.
   const Epoch now = current();
   const Epoch latest = latest_snapshot_.load(std::memory_order_acquire);
   fence();
@@ -143,8 +144,8 @@ void EpochManager::publish(Epoch durable) { publish(look(), durable); }
 /// Release, all of them: whoever acts on these words sees that the slots had moved on.
 void EpochManager::publish(const Oldest& oldest, Epoch durable) {
   ControlBlock::ByNode& mine = control_->by_node;
-  // A slot below what was published is being entered: its owner reads E again, and enters anew (I13). So it pins no snapshot of the E that
-  // it has seen first, either.
+  // A slot below what was published is being entered: its owner reads E again, and enters anew (I13). So it pins no
+  // snapshot of the E that it has seen first, either.
   const Epoch open = std::max(oldest.open, mine.oldest.load(std::memory_order_relaxed));
   base::debug_invariant("I7", [&] { return open <= oldest.now; });
   mine.oldest.store(open, std::memory_order_release);
@@ -157,8 +158,8 @@ void EpochManager::publish(const Oldest& oldest, Epoch durable) {
 ///
 /// In a cluster, other nodes' transactions look at what this node frees, too. Garbage is registered with an epoch that
 /// is at least this node's E when it became unreachable. A transaction of another node that still saw it had begun by
-/// then, so its e_w is at most one more, as nodes differ by 1: min e_w - 2 is safe where min e_w - 1 is for a node alone.
-/// And what this node knows of the others' min e_w is that it is not below E - 1.
+/// then, so its e_w is at most one more, as nodes differ by 1: min e_w - 2 is safe where min e_w - 1 is for a node
+/// alone. And what this node knows of the others' min e_w is that it is not below E - 1.
 void EpochManager::raise_reclamation(const Oldest& oldest) {
   const auto raise = [now = oldest.now](std::atomic<Epoch>& word, Epoch to) {
     base::invariant("I17", to < now);

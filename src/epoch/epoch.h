@@ -8,8 +8,8 @@
 // worker's store comes before that fence and the advancer sees it, or the worker's second read of E
 // comes after and sees the advancer's newest E. Where the system has no membarrier the worker fences itself.
 //
-// In a cluster E is the leader's to advance, which it does only once every node's published min e_w is E (I7). So
-// nodes differ by at most 1, and no transaction that is open anywhere has an e_w below E - 1, whichever node's E that is.
+// In a cluster E is the leader's to advance, which it does only once every node's published min e_w is E (I7). So nodes
+// differ by at most 1, and no transaction that is open anywhere has an e_w below E - 1, whichever node's E that is.
 
 #include <algorithm>
 #include <array>
@@ -45,10 +45,11 @@ struct alignas(base::kCacheLine) Slot {
 
 struct EpochOptions {
   std::uint32_t snapshot_epochs = Options().snapshot_epochs;  ///< k: a snapshot every k epochs
-  std::uint32_t max_open_epochs =
-      Options().max_open_epochs;  ///< ticks that a slot may hold E back before it is revoked; 0 = for ever
-  Epoch first_epoch = 1;          ///< E at the start; a recovered database goes on behind all it ever used
-  /// Of a node of a cluster, whose leader advances E in it: zeroed memory, which outlives the manager. None: a node alone.
+  /// Ticks that a slot may hold E back before it is revoked; 0 = for ever.
+  std::uint32_t max_open_epochs = Options().max_open_epochs;
+  Epoch first_epoch = 1;  ///< E at the start; a recovered database goes on behind all it ever used
+  /// Of a node of a cluster, whose leader advances E in it: zeroed memory, which outlives the manager. None: a node
+  /// alone.
   ControlBlock* control = nullptr;
 };
 
@@ -125,11 +126,13 @@ class EpochManager {
   }
   void unpin_snapshot(Slot& slot) { slot.snapshot.store(kIdle, std::memory_order_release); }
 
-  /// Keeps, until unpin_answer(), the versions of this node that another node's snapshot at this epoch sees. Returns false if some of
-  /// them may be gone already. The other node pins its snapshot on all nodes, but it may die while it is answered, and its pin with it.
+  /// Keeps, until unpin_answer(), the versions of this node that another node's snapshot at this epoch sees. Returns
+  /// false if some of them may be gone already. The other node pins its snapshot on all nodes, but it may die while it
+  /// is answered, and its pin with it.
   ///
-  /// The pin comes before the look at what the leader allows to be freed. look() reads that first, then makes all threads pass a fence,
-  /// and then reads the pins. So either look() sees this one, or the caller sees at least what look() has seen.
+  /// The pin comes before the look at what the leader allows to be freed. look() reads that first, then makes all
+  /// threads pass a fence, and then reads the pins. So either look() sees this one, or the caller sees at least what
+  /// look() has seen.
   bool pin_answer(Slot& slot, Epoch snapshot) {
     if (!base::injected("answer-without-pin")) publish_in_slot(slot.answer, snapshot);
     const bool kept = keeps_snapshot(snapshot);
@@ -138,25 +141,27 @@ class EpochManager {
   }
   void unpin_answer(Slot& slot) { slot.answer.store(kIdle, std::memory_order_release); }
 
-  /// From now on no snapshot begins here that is later than `latest`, until unlimit_snapshots(); what such snapshots see is kept on all
-  /// nodes of the cluster. Returns the epoch of the latest snapshot that begins: `latest` down to a whole snapshot period, or more if
-  /// versions that a snapshot at `latest` sees need not be kept any more, or less if there was a limit before, which is never raised. A
-  /// snapshot that was pinned before stays as it is. By one thread at a time.
+  /// From now on no snapshot begins here that is later than `latest`, until unlimit_snapshots(); what such snapshots
+  /// see is kept on all nodes of the cluster. Returns the epoch of the latest snapshot that begins: `latest` down to a
+  /// whole snapshot period, or more if versions that a snapshot at `latest` sees need not be kept any more, or less if
+  /// there was a limit before, which is never raised. A snapshot that was pinned before stays as it is. By one thread
+  /// at a time.
   ///
-  /// For a cluster in which a dead node owes something: it may have decided a transaction and written back a part of it only, or may be
-  /// about to be rebuilt. A snapshot sees all epochs before its own, so one of an epoch behind that transaction's would find one
-  /// record as the transaction left it, and another one locked. A transaction of a member has an epoch of at least E - 1, and E passes
-  /// a member only once it is known to be dead. So the limit is set when that is known, before this node acts in the configuration that
-  /// says so: no snapshot that began here by then is later than SE of the present E, and all that the dead node may owe is behind it.
+  /// For a cluster in which a dead node owes something: it may have decided a transaction and written back a part of it
+  /// only, or may be about to be rebuilt. A snapshot sees all epochs before its own, so one of an epoch behind that
+  /// transaction's would find one record as the transaction left it, and another one locked. A transaction of a member
+  /// has an epoch of at least E - 1, and E passes a member only once it is known to be dead. So the limit is set when
+  /// that is known, before this node acts in the configuration that says so: no snapshot that began here by then is
+  /// later than SE of the present E, and all that the dead node may owe is behind it.
   Epoch limit_snapshots(Epoch latest);
   void unlimit_snapshots();
 
-  /// Notes that the node's records were loaded from logs with transactions of epochs up to `latest`. It has the newest version of each
-  /// record only, so it does not know what a snapshot of these epochs sees. Its own snapshots begin behind them, as E does; other nodes
-  /// may have had older ones since before it was loaded. Thread-safe.
+  /// Notes that the node's records were loaded from logs with transactions of epochs up to `latest`. It has the newest
+  /// version of each record only, so it does not know what a snapshot of these epochs sees. Its own snapshots begin
+  /// behind them, as E does; other nodes may have had older ones since before it was loaded. Thread-safe.
   void note_loaded(Epoch latest);
-  /// Whether the node has every version that a snapshot at this epoch sees, if somebody has such a snapshot: nothing that it sees was
-  /// freed, and it is later than all that was loaded. A snapshot at 0 sees nothing.
+  /// Whether the node has every version that a snapshot at this epoch sees, if somebody has such a snapshot: nothing
+  /// that it sees was freed, and it is later than all that was loaded. A snapshot at 0 sees nothing.
   bool keeps_snapshot(Epoch snapshot) const {
     const Epoch loaded = base::injected("answer-snapshot-before-load") ? 0 : loaded_.load(std::memory_order_acquire);
     return snapshot == 0 || (snapshot_reclamation() < snapshot && loaded < snapshot);
@@ -171,8 +176,8 @@ class EpochManager {
   /// Versions superseded in an epoch ≤ this may be freed here: they are also not read for another node (pin_answer()).
   Epoch version_reclamation() const { return version_reclamation_.load(std::memory_order_acquire); }
 
-  /// True if a snapshot or a limit of snapshots, here or on another node, keeps versions that the passing of epochs alone would have
-  /// freed by now.
+  /// True if a snapshot or a limit of snapshots, here or on another node, keeps versions that the passing of epochs
+  /// alone would have freed by now.
   bool snapshot_holds() const {
     constexpr Epoch kNotice = 4;  // epochs until all nodes have told how far they are, with room to spare
     const Epoch now = current();
@@ -183,8 +188,8 @@ class EpochManager {
   /// slot has a smaller e_w, and none will). For loggers: what such transactions logged is in their rings. Thread-safe.
   Epoch complete() const;
 
-  /// No slot is entered, nor ever will be again: from now on complete() counts E itself. A node of a cluster cannot move E
-  /// on when it closes.
+  /// No slot is entered, nor ever will be again: from now on complete() counts E itself. A node of a cluster cannot
+  /// move E on when it closes.
   void end() { ended_.store(true, std::memory_order_release); }
   bool ended() const { return ended_.load(std::memory_order_acquire); }
 
@@ -221,8 +226,8 @@ class EpochManager {
     std::size_t holder = 0;  ///< a slot with min e_w
   };
 
-  /// The first half of what a slot's owner does before it relies on a word of it: the store comes before what it reads next. Release:
-  /// its earlier frees and reads stay before; the advancer's acquire load pairs with it.
+  /// The first half of what a slot's owner does before it relies on a word of it: the store comes before what it reads
+  /// next. Release: its earlier frees and reads stay before; the advancer's acquire load pairs with it.
   void publish_in_slot(std::atomic<Epoch>& word, Epoch epoch) const {
     if (asymmetric_fence_) [[likely]] {
       word.store(epoch, std::memory_order_release);
@@ -253,11 +258,13 @@ class EpochManager {
   std::atomic<Epoch> version_reclamation_{0};
   alignas(base::kCacheLine) std::atomic<std::size_t> high_water_{0};
   std::atomic<bool> ended_{false};
-  /// The limit of snapshots, kIdle: none. Written under promise_mutex_ (release); read by workers that pin a snapshot and by look()
-  /// (acquire). A worker pins what the limit allows and reads the limit again, repeating if it has changed, while look() reads the limit
-  /// before the fence and the slots behind it, as with E in I13: either look() sees what was pinned, or the worker sees what look() saw.
+  /// The limit of snapshots, kIdle: none. Written under promise_mutex_ (release); read by workers that pin a snapshot
+  /// and by look() (acquire). A worker pins what the limit allows and reads the limit again, repeating if it has
+  /// changed, while look() reads the limit before the fence and the slots behind it, as with E in I13: either look()
+  /// sees what was pinned, or the worker sees what look() saw.
   std::atomic<Epoch> latest_snapshot_{kIdle};
-  /// Only grows. Written by who loads (release), before others are told that the node serves; read by who answers them (acquire).
+  /// Only grows. Written by who loads (release), before others are told that the node serves; read by who answers them
+  /// (acquire).
   std::atomic<Epoch> loaded_{0};
   std::mutex promise_mutex_;  // guards promised_snapshot_, and sets the limit apart from look()
   /// The greatest min se_w that look() has told: versions that older snapshots see may be freed by now.

@@ -11,8 +11,8 @@
 
 namespace granary::epoch {
 
-/// The items lie in a chain of chunks. Chunks that have become empty are kept, up to a limit, and filled again, so that a list of steady
-/// length allocates nothing.
+/// The items lie in a chain of chunks. Chunks that have become empty are kept, up to a limit, and filled again, so that
+/// a list of steady length allocates nothing.
 template <typename Garbage>
 class LimboList {
  public:

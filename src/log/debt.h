@@ -1,6 +1,7 @@
 #pragma once
-// What a dead life of a node owes at another node: the end of one x-lock that it may hold there (I10). Whoever recovers the node reads it
-// from the node's log (recovery/dead_log.h), and settles it at the record's home (src/cluster/recovery).
+// What a dead life of a node owes at another node: the end of one x-lock that it may hold there (I10). Whoever recovers
+// the node reads it from the node's log (recovery/dead_log.h), and settles it at the record's home
+// (src/cluster/recovery).
 
 #include <cstdint>
 #include <optional>

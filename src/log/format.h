@@ -21,12 +21,13 @@
 
 namespace granary::log {
 
-/// Format versions of segments and rings: of a database alone, and of a node of a cluster, whose transactions also write
-/// records of other nodes, and whose rings have a lock-ahead record.
+/// Format versions of segments and rings: of a database alone, and of a node of a cluster, whose transactions also
+/// write records of other nodes, and whose rings have a lock-ahead record.
 inline constexpr std::uint32_t kFormatVersion = 9;
 inline constexpr std::uint32_t kClusterFormatVersion = 10;
-/// The versions before, which were written until writes of parts came: a database alone, the segments of a node, its rings. They are read
-/// like the present ones, as nothing else has changed. Only the present ones are written, so that nobody meets parts who knows none.
+/// The versions before, which were written until writes of parts came: a database alone, the segments of a node, its
+/// rings. They are read like the present ones, as nothing else has changed. Only the present ones are written, so that
+/// nobody meets parts who knows none.
 inline constexpr std::uint32_t kFormerVersion = 6;
 inline constexpr std::uint32_t kFormerClusterVersion = 7;
 inline constexpr std::uint32_t kFormerClusterRingVersion = 8;
@@ -48,8 +49,9 @@ using DatabaseId = std::array<unsigned char, 16>;
 /// Its 32 hexadecimal digits.
 std::string to_text(const DatabaseId& id);
 
-/// A random word that each opening chooses for its generation, and each checkpoint for itself. Copies of a database that go on apart
-/// have the same numbers of generations; by their stamps their files are told apart. Never 0, which stands for any.
+/// A random word that each opening chooses for its generation, and each checkpoint for itself. Copies of a database
+/// that go on apart have the same numbers of generations; by their stamps their files are told apart. Never 0, which
+/// stands for any.
 using Stamp = std::uint64_t;
 Stamp new_stamp();
 /// Its 16 hexadecimal digits.
@@ -79,7 +81,8 @@ static_assert(sizeof(EntryHeader) == 16);
 
 /// Before each write of a transaction's body: this, the key, the value; no padding between writes.
 struct WriteHeader {
-  /// With kElsewhere, the record is another node's: its number, a u32, stands between this and the key. With kPart, a PartHeader does.
+  /// With kElsewhere, the record is another node's: its number, a u32, stands between this and the key. With kPart, a
+  /// PartHeader does.
   std::uint32_t table;
   std::uint32_t key_bytes;
   std::uint32_t value_bytes;  ///< kRemoved: the key is removed, no value follows
@@ -88,8 +91,9 @@ static_assert(sizeof(WriteHeader) == 12);
 inline constexpr std::uint32_t kElsewhere = std::uint32_t{1} << 31;
 inline constexpr std::uint32_t kPart = std::uint32_t{1} << 30;
 
-/// A write to a part of a value has this behind its header. Its bytes, of which there is at least one, take the place of as many bytes of the
-/// value from `from` on; the value has `whole_bytes` in all, and its other bytes stay as they were in the record's version before.
+/// A write to a part of a value has this behind its header. Its bytes, of which there is at least one, take the place
+/// of as many bytes of the value from `from` on; the value has `whole_bytes` in all, and its other bytes stay as they
+/// were in the record's version before.
 struct PartHeader {
   std::uint32_t from;
   std::uint32_t whole_bytes;
@@ -107,12 +111,12 @@ struct Marker {
 static_assert(sizeof(Marker) == 24);
 /// Markers of former releases end before `released`.
 inline constexpr std::size_t kFormerMarkerBytes = 16;
-/// Entries of so many epochs after a marker's may stand before it, and none of later ones: E was in one of these when the logger asked
-/// which epoch is complete.
+/// Entries of so many epochs after a marker's may stand before it, and none of later ones: E was in one of these when
+/// the logger asked which epoch is complete.
 inline constexpr std::uint64_t kAheadOfMarker = 2;
 
-/// The log goes on in the segment `sequence`, which was on the device before this was written. So a segment that ends with it is not
-/// the last one.
+/// The log goes on in the segment `sequence`, which was on the device before this was written. So a segment that ends
+/// with it is not the last one.
 struct Continues {
   std::uint64_t sequence;
 };

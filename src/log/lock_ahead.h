@@ -1,27 +1,30 @@
 #pragma once
 // The lock-ahead record (I10): which records of other nodes a worker's transactions may hold x-locked, each with the
-// word of its x-lock, and which of these transactions are decided. It lies in the worker's ring file behind the ring's bytes, so
-// it survives the process as they do; loggers never look at it. Whoever recovers the node reads it (recovery/lock_ahead.h):
+// word of its x-lock, and which of these transactions are decided. It lies in the worker's ring file behind the ring's
+// bytes, so it survives the process as they do; loggers never look at it. Whoever recovers the node reads it
+// (recovery/lock_ahead.h):
 //
 //   SlotHeader × slots   what is in the blocks of the same number and perhaps some that follow
 //   block × slots        512 bytes each: LockHeader, key, padding to 8 bytes, one lock after the other
 //
-// A transaction takes blocks that follow each other, writes its locks there and then their bytes into the header of the first:
-// before the first CAS is posted. It takes more if it locks more later. When the last x-lock has been given back, with what was
-// decided or without, `named` becomes 0: that is the completion mark.
+// A transaction takes blocks that follow each other, writes its locks there and then their bytes into the header of the
+// first: before the first CAS is posted. It takes more if it locks more later. When the last x-lock has been given
+// back, with what was decided or without, `named` becomes 0: that is the completion mark.
 //
-// Recovery writes to other nodes' records by what it reads here, so a changed bit must not pass. The locks have a checksum, which
-// stands in the same word as their bytes: one store names a lock and makes it count. The decision has one, too. No word that counts
-// becomes 0 by one changed bit, which would forget the locks, or the decision.
+// Recovery writes to other nodes' records by what it reads here, so a changed bit must not pass. The locks have a
+// checksum, which stands in the same word as their bytes: one store names a lock and makes it count. The decision has
+// one, too. No word that counts becomes 0 by one changed bit, which would forget the locks, or the decision.
 //
-// What is found after the process was killed is whole, since every store here is a release store: the compiler moves none in front
-// of an earlier one, a processor's stores reach memory in program order (x86-64), and those that were executed do so whatever
-// becomes of the process. So `named` counts no lock of which not all is there, and none of a former transaction stands over
-// the locks of the next. What posts the CAS releases as well (shm: the atomic itself; verbs: the doorbell).
+// What is found after the process was killed is whole, since every store here is a release store: the compiler moves
+// none in front of an earlier one, a processor's stores reach memory in program order (x86-64), and those that were
+// executed do so whatever becomes of the process. So `named` counts no lock of which not all is there, and none of a
+// former transaction stands over the locks of the next. What posts the CAS releases as well (shm: the atomic itself;
+// verbs: the doorbell).
 //
-// A transaction is decided when the ring holds its entry (I8), which is one store, that of `tail`. `log_end` says where the
-// entry ends in the ring and is there before: the transaction is decided exactly if log_end is announced and tail has come so far, at
-// whatever instruction the process ends. One worker is one thread, and nothing else is published between the two stores.
+// A transaction is decided when the ring holds its entry (I8), which is one store, that of `tail`. `log_end` says where
+// the entry ends in the ring and is there before: the transaction is decided exactly if log_end is announced and tail
+// has come so far, at whatever instruction the process ends. One worker is one thread, and nothing else is published
+// between the two stores.
 
 #include <atomic>
 #include <cstdint>
@@ -38,8 +41,8 @@ namespace granary::log {
 /// Of the blocks that begin with the one of the same number. Written by the worker, read after its process has ended.
 struct SlotHeader {
   std::atomic<std::uint64_t> named;  ///< named_word(); 0: no lock is named, and nothing else here counts
-  std::atomic<std::uint64_t>
-      log_end;  ///< where the transaction's entry ends in the ring, and kAnnounced; 0: it has none yet
+  /// Where the transaction's entry ends in the ring, and kAnnounced; 0: it has none yet.
+  std::atomic<std::uint64_t> log_end;
   std::atomic<std::uint64_t> tid;    ///< counts, as does the next, if log_end is announced
   std::atomic<std::uint64_t> check;  ///< decision_check()
 };
@@ -68,8 +71,9 @@ struct LockHeader {
 };
 static_assert(sizeof(LockHeader) == 32);
 
-/// One x-lock of a transaction. The CAS is of the word at `place`, where by then another key's record may be: then it is let go at
-/// once, but who dies in between holds that one. So while the home lives, its place tells the record, not its key.
+/// One x-lock of a transaction. The CAS is of the word at `place`, where by then another key's record may be: then it
+/// is let go at once, but who dies in between holds that one. So while the home lives, its place tells the record, not
+/// its key.
 struct NamedLock {
   std::uint64_t word = 0;
   std::uint32_t node = 0;
@@ -82,7 +86,8 @@ inline constexpr std::uint64_t kLockBlockBytes = 512;
 
 constexpr std::uint64_t named_bytes(std::size_t key_bytes) { return sizeof(LockHeader) + (key_bytes + 7) / 8 * 8; }
 
-/// Blocks beside a ring of so many bytes. Locks that need more are of a transaction that would hardly fit into the ring.
+/// Blocks beside a ring of so many bytes. Locks that need more are of a transaction that would hardly fit into the
+/// ring.
 constexpr std::uint64_t lock_slots(std::uint64_t ring_capacity) {
   constexpr std::uint64_t kLeast = 256;
   constexpr std::uint64_t kShare = 4096;
@@ -108,8 +113,9 @@ class LockAhead {
   char* block(std::uint64_t slot) const { return memory_ + slots() * sizeof(SlotHeader) + slot * kLockBlockBytes; }
   /// True if no lock is named.
   bool empty() const;
-  /// Returns the least epoch of a decided transaction of which a lock is named, or ~0 if there is none. Any thread may call it. It may
-  /// miss a transaction that is decided meanwhile, and take a former one of the same slot for the present one.
+  /// Returns the least epoch of a decided transaction of which a lock is named, or ~0 if there is none. Any thread may
+  /// call it. It may miss a transaction that is decided meanwhile, and take a former one of the same slot for the
+  /// present one.
   epoch::Epoch oldest_decided() const;
 
  private:
@@ -117,8 +123,8 @@ class LockAhead {
   std::vector<std::uint8_t> taken_;  ///< 1: somebody has the slot
 };
 
-/// What one transaction has in the area. The locks stay named until complete(), also if this object ends before: it forgets them,
-/// the area does not.
+/// What one transaction has in the area. The locks stay named until complete(), also if this object ends before: it
+/// forgets them, the area does not.
 class LockRecord {
  public:
   /// `area`: none if nothing is logged; then nothing is named, and there is always room.

@@ -22,7 +22,8 @@ std::uint64_t spares(const LogOptions& options) {
 /// Of segments and rings.
 std::uint32_t version_of(const LogOptions& options) { return options.cluster ? kClusterFormatVersion : kFormatVersion; }
 
-/// Refuses what the disks have no room for, before any of it is taken: a disk that was filled up is of no use to others.
+/// Refuses what the disks have no room for, before any of it is taken: a disk that was filled up is of no use to
+/// others.
 Status check_room(const LogOptions& options) {
   struct Need {
     std::string directory;
@@ -49,8 +50,8 @@ Status check_room(const LogOptions& options) {
   return {};
 }
 
-/// After an opening that failed: what was set aside, and the segments of the generation, which nobody knows yet. What cannot be
-/// removed the next opening removes.
+/// After an opening that failed: what was set aside, and the segments of the generation, which nobody knows yet. What
+/// cannot be removed the next opening removes.
 void remove_begun(const LogOptions& options) {
   const std::string any = segment_name(options.generation, 0, 0);
   const std::string segments = any.substr(0, any.find("-l") + 1);  // "log-g00000003-"
@@ -253,7 +254,8 @@ Log::End Log::end() const {
   return end;
 }
 
-/// A transaction that is decided now has an epoch of E - 1 at least, which no checkpoint covers, so it does not matter if it is not seen.
+/// A transaction that is decided now has an epoch of E - 1 at least, which no checkpoint covers, so it does not matter
+/// if it is not seen.
 epoch::Epoch Log::owed_from() const {
   const std::lock_guard lock(mutex_);
   epoch::Epoch oldest = ~epoch::Epoch{0};

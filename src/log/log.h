@@ -55,7 +55,8 @@ class Log {
   Result<Ring*> add_worker(std::uint32_t worker);
 
   const DurableEpoch& durable() const { return durable_; }
-  /// Nothing more is written, as if a logger had met `cause`: for what makes the files that there are useless for more. Thread-safe.
+  /// Nothing more is written, as if a logger had met `cause`: for what makes the files that there are useless for more.
+  /// Thread-safe.
   void fail(const Status& cause) { durable_.fail(cause); }
   const LogOptions& options() const { return options_; }
   LogStatistics statistics() const;
@@ -64,11 +65,11 @@ class Log {
   bool step();
   /// The epoch has moved: loggers look at once.
   void nudge();
-  /// Waits until `bytes` (≤ its capacity) may be written to the ring. Returns false if the log has failed, or a device has not answered
-  /// for so long that it stalls(). A device that is slow but answers is waited for.
+  /// Waits until `bytes` (≤ its capacity) may be written to the ring. Returns false if the log has failed, or a device
+  /// has not answered for so long that it stalls(). A device that is slow but answers is waited for.
   [[nodiscard]] bool wait_for_room(base::Waiter& waiter, Ring& ring, std::uint64_t bytes);
-  /// kUnavailable, with the directory and for how long, while a device leaves a call of a logger unanswered for kSilence_us; else OK.
-  /// Only a log with threads can tell. Thread-safe.
+  /// kUnavailable, with the directory and for how long, while a device leaves a call of a logger unanswered for
+  /// kSilence_us; else OK. Only a log with threads can tell. Thread-safe.
   Status stall() const;
   static constexpr std::uint64_t kSilence_us = 10'000'000;
   /// For tests: another limit than kSilence_us. Before anybody waits.
@@ -76,8 +77,8 @@ class Log {
 
   /// All transactions have ended and E has moved on since: makes them durable. The rings stay.
   Status close();
-  /// Removes the rings of a log that is closed and owes() nothing. Call it when the manifest says that the generation has ended: until
-  /// then a recovery needs every one of them.
+  /// Removes the rings of a log that is closed and owes() nothing. Call it when the manifest says that the generation
+  /// has ended: until then a recovery needs every one of them.
   Status remove_rings();
   /// Whether a ring names locks at other nodes that were not given back, after close(). Thread-safe.
   bool owes() const;
@@ -88,11 +89,12 @@ class Log {
   };
   End end() const;
 
-  /// Of each logger the first segment that a checkpoint of all transactions with an epoch ≤ `epoch` does not make needless. The entry of
-  /// a transaction whose locks are still named stays: who recovers this node looks for it (recovery/dead_log.h), even if the home of the
-  /// locks is dead by now and they are gone with it. Thread-safe.
+  /// Of each logger the first segment that a checkpoint of all transactions with an epoch ≤ `epoch` does not make
+  /// needless. The entry of a transaction whose locks are still named stays: who recovers this node looks for it
+  /// (recovery/dead_log.h), even if the home of the locks is dead by now and they are gone with it. Thread-safe.
   std::vector<std::uint64_t> first_after(epoch::Epoch epoch);
-  /// Returns the directories of the loggers that have no segment set aside, so that their next one asks the file system for room. Thread-safe.
+  /// Returns the directories of the loggers that have no segment set aside, so that their next one asks the file system
+  /// for room. Thread-safe.
   std::vector<std::string> directories_without_spare() const;
   /// Removes what each logger has before these segments, which the manifest names as its first by now. Thread-safe.
   Status remove_before(std::span<const std::uint64_t> first);

@@ -127,9 +127,10 @@ Status Logger::turn(epoch::Epoch complete, bool urgent) {
 
 /// Appends the ring's entries to the segment, up to the first one of an epoch after `last`.
 ///
-/// E was at most `last` when the turn asked which epoch is complete, and may have moved on while the device wrote what other rings had.
-/// A later entry waits for the next turn, because a recovery that reads only the end of the log goes by it that none stands before
-/// this turn's marker. Nothing that is complete waits behind it, as a ring goes back by one epoch at most.
+/// E was at most `last` when the turn asked which epoch is complete, and may have moved on while the device wrote what
+/// other rings had. A later entry waits for the next turn, because a recovery that reads only the end of the log goes
+/// by it that none stands before this turn's marker. Nothing that is complete waits behind it, as a ring goes back by
+/// one epoch at most.
 Status Logger::drain(Ring& ring, epoch::Epoch last) {
   const std::string_view entries = ring.undrained();
   if (entries.empty()) return {};
@@ -142,7 +143,8 @@ Status Logger::drain(Ring& ring, epoch::Epoch last) {
   return {};
 }
 
-/// Appends whole entries to the segment, a buffer at a time, up to the first one of an epoch after `last`. Returns how many bytes those are.
+/// Appends whole entries to the segment, a buffer at a time, up to the first one of an epoch after `last`. Returns how
+/// many bytes those are.
 Result<std::size_t> Logger::take(std::string_view entries, epoch::Epoch last) {
   std::size_t at = 0;
   for (bool more = true; more && at < entries.size();) {
@@ -217,10 +219,10 @@ Status Logger::write_out() {
 /// Everything with an epoch ≤ `complete` is in the segment: says so there, syncs, and publishes it.
 ///
 /// A logger that is alone and has nothing newer than its last marker says so without a marker: an idle database writes
-/// nothing. No entry of this log has an epoch greater than that marker's, so recovery, which goes by the marker, replays
-/// exactly the transactions ≤ `complete` all the same; and what is logged later comes with a later marker. Only the
-/// number D is forgotten: after a crash it may be less than it was, with no transaction in between. With several loggers
-/// none may do so: recovery takes the smallest of their last markers and would drop what the others have.
+/// nothing. No entry of this log has an epoch greater than that marker's, so recovery, which goes by the marker,
+/// replays exactly the transactions ≤ `complete` all the same; and what is logged later comes with a later marker. Only
+/// the number D is forgotten: after a crash it may be less than it was, with no transaction in between. With several
+/// loggers none may do so: recovery takes the smallest of their last markers and would drop what the others have.
 Status Logger::finish_epoch(epoch::Epoch complete) {
   const bool idle = options_.alone && newest_ <= marked_in_log_;
   if (!idle) {
@@ -253,15 +255,17 @@ void Logger::add_marker(epoch::Epoch complete) {
   } entry;
   // Of D only what markers told: what an idle logger published without one (finish_epoch) has nothing in the log, and
   // if power loss takes the marker before this one but not this one, recovery must not think that something got lost.
-  // Acquire, as for everybody who acts on the leader's words: it raises the cluster's D when all logs have what it says.
+  // Acquire, as for everybody who acts on the leader's words: it raises the cluster's D when all logs have what it
+  // says.
   const epoch::Epoch released = epochs_.control().by_leader.durable.load(std::memory_order_acquire);
   entry.marker = {complete, std::min(durable_.current(), marked_in_log_), released};
   add_entry(reinterpret_cast<const char*>(&entry), entry.header);
   marked_in_log_ = complete;
 }
 
-/// The old segment may be removed only when the new one, with its marker, is durable: a logger always has a marker. And only then
-/// the old one says that the log goes on there; before anything is written to the new one that somebody might miss.
+/// The old segment may be removed only when the new one, with its marker, is durable: a logger always has a marker. And
+/// only then the old one says that the log goes on there; before anything is written to the new one that somebody might
+/// miss.
 Status Logger::rotate() {
   Segment old = std::move(segment_);
   base::sync_point("logger.rotates");

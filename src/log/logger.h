@@ -1,13 +1,13 @@
 #pragma once
 // A logger (Silo 4.10): drains the rings of its workers into its own segments, epoch by epoch.
 //
-// One turn: ask which epoch is complete, *then* look at the rings' tails, so that every transaction up to that epoch
-// is among what is drained; append it; append a marker that says so; sync; only then publish. I13 makes "complete" exact.
-// In between, only rings that fill up are drained: what is in a ring survives the process as well as what is in a file, and
-// few large writes are cheaper than many.
+// One turn: ask which epoch is complete, *then* look at the rings' tails, so that every transaction up to that epoch is
+// among what is drained; append it; append a marker that says so; sync; only then publish. I13 makes "complete" exact.
+// In between, only rings that fill up are drained: what is in a ring survives the process as well as what is in a file,
+// and few large writes are cheaper than many.
 //
-// A ring keeps what was drained until that is synced. A ring that is half full, or a worker that waits for room, has the logger sync
-// before the epoch ends.
+// A ring keeps what was drained until that is synced. A ring that is half full, or a worker that waits for room, has
+// the logger sync before the epoch ends.
 //
 // A write or sync that fails poisons the log: nothing is claimed after it, also if a later call would succeed.
 
@@ -56,7 +56,8 @@ class Logger {
   /// The ring's entries go to this logger from now on. Thread-safe. Rings are never taken away.
   void add_ring(Ring* ring);
 
-  /// One turn; false if it had nothing to do. `urgent`: somebody waits for room in a ring. Errors go to the DurableEpoch.
+  /// One turn; false if it had nothing to do. `urgent`: somebody waits for room in a ring. Errors go to the
+  /// DurableEpoch.
   bool step(bool urgent = false);
 
   /// The first segment that has a transaction with an epoch > `epoch`, or is the one being written. Thread-safe.
@@ -78,7 +79,8 @@ class Logger {
   // Once nobody steps it any more.
   /// Where its log ends.
   Position end() const { return {segment_.sequence, segment_.bytes}; }
-  /// What the last marker in it says is complete. Nothing in it is of a later epoch if all transactions had ended and were drained.
+  /// What the last marker in it says is complete. Nothing in it is of a later epoch if all transactions had ended and
+  /// were drained.
   epoch::Epoch marked() const { return marked_in_log_; }
 
  private:
@@ -136,8 +138,8 @@ class Logger {
   std::vector<char> buffer_;
   std::optional<Compressor> compressor_;  // if the options name a codec
   LoggerCounters counters_;
-  /// When the device last answered in the turn that runs; 0 between turns. Written by the logger, read by workers that wait for room;
-  /// relaxed, as nothing else follows from it.
+  /// When the device last answered in the turn that runs; 0 between turns. Written by the logger, read by workers that
+  /// wait for room; relaxed, as nothing else follows from it.
   std::atomic<std::uint64_t> answered_us_{0};
 };
 

@@ -5,12 +5,13 @@
 //   page 1…   the ring's bytes, a power of two, mapped twice in a row, so that an entry never wraps
 //   …         of a node of a cluster: what its transactions hold locked at others (src/log/lock_ahead.h)
 //
-// `tail` is written by the worker (release, after the entry's bytes) and read by the logger (acquire): what is before it
-// is whole. `head` is written by the logger and read by the worker, who then may write over what is before it. The logger
-// moves it only when these bytes are in the log and synced: the ring may outlive a disk that has lost what was not. Both count
-// bytes since the ring was made and never wrap in practice (64 bits).
+// `tail` is written by the worker (release, after the entry's bytes) and read by the logger (acquire): what is before
+// it is whole. `head` is written by the logger and read by the worker, who then may write over what is before it. The
+// logger moves it only when these bytes are in the log and synced: the ring may outlive a disk that has lost what was
+// not. Both count bytes since the ring was made and never wrap in practice (64 bits).
 //
-// Beside `head` stands up to where the log was synced then: a recovery that finds the ring must find the log at least so far.
+// Beside `head` stands up to where the log was synced then: a recovery that finds the ring must find the log at least
+// so far.
 
 #include <atomic>
 #include <cstdint>
@@ -40,13 +41,14 @@ struct RingHeader {
   std::uint32_t worker = 0;
   std::uint32_t logger = 0;  ///< in whose log the entries are
   std::uint32_t crc = 0;     ///< of all before it
-  /// How many rings the generation has: written into all of them whenever one is added, so that a missing one is missed.
+  /// How many rings the generation has: written into all of them whenever one is added, so that a missing one is
+  /// missed.
   std::atomic<std::uint32_t> rings{0};
 
   alignas(base::kCacheLine) std::atomic<std::uint64_t> tail{0};
   alignas(base::kCacheLine) std::atomic<std::uint64_t> head{0};
-  /// Which of `positions` counts. The logger writes the other one and then this (release), before it moves head; another process
-  /// reads both after this one's end.
+  /// Which of `positions` counts. The logger writes the other one and then this (release), before it moves head;
+  /// another process reads both after this one's end.
   std::atomic<std::uint64_t> position{0};
   struct SyncedPosition {
     std::atomic<std::uint64_t> sequence{0}, offset{0};
@@ -69,8 +71,8 @@ class Ring {
     std::uint32_t logger = 0;
     Stamp stamp = 0;
   };
-  /// A new, empty ring in the file `path`, which must not be there. `capacity` is rounded up to a power of two. The file
-  /// appears when it is whole; a creation that was killed may leave `path`.new, which the next one takes away.
+  /// A new, empty ring in the file `path`, which must not be there. `capacity` is rounded up to a power of two. The
+  /// file appears when it is whole; a creation that was killed may leave `path`.new, which the next one takes away.
   static Result<std::unique_ptr<Ring>> create(const std::string& path, const Identity& identity,
                                               std::uint64_t capacity);
   /// What is left of a former process's ring; kDamaged if it is none, or of another database.
@@ -81,7 +83,7 @@ class Ring {
 
   const RingHeader& header() const { return *header_; }
   std::uint64_t capacity() const { return capacity_; }
-  /// nullptr if the ring has none.
+  /// Nullptr if the ring has none.
   LockAhead* lock_ahead() { return lock_ahead_.slots() == 0 ? nullptr : &lock_ahead_; }
   /// True if no lock is named: the transactions there were have all ended, and have given everything back.
   bool all_given_back() const { return lock_ahead_.empty(); }
@@ -135,8 +137,8 @@ class Ring {
   }
   /// All that was drained is on the device, where the log is synced up to `synced`: the worker may write over it.
   ///
-  /// The position is there before head moves, and changes as a whole. So wherever the process dies between these stores, the log was
-  /// synced up to the position, and everything before head stands before it.
+  /// The position is there before head moves, and changes as a whole. So wherever the process dies between these
+  /// stores, the log was synced up to the position, and everything before head stands before it.
   void give_room(const Position& synced) {
     const std::uint64_t head = header_->head.load(std::memory_order_relaxed);
     if (drained_ == head) return;
@@ -180,7 +182,8 @@ class Ring {
   std::uint64_t tail_ = 0;
   std::uint64_t known_head_ = 0;
   LockAhead lock_ahead_;
-  // The logger's own: up to there the entries are in the log file. head, which follows with the next sync, is no more than that.
+  // The logger's own: up to there the entries are in the log file. head, which follows with the next sync, is no more
+  // than that.
   alignas(base::kCacheLine) std::uint64_t drained_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
-// Where a logger's segments come from: files set aside in advance, as long as there are any, else new ones. What was set
-// aside cannot be missing later, needs no allocation while transactions wait, and on a file system in memory is memory already.
+// Where a logger's segments come from: files set aside in advance, as long as there are any, else new ones. What was
+// set aside cannot be missing later, needs no allocation while transactions wait, and on a file system in memory is
+// memory already.
 
 #include <cstdint>
 #include <memory>

@@ -19,9 +19,10 @@ namespace {
 
 std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-/// Reserved 2 MiB pages that are free, on this NUMA node or, with -1, on all; 0 where there are none. The kernel's reservation is of no
-/// certain node, so those of other nodes would not do for a region that is bound to one. Nor does it keep two regions that are bound to
-/// one node from the same pages: whoever binds several to a node gives it pages for all.
+/// Reserved 2 MiB pages that are free, on this NUMA node or, with -1, on all; 0 where there are none. The kernel's
+/// reservation is of no certain node, so those of other nodes would not do for a region that is bound to one. Nor does
+/// it keep two regions that are bound to one node from the same pages: whoever binds several to a node gives it pages
+/// for all.
 std::uint64_t free_reserved_pages(int numa_node) {
   const std::string where = numa_node < 0 ? "kernel/mm" : fmt::format("devices/system/node/node{}", numa_node);
   std::ifstream file(fmt::format("/sys/{}/hugepages/hugepages-2048kB/free_hugepages", where));
@@ -65,8 +66,8 @@ Backing map_file(void* at, std::uint64_t bytes, unsigned file_flags, int map_fla
   return {};
 }
 
-/// The kernel sets all pages aside for the mapping, or refuses it. With MAP_NORESERVE it would set none aside, and the process would end
-/// by SIGBUS when it touches a page that others have taken meanwhile.
+/// The kernel sets all pages aside for the mapping, or refuses it. With MAP_NORESERVE it would set none aside, and the
+/// process would end by SIGBUS when it touches a page that others have taken meanwhile.
 Backing back_with_reserved_pages(std::uint64_t bytes, bool shared) {
   if (shared) return map_file(nullptr, bytes, MFD_HUGETLB, 0);
   return {.base = static_cast<char*>(map_private(bytes, MAP_HUGETLB))};

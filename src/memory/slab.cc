@@ -56,8 +56,8 @@ constexpr std::size_t cut_bytes(std::size_t class_index) {
   return want <= SlabPool::kExtentBytes ? SlabPool::kExtentBytes : whole_extents(bytes_of(class_index));
 }
 
-/// How much of the region the extents of one kind that stays what it is get at once: a small share of what there is, and no more
-/// than keeps what lies between two pieces some large blocks long.
+/// How much of the region the extents of one kind that stays what it is get at once: a small share of what there is,
+/// and no more than keeps what lies between two pieces some large blocks long.
 constexpr std::size_t piece_bytes(std::uint64_t limit) {
   constexpr std::uint64_t kMost = std::uint64_t{2} << 20, kShareOfLimit = 32;
   return whole_extents(std::min(kMost, limit / kShareOfLimit));
@@ -118,8 +118,8 @@ char* SlabPool::take(SlabKind kind, std::size_t bytes, std::uint64_t limit) {
   return extent;
 }
 
-/// Zeroed, as memory of the region is that was never used: a shared record begins with a free state word, and a tree node counts
-/// versions on from what was in its place.
+/// Zeroed, as memory of the region is that was never used: a shared record begins with a free state word, and a tree
+/// node counts versions on from what was in its place.
 char* SlabPool::take_free(std::size_t bytes) {
   char* run = nullptr;
   if (free_bytes_.load(std::memory_order_relaxed) >= bytes) [[unlikely]] {
@@ -136,8 +136,8 @@ char* SlabPool::take_free(std::size_t bytes) {
   return run;
 }
 
-/// Cuts the extent from the kind's own piece, and takes another piece when that is used up. Where no piece is free any more, the
-/// kind gets whatever is free. The memory is zero.
+/// Cuts the extent from the kind's own piece, and takes another piece when that is used up. Where no piece is free any
+/// more, the kind gets whatever is free. The memory is zero.
 char* SlabPool::take_from_piece(SlabKind kind, std::size_t bytes) {
   char* run = nullptr;
   bool used_before = false;
@@ -165,7 +165,8 @@ void SlabPool::renew(Piece& piece, std::size_t bytes) {
   piece = next;
 }
 
-/// Lets everybody have what the pieces have not used yet, because the region has nothing else left. The caller has the mutex.
+/// Lets everybody have what the pieces have not used yet, because the region has nothing else left. The caller has the
+/// mutex.
 char* SlabPool::take_of_pieces(std::size_t bytes) {
   for (Piece& piece : pieces_) {
     if (piece.bytes != 0) add_free_run(piece.free, piece.bytes);

@@ -1,12 +1,13 @@
 #pragma once
-// Type-stable slabs (I3). A SlabPool cuts one Region into extents; an extent serves one size class of one kind. A SlabCache is
-// one worker's private front: allocation and free are a pop and a push on its own lists.
+// Type-stable slabs (I3). A SlabPool cuts one Region into extents; an extent serves one size class of one kind. A
+// SlabCache is one worker's private front: allocation and free are a pop and a push on its own lists.
 //
-// Memory that other nodes reach by remembered places (shared records, nodes of ordered indexes) holds such blocks until the pool
-// dies. An extent of the other kinds may serve another class once all of its blocks are free, but only when memory is short
-// (regain()). No reader is left then: a block is freed only after the grace period of what it held, or if nobody ever saw it, so
-// whoever could look at it has left its epoch slot (docs/decisions/memory-between-classes.md). Extents that stay what they are lie
-// together in pieces of the region, so that those between them, once they are free, join to room for large blocks.
+// Memory that other nodes reach by remembered places (shared records, nodes of ordered indexes) holds such blocks until
+// the pool dies. An extent of the other kinds may serve another class once all of its blocks are free, but only when
+// memory is short (regain()). No reader is left then: a block is freed only after the grace period of what it held, or
+// if nobody ever saw it, so whoever could look at it has left its epoch slot
+// (docs/decisions/memory-between-classes.md). Extents that stay what they are lie together in pieces of the region, so
+// that those between them, once they are free, join to room for large blocks.
 //
 // Size classes are multiples of 32 bytes (headers never straddle a cache line), from 1 KiB on in steps of an eighth.
 
@@ -23,9 +24,9 @@
 
 namespace granary::memory {
 
-/// Tells what the blocks of an extent hold. Shared records have extents of their own, because other nodes reach them: a place that
-/// was a shared record stays one, down to its state word and incarnation (I3). Nodes of ordered indexes have extents of their own as
-/// well, because other nodes READ their version words. All else that indexes need is kNode.
+/// Tells what the blocks of an extent hold. Shared records have extents of their own, because other nodes reach them: a
+/// place that was a shared record stays one, down to its state word and incarnation (I3). Nodes of ordered indexes have
+/// extents of their own as well, because other nodes READ their version words. All else that indexes need is kNode.
 enum class SlabKind : std::uint8_t { kRecord, kNode, kSharedRecord, kTreeNode };
 inline constexpr std::size_t kSlabKinds = 4;
 
@@ -41,15 +42,16 @@ std::size_t class_bytes(std::size_t size_class);
 struct SlabOptions {
   /// Bytes the pool may take from the region in all; 0 = as much as the region holds.
   std::uint64_t limit_bytes = 0;
-  /// Of these, what only some allocations may take (Urgency). Urgent are those on the way to freeing memory, such as the old
-  /// version that a deletion must keep for snapshots: otherwise a full database could not delete.
+  /// Of these, what only some allocations may take (Urgency). Urgent are those on the way to freeing memory, such as
+  /// the old version that a deletion must keep for snapshots: otherwise a full database could not delete.
   std::uint64_t reserve_bytes = 0;
   /// Use malloc and free instead (the paper's "simple allocator", Fig. 11).
   bool simple = false;
 };
 
-/// Tells how much of the reserve an allocation may use: none, half of it for nodes of indexes, or all of it if it is urgent. Indexes
-/// have a half because an insert may need a node where records have filled memory, and deletions have left gaps for records only.
+/// Tells how much of the reserve an allocation may use: none, half of it for nodes of indexes, or all of it if it is
+/// urgent. Indexes have a half because an insert may need a node where records have filled memory, and deletions have
+/// left gaps for records only.
 enum class Urgency : std::uint8_t { kNormal, kIndex, kUrgent };
 
 class SlabCache;
@@ -71,7 +73,8 @@ class SlabPool {
 
   /// Zeroed memory that holds no blocks; within the limit. nullptr when that is reached. Thread-safe.
   char* take_run(std::size_t bytes);
-  /// Takes back what take_run() returned for so many bytes, for any class to use; nobody looks at it any more. Thread-safe.
+  /// Takes back what take_run() returned for so many bytes, for any class to use; nobody looks at it any more.
+  /// Thread-safe.
   void give_run(char* run, std::size_t bytes);
 
   /// Bytes of extents that serve some class now, and of runs.
@@ -81,14 +84,15 @@ class SlabPool {
   bool short_of_memory() const { return shortage_.load(std::memory_order_relaxed) != 0; }
   /// Lowers the reserve: a database that is loaded may need what was kept when it was filled.
   void lower_reserve(std::uint64_t bytes) { reserve_bytes_.store(bytes, std::memory_order_relaxed); }
-  /// Raises the reserve to what SlabOptions::reserve_bytes says, or as far as there is memory that serves no class. So indexes and deletions
-  /// share what loading has left. Called behind each regain() as well: what that finds fills the reserve up before others get it. Thread-safe.
+  /// Raises the reserve to what SlabOptions::reserve_bytes says, or as far as there is memory that serves no class. So
+  /// indexes and deletions share what loading has left. Called behind each regain() as well: what that finds fills the
+  /// reserve up before others get it. Thread-safe.
   void restore_reserve();
   std::uint64_t limit_bytes() const { return options_.limit_bytes != 0 ? options_.limit_bytes : region_.size(); }
   /// Called once an epoch period: a shortage is over when nothing has been refused for a whole period.
   void age_shortage();
-  /// Takes extents whose blocks all lie in the pool away from their classes, for any class to use. Returns their bytes. Looks at all
-  /// free blocks of the pool, so it is for when memory is short. Thread-safe.
+  /// Takes extents whose blocks all lie in the pool away from their classes, for any class to use. Returns their bytes.
+  /// Looks at all free blocks of the pool, so it is for when memory is short. Thread-safe.
   std::uint64_t regain();
 
   static constexpr unsigned kExtentShift = 16;  // 64 KiB
@@ -97,8 +101,8 @@ class SlabPool {
  private:
   friend class SlabCache;
   using Blocks = std::vector<void*>;
-  /// A piece of the region for extents of one kind that stay what they are; `free` is what no extent has yet. Other extents may have
-  /// used it before, and then it is not zero.
+  /// A piece of the region for extents of one kind that stay what they are; `free` is what no extent has yet. Other
+  /// extents may have used it before, and then it is not zero.
   struct Piece {
     char* free = nullptr;
     std::size_t bytes = 0;
@@ -150,8 +154,8 @@ class SlabCache {
   SlabCache(const SlabCache&) = delete;
   SlabCache& operator=(const SlabCache&) = delete;
 
-  /// A block of at least `bytes` (≤ kMaxSlabBytes), 32-byte aligned, or to a cache line if `bytes` are whole ones. It is as
-  /// whoever freed it left it; one that was never used is zero. nullptr when the memory limit is reached.
+  /// A block of at least `bytes` (≤ kMaxSlabBytes), 32-byte aligned, or to a cache line if `bytes` are whole ones. It
+  /// is as whoever freed it left it; one that was never used is zero. nullptr when the memory limit is reached.
   void* allocate(SlabKind kind, std::size_t bytes, Urgency urgency = Urgency::kNormal);
   /// Takes back a block that any cache of the pool handed out with the same kind.
   void free(SlabKind kind, void* block);

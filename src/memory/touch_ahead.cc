@@ -23,7 +23,8 @@ std::uint64_t TouchAhead::step() {
   const std::uint64_t grown = used - seen_;
   seen_ = used;
   if (grown == 0 || cannot_) return 0;
-  // A page below `used` has been taken, and its taker touches it. Populating changes no byte, so that a page may be taken meanwhile.
+  // A page below `used` has been taken, and its taker touches it. Populating changes no byte, so that a page may be
+  // taken meanwhile.
   touched_ = std::max(touched_, used / kPiece * kPiece);
   const std::uint64_t wanted = std::min(used + std::min(2 * grown, kMost), region_.size());
   const std::uint64_t from = touched_;

@@ -101,7 +101,8 @@ Result<RunResult> CallWorkers::call(ClusterThread& mine, const cluster::messages
   }
 }
 
-/// Nearly always nothing is left, and this a load. A worker that is busy does so, too, so that load does not put it off for good.
+/// Nearly always nothing is left, and this a load. A worker that is busy does so, too, so that load does not put it off
+/// for good.
 void CallWorkers::finish_left(ClusterThread& mine, bool idle) {
   if (procedures_.calls_left() == 0) return;
   using std::chrono::microseconds;

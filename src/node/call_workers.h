@@ -41,11 +41,12 @@ class CallWorkers {
   cluster::messages::CallQueue& queue_;
   const Procedures& procedures_;
   const std::vector<std::unique_ptr<ClusterThread>> workers_;
-  /// When calls that were left half done were tried last, by the steady clock. The thread that moves it on (relaxed) tries them.
+  /// When calls that were left half done were tried last, by the steady clock. The thread that moves it on (relaxed)
+  /// tries them.
   std::atomic<std::int64_t> tried_us_{0};
   std::atomic<bool> stopping_{false};  // set by end(), read by the threads
-  /// Threads that have not ended. begin() counts them, before anybody may ask them to end; each counts itself down (release), end() reads
-  /// (acquire).
+  /// Threads that have not ended. begin() counts them, before anybody may ask them to end; each counts itself down
+  /// (release), end() reads (acquire).
   std::atomic<std::size_t> running_{0};
   std::vector<std::thread> threads_;
 };

@@ -17,7 +17,8 @@ using cluster_config::NodeConfig;
 
 namespace {
 
-/// Numbers of a node's workers that ask others: those of the application, as many that run calls, the survivor's, and the node's own.
+/// Numbers of a node's workers that ask others: those of the application, as many that run calls, the survivor's, and
+/// the node's own.
 std::uint32_t asking_workers(const ClusterConfig& config) {
   std::uint32_t most = 0;
   for (const NodeConfig& node : config.nodes) most = std::max(most, node.workers);
@@ -88,8 +89,9 @@ Status ClusterNode::leave() {
   return left;
 }
 
-/// The others take the log of a node that has left as whole, and nothing of it as locked: D goes on without the node, and the next start
-/// reads its log to the end. So the node leaves only when its log is whole and it owes nothing, and else counts as dead.
+/// The others take the log of a node that has left as whole, and nothing of it as locked: D goes on without the node,
+/// and the next start reads its log to the end. So the node leaves only when its log is whole and it owes nothing, and
+/// else counts as dead.
 Status ClusterNode::end_membership() {
   const Status closed = database_ != nullptr ? database_->engine().close() : Status();
   base::sync_point("cluster.closed");
@@ -100,9 +102,9 @@ Status ClusterNode::end_membership() {
   return closed.ok() ? ended : closed;
 }
 
-/// Closes the fabric of a node that nobody uses, since it has not started, or that is about to count as dead, since its log has failed or it
-/// still owes something. The others end a dead node's process, unless that has closed its fabric. This process is to live long enough to
-/// say why it ends.
+/// Closes the fabric of a node that nobody uses, since it has not started, or that is about to count as dead, since its
+/// log has failed or it still owes something. The others end a dead node's process, unless that has closed its fabric.
+/// This process is to live long enough to say why it ends.
 void ClusterNode::disconnect() {
   leader_.reset();
   service_.end();

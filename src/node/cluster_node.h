@@ -1,6 +1,6 @@
 #pragma once
-// A node of a cluster: what stands behind granary::Cluster. It puts together membership, fabric, database, epochs, messages and
-// workers, and takes them apart in the other order.
+// A node of a cluster: what stands behind granary::Cluster. It puts together membership, fabric, database, epochs,
+// messages and workers, and takes them apart in the other order.
 
 #include <atomic>
 #include <map>
@@ -137,7 +137,8 @@ class ClusterNode {
   Status end_membership();
   void disconnect();
 
-  // Written by become_member() and the membership's thread, read by whoever tells a notice; relaxed, since each is a value of its own.
+  // Written by become_member() and the membership's thread, read by whoever tells a notice; relaxed, since each is a
+  // value of its own.
   std::atomic<membership::Generation> told_generation_{0};  ///< 0 before the node is a member
   std::atomic<std::uint64_t> told_configuration_{0};
   const ClusterOptions options_;
@@ -171,10 +172,10 @@ class ClusterNode {
   std::unique_ptr<LeaderThread> leader_;
   std::unique_ptr<ClusterThread> survivor_worker_;  ///< the survivor's thread's, to ask other nodes with
   std::optional<Recoverer> recoverer_;              ///< the same
-  std::map<NodeNumber, membership::Generation>
-      learned_;  ///< whose tables are known; the survivor's, from may_learn_ on
-  std::map<NodeNumber, membership::Generation>
-      lends_to_;  ///< the same; lives that may have borrowed memory of this node
+  /// Whose tables are known; the survivor's, from may_learn_ on.
+  std::map<NodeNumber, membership::Generation> learned_;
+  /// The same; lives that may have borrowed memory of this node.
+  std::map<NodeNumber, membership::Generation> lends_to_;
   std::vector<std::pair<epoch::Epoch, cluster::FormerLife>> former_tables_;  ///< the same
   std::atomic<bool> may_learn_{false};  ///< set (release) by start() when it has learned the tables of all that serve
   std::mutex survivor_mutex_;  ///< guards the pointer: the membership's thread may run before there is a survivor

@@ -6,8 +6,8 @@
 
 namespace granary::db {
 
-/// Raised when nodes change what they do with each other's memory and no size shows it: what a word means, who may change it when, in
-/// which order.
+/// Raised when nodes change what they do with each other's memory and no size shows it: what a word means, who may
+/// change it when, in which order.
 inline constexpr std::uint64_t kClusterProtocol = 5;
 
 /// Told by that number, the version of messages, and the layout of all that other nodes reach.

@@ -1,6 +1,6 @@
 #pragma once
-// The tables and indexes of a cluster: which node has which of their keys, and that all nodes have made the same ones. All are made before the
-// cluster starts.
+// The tables and indexes of a cluster: which node has which of their keys, and that all nodes have made the same ones.
+// All are made before the cluster starts.
 
 #include <string_view>
 #include <vector>

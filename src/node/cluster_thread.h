@@ -1,5 +1,6 @@
 #pragma once
-// A worker of a cluster's node, with what it needs to wait for other nodes: it sleeps at its endpoint when there is nothing to do.
+// A worker of a cluster's node, with what it needs to wait for other nodes: it sleeps at its endpoint when there is
+// nothing to do.
 
 #include <functional>
 #include <memory>
@@ -17,7 +18,8 @@
 
 namespace granary::db {
 
-/// A worker's number among the node's workers that ask other nodes. Its mailboxes lie at the number's place, and its locks carry it.
+/// A worker's number among the node's workers that ask other nodes. Its mailboxes lie at the number's place, and its
+/// locks carry it.
 class WorkerNumber {
  public:
   /// `give_back` is called when this goes.
@@ -43,7 +45,8 @@ class WorkerNumber {
 /// Used by one thread at a time, as its worker.
 class ClusterThread {
  public:
-  /// The number is given back when all else that the worker has is gone; never if it has left records locked at nodes that live.
+  /// The number is given back when all else that the worker has is gone; never if it has left records locked at nodes
+  /// that live.
   static Result<std::unique_ptr<ClusterThread>> open(Database& database, cluster::NodeParts& node, WorkerNumber number);
   /// The worker's transactions have ended by then.
   ~ClusterThread();
@@ -76,7 +79,8 @@ class ClusterThread {
     ClusterThread& thread_;
   };
 
-  /// The first member, so that it goes last: the next worker with this number finds worker, endpoint and mailboxes free.
+  /// The first member, so that it goes last: the next worker with this number finds worker, endpoint and mailboxes
+  /// free.
   WorkerNumber number_;
   Worker worker_;
   Idle idle_{*this};

@@ -1,6 +1,6 @@
 #pragma once
-// The workers of a cluster's node that ask other nodes: those that the application registers, each with a number of its own, and those of the node
-// itself; and what all of them did, also those that are gone.
+// The workers of a cluster's node that ask other nodes: those that the application registers, each with a number of its
+// own, and those of the node itself; and what all of them did, also those that are gone.
 
 #include <cstdint>
 #include <memory>

@@ -88,7 +88,8 @@ membership::MembershipOptions membership_options(const ClusterConfig& config, co
   return options;
 }
 
-/// Simulated regions see what other nodes do to this one's memory if their processors do it, and in builds with test hooks.
+/// Simulated regions see what other nodes do to this one's memory if their processors do it, and in builds with test
+/// hooks.
 Status check_simulation(cluster_config::Provider provider) {
   if (!traits(provider).by_processor) {
     return {
@@ -162,7 +163,8 @@ Status ClusterNode::join() {
   enter(watch::Stage::kRecovering);
   status = find_others();
   if (status.ok() && !begins_anew_) status = open_database();
-  // The directory may be one in which a volume is to be mounted. Who has lost its membership has another life that may use it by now.
+  // The directory may be one in which a volume is to be mounted. Who has lost its membership has another life that may
+  // use it by now.
   const bool opened = status.ok() && !begins_anew_;
   if (!opened && (membership_->status().ok() || start_watch_.gives_up())) life_.take_back();
   if (!opened) return status;
@@ -226,8 +228,8 @@ PreparedNode ClusterNode::preparing() {
           .files = files_};
 }
 
-/// If the last node that served has ended since this one joined, as one that was killed shortly before, this node begins anew: in a next life it
-/// starts together with all others, and nothing is left of what this life has found.
+/// If the last node that served has ended since this one joined, as one that was killed shortly before, this node
+/// begins anew: in a next life it starts together with all others, and nothing is left of what this life has found.
 Status ClusterNode::find_others() {
   if (!membership_->rejoined() || membership_->visits()) return {};
   auto found = await_return(preparing());

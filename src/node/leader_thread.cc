@@ -9,9 +9,9 @@
 namespace granary::db {
 namespace {
 
-/// D stays while anything is owed: what a dead node has decided may be in its rings only, and others may have read it (I20). C says
-/// which logs nobody needs any more, and a node that does not serve yet may still need them. Members that are not in the cluster file
-/// any more do not count.
+/// D stays while anything is owed: what a dead node has decided may be in its rings only, and others may have read it
+/// (I20). C says which logs nobody needs any more, and a node that does not serve yet may still need them. Members that
+/// are not in the cluster file any more do not count.
 cluster::Going going_in(const membership::Configuration& configuration, const std::vector<membership::NodeId>& nodes) {
   cluster::Going going{.durable = configuration.owed.empty() || base::injected("durable-while-owed")};
   for (const membership::NodeId node : nodes) {

@@ -1,5 +1,6 @@
 #pragma once
-// The thread that leads the cluster's epochs (I7) while this node is the leader of the configuration, and rests otherwise.
+// The thread that leads the cluster's epochs (I7) while this node is the leader of the configuration, and rests
+// otherwise.
 
 #include <condition_variable>
 #include <memory>
@@ -14,7 +15,8 @@
 
 namespace granary::db {
 
-/// What `own` does as the leader of this configuration; without members if it does not lead it. `nodes`: all of the cluster, ascending.
+/// What `own` does as the leader of this configuration; without members if it does not lead it. `nodes`: all of the
+/// cluster, ascending.
 cluster::LeaderOptions leader_options(const membership::Configuration& configuration, membership::NodeId own,
                                       const std::vector<membership::NodeId>& nodes, std::uint64_t period_us);
 

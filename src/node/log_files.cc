@@ -84,7 +84,8 @@ Status LogFiles::open(const std::string& path) {
 }
 
 void LogFiles::answer(const ReadFile& request, ReadFileAnswer& answer) {
-  // The manifest is replaced now and then: each look at its start is one at the newest, and all that fits into an answer is of one.
+  // The manifest is replaced now and then: each look at its start is one at the newest, and all that fits into an
+  // answer is of one.
   if (request.offset == 0) open_.reset();
   const bool goes_on = open_ != nullptr && request.path == open_path_;
   const Result<std::string> path = goes_on ? Result<std::string>(open_path_) : admit(request.path);

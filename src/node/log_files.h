@@ -1,6 +1,6 @@
 #pragma once
-// The files of this node's directory that other nodes may read: its manifest and its log. They get nothing else, whatever
-// they ask for.
+// The files of this node's directory that other nodes may read: its manifest and its log. They get nothing else,
+// whatever they ask for.
 
 #include <memory>
 #include <string>

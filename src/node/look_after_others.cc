@@ -1,5 +1,5 @@
-// What a node does about the others when lives have ended or begun: it acts in the new membership, recovers dead nodes, and learns where
-// those that came back have their tables. All of it is called by the survivor's thread.
+// What a node does about the others when lives have ended or begun: it acts in the new membership, recovers dead nodes,
+// and learns where those that came back have their tables. All of it is called by the survivor's thread.
 
 #include <fmt/format.h>
 
@@ -36,8 +36,9 @@ void ClusterNode::act_in(const Configuration& configuration) {
   cluster::act_in(configuration.number, control_block());
 }
 
-/// Lives that have ended are cut off by now. A later life is served only when this node is quiet about their end, which it is not before it acts. What a
-/// life has that this node meets for the first time stays its own: it may have asked before this thread was told of it.
+/// Lives that have ended are cut off by now. A later life is served only when this node is quiet about their end, which
+/// it is not before it acts. What a life has that this node meets for the first time stays its own: it may have asked
+/// before this thread was told of it.
 void ClusterNode::take_back_lent(const Configuration& configuration) {
   for (const Member& member : configuration.members) {
     const membership::Generation lives = member.live() ? member.generation : 0;
@@ -112,7 +113,8 @@ RecovererParts ClusterNode::recoverer_parts() {
           .recoveries = recoveries_};
 }
 
-/// Whether a node that cannot be used now is being recovered, or is on its way back. Not if nobody can recover it, or if it is to be started.
+/// Whether a node that cannot be used now is being recovered, or is on its way back. Not if nobody can recover it, or
+/// if it is to be started.
 bool ClusterNode::comes_back(NodeNumber node) const {
   const auto configuration = membership_->configuration();
   const Member* const member = configuration->find(node);

@@ -39,8 +39,8 @@ Status NodeLife::read(bool salvage) {
   return finds_data_ || salvage || own_.data_directory.empty() ? Status() : check_present();
 }
 
-/// Looks for a node on this host whose data tell that the cluster has served. A directory that cannot be read is skipped, because its own node
-/// says what is wrong with it.
+/// Looks for a node on this host whose data tell that the cluster has served. A directory that cannot be read is
+/// skipped, because its own node says what is wrong with it.
 Status NodeLife::check_present() const {
   for (const cluster_config::NodeConfig& other : config_.nodes) {
     if (other.id == own_.id || other.data_directory.empty() || !sees(config_, own_, other)) continue;

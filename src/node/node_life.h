@@ -1,6 +1,7 @@
 #pragma once
-// What the data directory of a node remembers of the node's lives as a member of its cluster. What is kept true: the directory says of which life
-// its data are before anybody else learns of that life. A node without a directory remembers nothing.
+// What the data directory of a node remembers of the node's lives as a member of its cluster. What is kept true: the
+// directory says of which life its data are before anybody else learns of that life. A node without a directory
+// remembers nothing.
 
 #include <granary/status.h>
 
@@ -9,9 +10,9 @@
 
 namespace granary::db {
 
-/// Returns the life that a node's directory remembers; an empty one if it holds no data, or the node has no directory. Data without the file
-/// MEMBER, or with one that is older than they are, are refused. A node that salvages takes them for its own, and their manifest tells of
-/// which life they are.
+/// Returns the life that a node's directory remembers; an empty one if it holds no data, or the node has no directory.
+/// Data without the file MEMBER, or with one that is older than they are, are refused. A node that salvages takes them
+/// for its own, and their manifest tells of which life they are.
 Result<membership::Life> read_life(const cluster_config::ClusterConfig& config, const cluster_config::NodeConfig& node,
                                    bool salvage);
 
@@ -22,8 +23,8 @@ class NodeLife {
       : config_(config),
         own_(own) {}
 
-  /// Reads the former life. Unless the node salvages, an error if its directory is empty though another node on this host has data of a
-  /// cluster that has served: then nothing is noted there yet, and the data may be mounted later.
+  /// Reads the former life. Unless the node salvages, an error if its directory is empty though another node on this
+  /// host has data of a cluster that has served: then nothing is noted there yet, and the data may be mounted later.
   Status read(bool salvage);
   /// Whether the directory has data.
   bool finds_data() const { return finds_data_; }
@@ -35,8 +36,9 @@ class NodeLife {
   Status note_begun(membership::Generation generation) const;
   /// Notes the life as it is known once the node has joined.
   Status note_joined(membership::Life life) const;
-  /// Takes back what this life has noted in a directory that had neither data nor a note before, and has no data yet. Called by a life that
-  /// does not start, while it is a member: then no other life of the node notes anything. A later life needs the note of none without data.
+  /// Takes back what this life has noted in a directory that had neither data nor a note before, and has no data yet.
+  /// Called by a life that does not start, while it is a member: then no other life of the node notes anything. A later
+  /// life needs the note of none without data.
   void take_back() const;
   /// Notes that the cluster serves: from then on a directory without data has lost them.
   Status note_served(const membership::Life& life);

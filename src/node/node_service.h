@@ -1,5 +1,6 @@
 #pragma once
-// What answers other nodes here: the service's thread, with a worker of the database, an epoch slot and an endpoint of its own.
+// What answers other nodes here: the service's thread, with a worker of the database, an epoch slot and an endpoint of
+// its own.
 
 #include <cstdint>
 #include <functional>
@@ -43,7 +44,8 @@ class NodeService {
 
   /// Procedures that other nodes call here wait in it for who runs them. From begin() on.
   cluster::messages::CallQueue& calls() { return *calls_; }
-  /// Returns this node's shared tables, as other nodes are told of them; none if that cannot be told. From begin() to end().
+  /// Returns this node's shared tables, as other nodes are told of them; none if that cannot be told. From begin() to
+  /// end().
   std::optional<cluster::messages::DescribeAnswer> description() const;
   /// Has what the node was lent of this node's memory taken back: Service::forget(). Any thread.
   void forget(rdma::NodeId node);

@@ -13,8 +13,8 @@
 
 namespace granary::db {
 
-/// Begins to serve what `look` sees. nullptr if the cluster file gives the node no address. An error if its token cannot be read, or the
-/// address cannot be listened at.
+/// Begins to serve what `look` sees. nullptr if the cluster file gives the node no address. An error if its token
+/// cannot be read, or the address cannot be listened at.
 Result<std::unique_ptr<watch::Service>> watch_node(const cluster_config::ClusterConfig& config,
                                                    const cluster_config::NodeConfig& own,
                                                    std::function<watch::NodeReport()> look);

@@ -133,8 +133,8 @@ void PeerReports::look_at_epoch(const PeerView& view, std::uint64_t now_us, std:
                           view, view.waits_for));
 }
 
-/// A death, and an epoch that stands still, are told by themselves. A disk may take its time for a sync, so callers that wait hear of
-/// it earlier than the operator.
+/// A death, and an epoch that stands still, are told by themselves. A disk may take its time for a sync, so callers
+/// that wait hear of it earlier than the operator.
 void PeerReports::look_at_durable(const PeerView& view, std::uint64_t now_us, std::vector<Notice>& notices) {
   constexpr epoch::Epoch kUsual = 4;  // D is so far behind E where logs get on
   constexpr std::uint64_t kToldAfter = 5;
@@ -163,7 +163,8 @@ void PeerReports::look_at_durable(const PeerView& view, std::uint64_t now_us, st
                           view, view.least_logged));
 }
 
-/// While a node does not serve, C stays, so that checkpoints make no log needless: the node may need them when it comes back.
+/// While a node does not serve, C stays, so that checkpoints make no log needless: the node may need them when it comes
+/// back.
 void PeerReports::look_for_logs_kept(const PeerView& view, std::uint64_t now_us, std::vector<Notice>& notices) {
   if (!logs_ || keeps_us_ == 0) return;
   for (const membership::NodeId node : view.nodes) {

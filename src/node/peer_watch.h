@@ -1,7 +1,8 @@
 #pragma once
-// Says which other node keeps results from being released, and since when: one that has died, after which D stays where it is until what it
-// had under way is recovered; one that stands still, or keeps a transaction open, so that E cannot advance; or one whose log has failed, or
-// is slow, so that D stays while E goes on. A node that is away for long holds back nothing, but the others keep their logs for it.
+// Says which other node keeps results from being released, and since when: one that has died, after which D stays where
+// it is until what it had under way is recovered; one that stands still, or keeps a transaction open, so that E cannot
+// advance; or one whose log has failed, or is slow, so that D stays while E goes on. A node that is away for long holds
+// back nothing, but the others keep their logs for it.
 //
 // It tells a notice when that begins and when it is over, and at any time a sentence for callers that wait
 // (Database::wait_released, Cluster::release_status).
@@ -41,8 +42,9 @@ struct PeerView {
 /// The rules, without thread and clock: one thread at a time.
 class PeerReports {
  public:
-  /// `logs`: whether nodes have directories, so that results wait for D. E may rest for `still_us` without a word. A node may be away for
-  /// `keeps_us` before it is told that the others keep their logs for it; 0: that is never told, as there are no checkpoints.
+  /// `logs`: whether nodes have directories, so that results wait for D. E may rest for `still_us` without a word. A
+  /// node may be away for `keeps_us` before it is told that the others keep their logs for it; 0: that is never told,
+  /// as there are no checkpoints.
   PeerReports(membership::NodeId own, bool logs, std::uint64_t still_us, std::uint64_t keeps_us = 0)
       : own_(own),
         logs_(logs),

@@ -104,8 +104,8 @@ Result<bool> Peers::meet(rdma::Endpoint& endpoint, NodeNumber node, std::chrono:
   }
 }
 
-/// A member may have been killed before this node began to start, which shows only when its session is over. So a node whose life ends is
-/// waited for as one that has yet to join.
+/// A member may have been killed before this node began to start, which shows only when its session is over. So a node
+/// whose life ends is waited for as one that has yet to join.
 Status Peers::meet_all(rdma::Fabric& fabric) const {
   auto endpoint = fabric.open_endpoint();
   if (!endpoint.ok()) return endpoint.status();

@@ -1,8 +1,9 @@
 #pragma once
-// The other nodes of the cluster, as this node waits for them: until they have joined, can be reached, have answered, or have come to a barrier.
-// No wait is for ever. A wait ends with an error that names the node if one has refused to start with the others, if time is up, or, once
-// this node has met all others, if one has left or died. It also ends with an error if this node has lost its membership. A node that comes
-// back while others serve does without those that end meanwhile, until none of them is left.
+// The other nodes of the cluster, as this node waits for them: until they have joined, can be reached, have answered,
+// or have come to a barrier. No wait is for ever. A wait ends with an error that names the node if one has refused to
+// start with the others, if time is up, or, once this node has met all others, if one has left or died. It also ends
+// with an error if this node has lost its membership. A node that comes back while others serve does without those that
+// end meanwhile, until none of them is left.
 
 #include <atomic>
 #include <chrono>
@@ -33,12 +34,13 @@ struct ServingLife {
 /// Used by one thread at a time, but for reached().
 class Peers {
  public:
-  /// All that is passed outlives this. The node has joined just now: refusals of members that are dead are of former starts.
+  /// All that is passed outlives this. The node has joined just now: refusals of members that are dead are of former
+  /// starts.
   Peers(const ClusterOptions& options, const cluster_config::ClusterConfig& config, membership::Membership& membership);
 
-  /// Waits until all of the cluster file's nodes have joined, and connects with each of them once. A difference that keeps two of them
-  /// apart for good (another key, program or layout) shows here on both sides, before one waits for the other. A node whose life ends
-  /// meanwhile is waited for again.
+  /// Waits until all of the cluster file's nodes have joined, and connects with each of them once. A difference that
+  /// keeps two of them apart for good (another key, program or layout) shows here on both sides, before one waits for
+  /// the other. A node whose life ends meanwhile is waited for again.
   Status meet_all(rdma::Fabric& fabric) const;
   /// Connects with these lives. One that has ended is left out.
   Status meet(rdma::Fabric& fabric, const std::vector<ServingLife>& lives) const;
@@ -54,15 +56,18 @@ class Peers {
   void note_start() { started_ = true; }
   /// Asks until there is an answer.
   Status ask(cluster::messages::Question& question) const;
-  /// Asks a node until there is an answer. False if this life of it has ended: then the answer, if there is one, may be another life's.
+  /// Asks a node until there is an answer. False if this life of it has ended: then the answer, if there is one, may be
+  /// another life's.
   Result<bool> ask(cluster::messages::Question& question, const ServingLife& life) const;
 
-  // The following are for a node that comes back while others serve. It goes on without one that ends meanwhile as long as there is another.
+  // The following are for a node that comes back while others serve. It goes on without one that ends meanwhile as long
+  // as there is another.
   /// Returns the other nodes' lives that serve in the newest configuration; an error if there are none.
   Result<std::vector<ServingLife>> serving_lives() const;
   /// OK as long as one of these lives serves.
   Status check_any_serves(const std::vector<ServingLife>& lives) const;
-  /// Makes this node count as many barriers as the others have reached. This node serves by now, so it goes on also if all of them end.
+  /// Makes this node count as many barriers as the others have reached. This node serves by now, so it goes on also if
+  /// all of them end.
   Status catch_up(const std::vector<ServingLife>& others);
   /// Waits until every node has come to as many barriers as this one, or has left.
   Status barrier();

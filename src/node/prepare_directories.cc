@@ -132,8 +132,9 @@ Result<std::optional<Configuration>> await_return(const PreparedNode& node) {
 
 namespace {
 
-/// Reads which life another node's directory tells of, and returns an error unless it is the newest one: the node's log has
-/// writes of this node's records. `known` was read before: a life is noted in the directory before it is in the membership.
+/// Reads which life another node's directory tells of, and returns an error unless it is the newest one: the node's log
+/// has writes of this node's records. `known` was read before: a life is noted in the directory before it is in the
+/// membership.
 Status check_other(const PreparedNode& node, const NodeConfig& other, const Configuration& known) {
   const bool salvage = node.options.database.salvage;
   const auto found = read_life(node.config, other, salvage);
@@ -145,7 +146,8 @@ Status check_other(const PreparedNode& node, const NodeConfig& other, const Conf
   return membership::older_data(other.id, other.data_directory, found->generation, member->data_life, "the membership");
 }
 
-/// Of a node that comes back while others serve: its own log is over, and the others' are read as far as they are quiet.
+/// Of a node that comes back while others serve: its own log is over, and the others' are read as far as they are
+/// quiet.
 Result<epoch::Epoch> prepare_return(const PreparedNode& node, const Configuration& found) {
   const epoch::Epoch first_epoch = first_epoch_of_return(found, node.config.snapshot_epochs);
   if (!node.served || node.own.data_directory.empty()) return first_epoch;

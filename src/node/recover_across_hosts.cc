@@ -1,7 +1,7 @@
-// A round belongs to certain lives of the nodes, and a node's word in it counts for these lives alone. A node that comes
-// back may have lost what the others took for granted, such as its rings, if its machine was restarted. Then all look again,
-// since their own findings may have changed as well. So each node has one state in a round, and all that hear it agree on
-// the same.
+// A round belongs to certain lives of the nodes, and a node's word in it counts for these lives alone. A node that
+// comes back may have lost what the others took for granted, such as its rings, if its machine was restarted. Then all
+// look again, since their own findings may have changed as well. So each node has one state in a round, and all that
+// hear it agree on the same.
 
 #include "src/node/recover_across_hosts.h"
 
@@ -164,8 +164,8 @@ std::optional<Lives> AcrossHosts::lives_in(const Configuration& now) const {
   return lives;
 }
 
-/// Waits until all have said something in the round of these lives, or, if `done`, that they are done. False once a node
-/// lives another life: then the round decides nothing.
+/// Waits until all have said something in the round of these lives, or, if `done`, that they are done. False once a
+/// node lives another life: then the round decides nothing.
 Result<bool> AcrossHosts::await_all(const Lives& lives, bool done, std::vector<Said>& all) {
   return await([&](const Configuration& now) -> std::optional<bool> {
     all.clear();

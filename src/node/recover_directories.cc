@@ -75,9 +75,9 @@ Status check_present(std::span<const NodeDirectory> nodes, base::FileSystem& fil
   return {};
 }
 
-/// Nodes that have begun and wait for this one keep their directories, and are left out. The first of them had recovered
-/// all before it began, and none of them serves before this node has come as well. So no transaction has been at two nodes
-/// since then, and the logs that are ended here need not agree with those on anything.
+/// Nodes that have begun and wait for this one keep their directories, and are left out. The first of them had
+/// recovered all before it began, and none of them serves before this node has come as well. So no transaction has been
+/// at two nodes since then, and the logs that are ended here need not agree with those on anything.
 Status recover_if_interrupted(std::span<const NodeDirectory> nodes, Clock::time_point end, base::FileSystem& files) {
   bool any = false;
   std::vector<Options> options;

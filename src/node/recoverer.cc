@@ -111,8 +111,9 @@ bool Recoverer::had_data(const Owed& debt) const {
   return member != nullptr && member->data_life >= debt.generation && !base::injected("recover-without-data");
 }
 
-/// A life notes itself in its directory before anybody else learns of it, so one that does not know the life has been exchanged for another.
-/// To take what it has for what the dead node left would free locks of transactions that are decided.
+/// A life notes itself in its directory before anybody else learns of it, so one that does not know the life has been
+/// exchanged for another. To take what it has for what the dead node left would free locks of transactions that are
+/// decided.
 Status Recoverer::check_directory(const Owed& debt, const std::string& directory) const {
   const auto remembered = parts_.remembered(debt.node);
   if (!remembered.ok()) return remembered.status();
@@ -133,10 +134,10 @@ void Recoverer::tell_recovered(const Owed& debt, const RecoveryWork& work) const
       fmt::format(
           "{} is recovered after {} ms (its log was opened in {}, what it held was settled in {}, its rings were "
           "adopted in {}), {} ms after this node had heard of its end. Of its transactions, {} had been decided and "
-          "were "
-          "completed, {} were undone. Of the records that it may have held, {} were written back, {} freed unchanged, "
-          "{} were free already, and {} are gone with their own node's life; {} removals were told to their nodes. {} "
-          "bytes of its rings are in its log now. Results are released again; start the node, and it comes back",
+          "were completed, {} were undone. Of the records that it may have held, {} were written back, {} freed "
+          "unchanged, {} were free already, and {} are gone with their own node's life; {} removals were told to their "
+          "nodes. {} bytes of its rings are in its log now. Results are released again; start the node, and it comes "
+          "back",
           life_of(debt), ms(took_us), ms(work.opened_us), ms(work.settled_us), ms(work.adopted_us),
           ms(work.waited_us + took_us), work.redone_transactions, work.undone_transactions, work.redone_records,
           work.freed_records, work.settled_before, work.gone_records, work.removals, work.adopted_bytes));

@@ -1,10 +1,11 @@
 #pragma once
-// What a node does for dead ones whose directories it can open. It claims what such a life owes, settles that at all nodes that live, and
-// puts what the dead node's rings have into its log. Then results are released again, and the node may come back.
+// What a node does for dead ones whose directories it can open. It claims what such a life owes, settles that at all
+// nodes that live, and puts what the dead node's rings have into its log. Then results are released again, and the node
+// may come back.
 //
-// One recoverer acts at a time, and none before all are quiet (membership::Membership::claim). Each of its steps at another node asks its
-// own fence first: a recoverer that is dead to the others may not act for anybody. A recovery that is cut short anywhere is begun anew, by
-// this node or another one, and comes to the same.
+// One recoverer acts at a time, and none before all are quiet (membership::Membership::claim). Each of its steps at
+// another node asks its own fence first: a recoverer that is dead to the others may not act for anybody. A recovery
+// that is cut short anywhere is begun anew, by this node or another one, and comes to the same.
 
 #include <atomic>
 #include <chrono>
@@ -46,15 +47,16 @@ class Recoverer {
  public:
   explicit Recoverer(RecovererParts parts) : parts_(std::move(parts)) {}
 
-  /// Does what there is to do for the lives that owe something by this configuration. Returns true if something is to be tried again soon,
-  /// though the configuration stays as it is.
+  /// Does what there is to do for the lives that owe something by this configuration. Returns true if something is to
+  /// be tried again soon, though the configuration stays as it is.
   bool step(const membership::Configuration& configuration);
 
-  /// The node is about to leave: what is under way ends soon, also while a home that is to be reached does not answer. Any thread.
+  /// The node is about to leave: what is under way ends soon, also while a home that is to be reached does not answer.
+  /// Any thread.
   void stop() { stopping_.store(true, std::memory_order_relaxed); }
 
-  /// Why a life could not be recovered that still owes something; OK if there is none, or if the cause has yet to last for a while.
-  /// kUnavailable: every such cause may still pass by itself. Any thread.
+  /// Why a life could not be recovered that still owes something; OK if there is none, or if the cause has yet to last
+  /// for a while. kUnavailable: every such cause may still pass by itself. Any thread.
   Status failure() const;
 
  private:

@@ -1,6 +1,7 @@
 #pragma once
-// What this node knows of the recoveries of dead nodes: what is owed by the newest configuration, and what this node has done about it
-// itself. It is for those who look at the cluster (Cluster::recoveries()); nothing that a node does goes by it.
+// What this node knows of the recoveries of dead nodes: what is owed by the newest configuration, and what this node
+// has done about it itself. It is for those who look at the cluster (Cluster::recoveries()); nothing that a node does
+// goes by it.
 
 #include <cstddef>
 #include <cstdint>
@@ -50,7 +51,8 @@ class Recoveries {
   void follow(const membership::Configuration& configuration);
 
   // What the recoverer of this node does for one life after the other.
-  /// It has the claim, and begins a try. One that follows on a cause that passes by itself goes on with the former one's time.
+  /// It has the claim, and begins a try. One that follows on a cause that passes by itself goes on with the former
+  /// one's time.
   RecoveryTry begin(const membership::Owed& debt);
   /// How far the try has come.
   void note(const membership::Owed& debt, const RecoveryWork& work);

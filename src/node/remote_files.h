@@ -1,6 +1,6 @@
 #pragma once
-// The manifest and the log of a node on another host, read by messages. A node that recovers reads the logs of others by the same
-// calls as its own.
+// The manifest and the log of a node on another host, read by messages. A node that recovers reads the logs of others
+// by the same calls as its own.
 
 #include <functional>
 #include <string>
@@ -10,7 +10,8 @@
 
 namespace granary::db {
 
-/// Files can only be read: any other call ends with kFailedPrecondition. Used by one thread, the messenger's. Errors name the node.
+/// Files can only be read: any other call ends with kFailedPrecondition. Used by one thread, the messenger's. Errors
+/// name the node.
 class RemoteFiles final : public base::FileSystem {
  public:
   /// Asks until there is an answer, or none can be had.

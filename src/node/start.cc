@@ -1,5 +1,5 @@
-// Takes a node from joining to serving: all nodes join, the leader gives them E, each says that it serves and learns the
-// others' tables.
+// Takes a node from joining to serving: all nodes join, the leader gives them E, each says that it serves and learns
+// the others' tables.
 
 #include <fmt/format.h>
 
@@ -17,8 +17,8 @@ using membership::Configuration;
 
 namespace {
 
-/// The name of this start, from a configuration that all have joined: nodes that began together have the same one. That of a node that
-/// came back later differs.
+/// The name of this start, from a configuration that all have joined: nodes that began together have the same one. That
+/// of a node that came back later differs.
 std::string start_id_of(const Configuration& configuration) {
   std::string id = fmt::format("{:016x}", configuration.cluster_id);
   for (const membership::Member& member : configuration.members)
@@ -50,7 +50,8 @@ Status ClusterNode::check_use(std::string_view call, Use expected) const {
   return refuse("the node has left its cluster, join it again");
 }
 
-/// A start that ends early, by an exception as well, leaves threads and connections behind that only leave() takes apart.
+/// A start that ends early, by an exception as well, leaves threads and connections behind that only leave() takes
+/// apart.
 Status ClusterNode::start() {
   if (Status fits = check_use("start()", Use::kJoined); !fits.ok()) return fits;
   use_ = Use::kFailed;
@@ -122,9 +123,9 @@ Status ClusterNode::start_together() {
 
 /// The others serve. They begin to use this node when it says that it serves, so it has and knows everything by then.
 ///
-/// One of the others may end meanwhile. What its log has of this node's records was loaded before, or is waited for (take_from_running),
-/// and transactions that it committed later have none of these records. The tables of its next life are learnt as soon as that
-/// serves (learn_returned).
+/// One of the others may end meanwhile. What its log has of this node's records was loaded before, or is waited for
+/// (take_from_running), and transactions that it committed later have none of these records. The tables of its next
+/// life are learnt as soon as that serves (learn_returned).
 Status ClusterNode::come_back() {
   base::sync_point("return.loaded");
   const auto others = peers_->serving_lives();
@@ -142,11 +143,11 @@ Status ClusterNode::come_back() {
 }
 
 /// If this node comes back, the others may have released results up to the present epoch without it. So before the node
-/// has a transaction, its manifest says that its log is whole up to there. After a loss of power the least that all logs
-/// have then reaches as far as what was released.
+/// has a transaction, its manifest says that its log is whole up to there. After a loss of power the least that all
+/// logs have then reaches as far as what was released.
 ///
-/// If the others (`others`) have all ended, nobody knows the present epoch: this node leads then, and would let itself in with the epoch
-/// that it began with, behind which the others may have released results.
+/// If the others (`others`) have all ended, nobody knows the present epoch: this node leads then, and would let itself
+/// in with the epoch that it began with, behind which the others may have released results.
 Status ClusterNode::be_admitted(const std::vector<ServingLife>& others) {
   Status status = peers_->await_admission(control_block(), *leader_);
   base::sync_point("return.admitted");
@@ -245,7 +246,8 @@ bool ClusterNode::has_immutable_tables() const {
   return std::ranges::any_of(tables, [](const txn::TableCore* table) { return table->is_immutable(); });
 }
 
-/// Each node has sealed by then what it seals before it comes to the barrier. If one does not answer, its tables are validated as before.
+/// Each node has sealed by then what it seals before it comes to the barrier. If one does not answer, its tables are
+/// validated as before.
 Status ClusterNode::barrier() {
   if (Status fits = check_use("barrier()", Use::kStarted); !fits.ok()) return fits;
   const Status reached = peers_->barrier();

@@ -1,6 +1,6 @@
 #pragma once
-// Learns when a node that is still joining, recovering or starting shall give up (ClusterOptions::give_up). A thread of its own asks,
-// so that it does not matter what the node is busy with.
+// Learns when a node that is still joining, recovering or starting shall give up (ClusterOptions::give_up). A thread of
+// its own asks, so that it does not matter what the node is busy with.
 
 #include <atomic>
 #include <functional>

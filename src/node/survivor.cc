@@ -63,7 +63,8 @@ bool SurvivorTurns::take(const Configuration& configuration) {
   return duties_.follow(configuration) || !quiet;
 }
 
-/// False if a dead node cannot be cut off at present. Then this node acts in no later membership, and nobody acts for the dead.
+/// False if a dead node cannot be cut off at present. Then this node acts in no later membership, and nobody acts for
+/// the dead.
 bool SurvivorTurns::adapt(const Configuration& configuration) {
   base::sync_point("survivor.begins");
   if (!cut_off_dead(configuration)) return false;

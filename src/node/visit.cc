@@ -1,6 +1,7 @@
-// A node of which nobody else sees the directories. What its former life owes can only be settled when the node is there again, and before
-// that it cannot come back. So it joins for a short life first, a visit: it recovers its former one as any other node would have, and
-// leaves. Meanwhile it has no data, nobody asks it for any, and it takes part in no epoch.
+// A node of which nobody else sees the directories. What its former life owes can only be settled when the node is
+// there again, and before that it cannot come back. So it joins for a short life first, a visit: it recovers its former
+// one as any other node would have, and leaves. Meanwhile it has no data, nobody asks it for any, and it takes part in
+// no epoch.
 
 #include <fmt/format.h>
 
@@ -38,8 +39,9 @@ bool ClusterNode::has_to_visit(const Configuration& configuration) const {
          });
 }
 
-/// Ends as soon as there is nothing more to recover for it, also because nobody serves any more: then all nodes start together. A cause that
-/// may pass by itself is waited for, however long it takes within the start: a former process that needs many seconds to end, for one.
+/// Ends as soon as there is nothing more to recover for it, also because nobody serves any more: then all nodes start
+/// together. A cause that may pass by itself is waited for, however long it takes within the start: a former process
+/// that needs many seconds to end, for one.
 Status ClusterNode::visit() {
   tell(NoticeSeverity::kInfo, NoticeTopic::kRecovery,
        "no other node sees what the former life of this one has left, so it recovers that before it comes back");

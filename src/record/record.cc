@@ -25,8 +25,8 @@ StableRead wait_and_read(const Record& record, char* buffer, std::size_t room, b
   return seen;
 }
 
-/// `previous` was set before the head's TID was stored (release; whoever loaded that acquired it), or belongs to an even newer
-/// one: either way every version we need is on the chain and kept (min se_w).
+/// `previous` was set before the head's TID was stored (release; whoever loaded that acquired it), or belongs to an
+/// even newer one: either way every version we need is on the chain and kept (min se_w).
 StableRead read_older(const Record& head, std::uint64_t snapshot, char* buffer, std::size_t room) {
   const Record* version = head.previous();
   while (version != nullptr && epoch_of(version->tid()) >= snapshot) {

@@ -1,18 +1,20 @@
 #pragma once
-// Until when a version of a local record is known to be valid: TicToc's rts (SIGMOD 2016, section 3), in the upper bits of the record's
-// size word, which only shared records use for something else.
+// Until when a version of a local record is known to be valid: TicToc's rts (SIGMOD 2016, section 3), in the upper bits
+// of the record's size word, which only shared records use for something else.
 //
 //   63          52 51             25    24     23           0
 //  +--------------+-----------------+--------+--------------+
 //  |  epoch (12)  |  sequence (27)  | frozen |  size (24)   |
 //  +--------------+-----------------+--------+--------------+
 //
-// Two kinds of threads write the word. A reader that commits raises the rts by a compare-and-swap, unless the word is frozen. The holder of
-// the record's lock freezes it first, so that no reader can raise it behind the writer's back, and stores a new word, not frozen, before the new TID word.
+// Two kinds of threads write the word. A reader that commits raises the rts by a compare-and-swap, unless the word is
+// frozen. The holder of the record's lock freezes it first, so that no reader can raise it behind the writer's back,
+// and stores a new word, not frozen, before the new TID word.
 //
-// The word has the low bits of the epoch only. It means the greatest epoch with these bits that is not after E, where a reader loads the
-// word, E, and then the TID word, which must be unlocked; and a writer reads E behind its freeze. So both give an old word, whose bits have
-// come round, the same meaning, or the writer is in a later epoch, and so behind the reader anyway.
+// The word has the low bits of the epoch only. It means the greatest epoch with these bits that is not after E, where a
+// reader loads the word, E, and then the TID word, which must be unlocked; and a writer reads E behind its freeze. So
+// both give an old word, whose bits have come round, the same meaning, or the writer is in a later epoch, and so behind
+// the reader anyway.
 
 #include <cstdint>
 

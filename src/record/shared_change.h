@@ -1,6 +1,7 @@
 #pragma once
-// How the owner changes a shared record that is its own to change: it holds the lock bit (shared_lock.h), or nobody knows the
-// record yet. The state is never stored to (I2, I3), and size, incarnation and checksum always agree with the TID word.
+// How the owner changes a shared record that is its own to change: it holds the lock bit (shared_lock.h), or nobody
+// knows the record yet. The state is never stored to (I2, I3), and size, incarnation and checksum always agree with the
+// TID word.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,8 +20,8 @@ struct TailWords {
   std::uint64_t check_word;
 };
 
-/// As they become with a value of that size under that TID word; `content` is checksum_of_content() of key and value. The
-/// incarnation and the key's fingerprint stay.
+/// As they become with a value of that size under that TID word; `content` is checksum_of_content() of key and value.
+/// The incarnation and the key's fingerprint stay.
 inline TailWords tail_of(const TailWords& before, TidWord tid, std::size_t size, std::uint32_t content) {
   const std::uint64_t size_word = make_size_word(incarnation_of(before.size_word), size);
   return {size_word, make_check_word(fingerprint_of(before.check_word), checksum_with_header(content, tid, size_word))};
@@ -34,8 +35,8 @@ inline void store_tail(SharedRecord& record, TidWord tid, std::size_t size, std:
   base::store_word(&record.check_word, after.check_word);
 }
 
-/// Makes an unborn record with that key of a new or reused block. The block keeps its incarnation, which the end of its last
-/// life has raised, and its state: another node may have taken it by an old address and has yet to find out (I3).
+/// Makes an unborn record with that key of a new or reused block. The block keeps its incarnation, which the end of its
+/// last life has raised, and its state: another node may have taken it by an old address and has yet to find out (I3).
 inline Record& make_unborn(SharedRecord& record, std::string_view key) {
   if (base::injected("reuse-stores-state")) base::store_word(&record.state_word, kFree);
   record.head.set_previous(nullptr);
@@ -46,8 +47,8 @@ inline Record& make_unborn(SharedRecord& record, std::string_view key) {
   return record.head;
 }
 
-/// The end of an absent record's life, under its lock: raises the incarnation and clears `latest` in one step, before the
-/// index lets go of it (I3). Whoever comes by an old address finds another incarnation. The lock bit stays.
+/// The end of an absent record's life, under its lock: raises the incarnation and clears `latest` in one step, before
+/// the index lets go of it (I3). Whoever comes by an old address finds another incarnation. The lock bit stays.
 inline void end_life(SharedRecord& record, std::string_view key) {
   const std::uint64_t raised = base::injected("unhook-keeps-incarnation") ? 0 : 1;
   const std::uint64_t incarnation =

@@ -1,6 +1,7 @@
 #pragma once
-// Who may change a shared record: the owner's CPU, which takes the lock bit of the TID word, or another node, which takes the
-// state word (I2). Neither ever makes an atomic change of the other's word; each takes its own and then looks at the other's.
+// Who may change a shared record: the owner's CPU, which takes the lock bit of the TID word, or another node, which
+// takes the state word (I2). Neither ever makes an atomic change of the other's word; each takes its own and then looks
+// at the other's.
 
 #include <cstdint>
 
@@ -19,8 +20,8 @@ inline bool has_expired(StateWord state, const base::TimeReading& now) {
   return expired;
 }
 
-/// Whether the owner may change a record in this state: no x-lock is there, and no lease that somebody may still rely on.
-/// `time` is the cluster's; nullptr: there is none, and no lease ever ends.
+/// Whether the owner may change a record in this state: no x-lock is there, and no lease that somebody may still rely
+/// on. `time` is the cluster's; nullptr: there is none, and no lease ever ends.
 inline bool is_free_for_owner(StateWord state, const base::SoftTime* time) {
   if (state == kFree) [[likely]]
     return true;
@@ -32,8 +33,9 @@ inline bool is_leased(StateWord state, const base::SoftTime* time) {
   return is_lease(state) && !is_free_for_owner(state, time);
 }
 
-/// State and TID word, for whoever judges by both. The state is loaded first (I4): a holder stores the new TID before it
-/// frees the state, so a state that is free again comes with the new TID. The other way round both could look untouched.
+/// State and TID word, for whoever judges by both. The state is loaded first (I4): a holder stores the new TID before
+/// it frees the state, so a state that is free again comes with the new TID. The other way round both could look
+/// untouched.
 struct SharedHeader {
   StateWord state;
   TidWord tid;
@@ -58,13 +60,13 @@ enum class OwnerLock : std::uint8_t {
   kHeldRemotely,  ///< another node holds the record
 };
 
-/// The owner's rule of I2: CAS the lock bit into the TID word, which is a full fence on x86-64; then the state must be free; then
-/// the TID word must still be what the CAS stored, as a holder that was there before may have written back in between and
-/// wiped the bit. Otherwise the owner gives way, by a CAS, which fails harmlessly after such a write-back. From then on
-/// another node that takes the state sees the bit, and gives way in its turn.
+/// The owner's rule of I2: CAS the lock bit into the TID word, which is a full fence on x86-64; then the state must be
+/// free; then the TID word must still be what the CAS stored, as a holder that was there before may have written back
+/// in between and wiped the bit. Otherwise the owner gives way, by a CAS, which fails harmlessly after such a
+/// write-back. From then on another node that takes the state sees the bit, and gives way in its turn.
 ///
-/// A lease that expires between the two looks is as good as none. Who takes one over an expired one does so by CAS, and sees the
-/// bit under the new one.
+/// A lease that expires between the two looks is as good as none. Who takes one over an expired one does so by CAS, and
+/// sees the bit under the new one.
 ///
 /// `is_free`: whether the owner may change a record in this state.
 template <typename IsFree>

@@ -62,8 +62,8 @@ StableRead read_shared_snapshot(const SharedRecord& record, std::size_t key_byte
     const TidWord before = record.head.tid();
     if (epoch_of(before) >= snapshot) return read_older(record.head, snapshot, buffer, room);
     if (is_locked(before)) return {};
-    // Who holds it may write a version of an old epoch, if the write-back has waited for a connection. The TID word is looked
-    // at again since a holder stores it before its unlock: both can have happened before the look at the state.
+    // Who holds it may write a version of an old epoch, if the write-back has waited for a connection. The TID word is
+    // looked at again since a holder stores it before its unlock: both can have happened before the look at the state.
     if (is_absent(before)) {
       const bool settled = !is_x_locked(record.state()) && record.head.tid() == before;
       return settled ? StableRead{before, ReadState::kMissing} : StableRead{};

@@ -1,7 +1,7 @@
 #pragma once
-// The owner's reads of shared records (I4, local form): TID word, state not x-locked, copy, state not x-locked, TID word
-// unchanged. A local writer shows by the lock bit; another node that writes back shows only by the state, before and
-// after its new TID. Each other order of these loads lets a half-written value through.
+// The owner's reads of shared records (I4, local form): TID word, state not x-locked, copy, state not x-locked, TID
+// word unchanged. A local writer shows by the lock bit; another node that writes back shows only by the state, before
+// and after its new TID. Each other order of these loads lets a half-written value through.
 //
 // And reads of a record of either kind. Which it is, a bit of its address tells.
 
@@ -19,8 +19,8 @@ StableRead read_shared(const SharedRecord& record, std::size_t key_bytes, char* 
                        base::Waiter& waiter);
 StableRead read_shared_tid(const SharedRecord& record, base::Waiter& waiter);
 
-/// Like read_snapshot(), but gives up as kBusy after a bounded wait for another node: while the record is x-locked its present
-/// version may be half overwritten. What is older than that is copied aside and never waits.
+/// Like read_snapshot(), but gives up as kBusy after a bounded wait for another node: while the record is x-locked its
+/// present version may be half overwritten. What is older than that is copied aside and never waits.
 StableRead read_shared_snapshot(const SharedRecord& record, std::size_t key_bytes, std::uint64_t snapshot, char* buffer,
                                 std::size_t room, base::Waiter& waiter);
 

@@ -1,6 +1,6 @@
 #pragma once
-// A record of a shared table, which other nodes reach one-sided: a 48-byte header in one cache line, the key, and the value
-// with room for the table's greatest.
+// A record of a shared table, which other nodes reach one-sided: a 48-byte header in one cache line, the key, and the
+// value with room for the table's greatest.
 //
 //   word 0  state              other nodes: CAS and WRITE; the owner only loads it (src/record/state_word.h)
 //   word 1  previous version   owner's CPU; the WRITE of an x-lock holder (I12)
@@ -11,10 +11,10 @@
 //   word 6… key, padded with zeros to whole words
 //        …  value, padded
 //
-// Words 1 to 3 are a Record, and it is the Record's address that indexes and access sets hold; as blocks are multiples of 64
-// bytes, bit 3 of that address tells a shared record from a local one. From the TID word on it is contiguous what an x-lock
-// holder writes back (I5), without the state and the previous version. An ascending copy loads the state before the TID
-// word (I4).
+// Words 1 to 3 are a Record, and it is the Record's address that indexes and access sets hold; as blocks are multiples
+// of 64 bytes, bit 3 of that address tells a shared record from a local one. From the TID word on it is contiguous what
+// an x-lock holder writes back (I5), without the state and the previous version. An ascending copy loads the state
+// before the TID word (I4).
 //
 // The key's length is not stored: whoever looks at a record wants a certain key, and its length says where the
 // value begins. A block that was reused for a key of another length has another fingerprint and another checksum.
@@ -42,7 +42,8 @@ struct SharedRecord {
   std::uint64_t* key_words() { return reinterpret_cast<std::uint64_t*>(this + 1); }
   const std::uint64_t* key_words() const { return reinterpret_cast<const std::uint64_t*>(this + 1); }
 
-  /// Acquire: what the next holder's CAS or WRITE stored is not seen before it, nor a later load of ours done earlier (I4).
+  /// Acquire: what the next holder's CAS or WRITE stored is not seen before it, nor a later load of ours done earlier
+  /// (I4).
   StateWord state() const { return base::load_word(&state_word); }
 };
 static_assert(sizeof(SharedRecord) == 48, "state, previous version, TID word, size and incarnation, check word, rts");

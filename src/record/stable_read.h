@@ -68,8 +68,8 @@ inline StableRead read_stable(const Record& record, char* buffer, std::size_t ro
   return seen.state != ReadState::kBusy ? seen : wait_and_read(record, buffer, room, waiter);
 }
 
-/// Copies at most `room` bytes, from the value's byte `from` on; waits a bounded while for writers. The size that it tells is the whole value's,
-/// and it is never kTooSmall.
+/// Copies at most `room` bytes, from the value's byte `from` on; waits a bounded while for writers. The size that it
+/// tells is the whole value's, and it is never kTooSmall.
 inline StableRead read_part(const Record& record, std::size_t from, char* buffer, std::size_t room,
                             base::Waiter& waiter) {
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
@@ -107,12 +107,12 @@ inline StableRead read_tid(const Record& record, base::Waiter& waiter) {
   return {};
 }
 
-/// Copies the newest version before `head` with epoch < snapshot; `head` has a greater one. Never waits: versions on the chain do not
-/// change once linked.
+/// Copies the newest version before `head` with epoch < snapshot; `head` has a greater one. Never waits: versions on
+/// the chain do not change once linked.
 StableRead read_older(const Record& head, std::uint64_t snapshot, char* buffer, std::size_t room);
 
-/// Copies the version that a snapshot at `snapshot` sees: the newest with epoch < snapshot (Silo 4.9). Walks the chain of old
-/// versions, which never change once linked. Waits out a writer however long it takes; never kBusy or kReplaced.
+/// Copies the version that a snapshot at `snapshot` sees: the newest with epoch < snapshot (Silo 4.9). Walks the chain
+/// of old versions, which never change once linked. Waits out a writer however long it takes; never kBusy or kReplaced.
 StableRead read_snapshot(const Record& head, std::uint64_t snapshot, char* buffer, std::size_t room,
                          base::Waiter& waiter);
 

@@ -52,7 +52,8 @@ constexpr bool is_absent(TidWord word) { return (word & kAbsent) != 0; }
 
 // These make TID words of a version for callers that need not know the status bits.
 
-/// Returns the word of the version that a transaction with this TID has made, which is its key's latest; or of the key's removal.
+/// Returns the word of the version that a transaction with this TID has made, which is its key's latest; or of the
+/// key's removal.
 constexpr TidWord version_word(TidWord tid, bool removed) { return tid | kLatest | (removed ? kAbsent : 0); }
 constexpr TidWord locked(TidWord word) { return word | kLocked; }
 constexpr TidWord unlocked(TidWord word) { return word & ~kLocked; }

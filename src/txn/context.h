@@ -44,7 +44,8 @@ class Context final : private Life {
   }
   /// Returns the owner of the open transaction's locks under two-phase locking; 0 if none is open, or it has none.
   cc::two_pl::OwnerSet lock_owner() { return idle() ? 0 : execution_.local().sets().held.owner; }
-  /// Returns the seat in which the context has begun a transaction last, of all that it began while bodies ran in turns.
+  /// Returns the seat in which the context has begun a transaction last, of all that it began while bodies ran in
+  /// turns.
   std::uint32_t seat() const { return seat_; }
   /// Calls RemoteAccess::tidy(). Precondition: the context reaches other nodes.
   void tidy_remote() { execution_.remote()->tidy(); }

@@ -16,8 +16,8 @@ Outcome Execution::move_index_entry(Home home, TableCore& index, std::string_vie
   if (old_value != nullptr && new_value != nullptr && old_key == new_key) return Outcome::kOk;
   if (old_value != nullptr) {
     const Outcome removed = write_at(home, index, old_key, {}, kRemove);
-    // The record was there without its index entry. Most often the transaction's reads are not of one state then. Otherwise a salvage has
-    // left two records for one entry of a unique index, and this one had none.
+    // The record was there without its index entry. Most often the transaction's reads are not of one state then.
+    // Otherwise a salvage has left two records for one entry of a unique index, and this one had none.
     if (removed == Outcome::kNotFound && !seen_consistently(home)) return life_.doom_with(AbortReason::kReadChanged);
     if (removed != Outcome::kOk && removed != Outcome::kNotFound) return removed;
   }
@@ -45,8 +45,8 @@ Outcome Execution::write_indexed(Home home, TableCore& table, std::string_view k
   const bool there = found == Outcome::kOk;
   base::sync_point("index.row_read");
   if (const Outcome outcome = rule.outcome(there); outcome != Outcome::kOk) return outcome;
-  // A put that has found no record inserts one. If somebody else's has come meanwhile, its index entries would stay, and nobody else
-  // notices: below serializable a commit does not validate what was missing.
+  // A put that has found no record inserts one. If somebody else's has come meanwhile, its index entries would stay,
+  // and nobody else notices: below serializable a commit does not validate what was missing.
   const bool inserts = !there && !rule.looks() && !base::injected("put-over-unseen-record");
   const Outcome written = write_at(home, table, key, value, inserts ? kInsert : rule);
   if (inserts && written == Outcome::kAlreadyExists) return life_.doom_with(AbortReason::kReadChanged);

@@ -46,8 +46,8 @@ class SnapshotContext {
   Outcome multi_get(std::uint64_t serial, std::span<MultiGet> gets);
   ScanResult scan(std::uint64_t serial, TableCore* table, const ScanRange& range, ScanFn visit);
   ScanResult scan_index(std::uint64_t serial, TableCore* index, const ScanRange& range, ScanFn visit);
-  /// Scans what this node has of an ordered table or an index, whatever the range's home is: the lower end of a range of
-  /// entries (index_range.h) may be the key of another node. The snapshot is open.
+  /// Scans what this node has of an ordered table or an index, whatever the range's home is: the lower end of a range
+  /// of entries (index_range.h) may be the key of another node. The snapshot is open.
   ScanResult scan_here(std::uint64_t serial, TableCore& table, const ScanRange& range, ScanFn visit);
   /// Ends the snapshot. Returns false, and leaves it open, if the calling thread is not the worker's.
   bool finish(std::uint64_t serial);

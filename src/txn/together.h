@@ -28,9 +28,9 @@ class Together {
   Together(const Together&) = delete;
   Together& operator=(const Together&) = delete;
 
-  /// Calls body(0) ... body(count - 1), up to `most` of them in turns (kMost at most), and returns when all have ended. If
-  /// there is memory for fewer stacks, fewer bodies take turns. Returns false, with nothing done, if there is no memory
-  /// for a single stack, or `most` is 0.
+  /// Calls body(0) ... body(count - 1), up to `most` of them in turns (kMost at most), and returns when all have ended.
+  /// If there is memory for fewer stacks, fewer bodies take turns. Returns false, with nothing done, if there is no
+  /// memory for a single stack, or `most` is 0.
   [[nodiscard]] bool run(std::size_t count, std::uint32_t most, Body body);
   /// Lets the other bodies go on. Called by a body.
   void turn() { seats_[current_]->fiber->suspend(); }

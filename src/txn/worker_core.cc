@@ -86,7 +86,8 @@ Context* WorkerCore::idle_context() {
   return contexts_.back().get();
 }
 
-/// A transaction that was opened before the bodies ran may seem to be of the seat. It stands still as well, so it does no harm here.
+/// A transaction that was opened before the bodies ran may seem to be of the seat. It stands still as well, so it does
+/// no harm here.
 cc::two_pl::OwnerSet WorkerCore::lock_owners_in_seat(std::uint32_t seat) const {
   cc::two_pl::OwnerSet owners = 0;
   if (state_.own_owners == 0) return owners;

@@ -75,7 +75,8 @@ class WorkerCore {
   Context* first_context() { return first_context_.load(std::memory_order_acquire); }
   /// Ends whatever is open (Context::end).
   void abort_all();
-  /// Returns the owners of the locks that open transactions have which were begun in the seat, where bodies run in turns.
+  /// Returns the owners of the locks that open transactions have which were begun in the seat, where bodies run in
+  /// turns.
   cc::two_pl::OwnerSet lock_owners_in_seat(std::uint32_t seat) const;
 
   /// Calls body(0) ... body(count - 1), up to Together::kMost in turns. Returns false, with nothing done, if that

@@ -1,6 +1,6 @@
 #pragma once
-// The whole cluster as one JSON document, /status.json: what the node that was asked knows of the membership, and what each node tells of
-// itself. docs/monitoring.md describes it.
+// The whole cluster as one JSON document, /status.json: what the node that was asked knows of the membership, and what
+// each node tells of itself. docs/monitoring.md describes it.
 
 #include <cstdint>
 #include <string>
@@ -21,7 +21,8 @@ struct NodeAnswer {
   std::string error = {};  ///< why it did not
 };
 
-/// `asked`: the node that makes the document. `answers`: of all nodes of the cluster file, its own included, in their order.
+/// `asked`: the node that makes the document. `answers`: of all nodes of the cluster file, its own included, in their
+/// order.
 Json cluster_document(const NodeReport& asked, std::vector<NodeAnswer> answers);
 
 /// Whether this is such a document, of a format that this program reads: kUnavailable if not, as whoever answered is no

@@ -46,7 +46,8 @@ struct MembershipReport {
   NodeNumber leader = 0;      ///< of epochs; 0: nobody
   std::vector<MemberReport> members = {};
   std::string lost = {};  ///< why this node is no member any more; empty if it is one
-  /// Whether it may commit now: not while its membership cannot be confirmed, as ZooKeeper does not answer, or others have condemned it.
+  /// Whether it may commit now: not while its membership cannot be confirmed, as ZooKeeper does not answer, or others
+  /// have condemned it.
   bool commits = true;
 };
 

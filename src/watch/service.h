@@ -1,8 +1,9 @@
 #pragma once
-// What a node serves by HTTP: /metrics, /status.json, /node.json, /healthz, /readyz, and a page with charts. docs/monitoring.md describes them.
+// What a node serves by HTTP: /metrics, /status.json, /node.json, /healthz, /readyz, and a page with charts.
+// docs/monitoring.md describes them.
 //
-// Everything is collected by the server's own thread when it is asked for. It takes no lock that a transaction needs, but those of lists that
-// change when workers, members or logs come and go.
+// Everything is collected by the server's own thread when it is asked for. It takes no lock that a transaction needs,
+// but those of lists that change when workers, members or logs come and go.
 
 #include <cstdint>
 #include <functional>

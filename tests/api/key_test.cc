@@ -79,7 +79,7 @@ struct Draw<std::pair<A, B>> {
 
 int sign(int value) { return (value > 0) - (value < 0); }
 
-/// memcmp order, a prefix before what it begins: the order of the index.
+/// Memcmp order, a prefix before what it begins: the order of the index.
 int compare_bytes(std::string_view a, std::string_view b) {
   const int head = std::memcmp(a.data(), b.data(), std::min(a.size(), b.size()));
   if (head != 0) return sign(head);

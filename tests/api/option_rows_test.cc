@@ -1,5 +1,5 @@
-// The rows of the options of tables and of nodes (tests/support/option_rows.h), and that a node that joins looks at its own. That
-// creating a table does is tested in tests/bad_input.
+// The rows of the options of tables and of nodes (tests/support/option_rows.h), and that a node that joins looks at its
+// own. That creating a table does is tested in tests/bad_input.
 
 #include "src/db/table_options.h"
 #include "src/node/cluster_options.h"

@@ -1,4 +1,5 @@
-// Tests which types count as plain bytes: those that typed tables, procedures and calls take, and which go to the forms for bytes.
+// Tests which types count as plain bytes: those that typed tables, procedures and calls take, and which go to the forms
+// for bytes.
 
 #include <array>
 #include <memory>

@@ -1,4 +1,5 @@
-// Memory full of garbage, epoch by epoch: nobody but the test lets these pass. Whose garbage may be freed when, and by whom.
+// Memory full of garbage, epoch by epoch: nobody but the test lets these pass. Whose garbage may be freed when, and by
+// whom.
 
 #include <atomic>
 #include <chrono>
@@ -67,7 +68,8 @@ TEST_F(FullOfGarbageByHand, AnotherWorkersIsFreedOnceSomebodyMissesIt) {
   EXPECT_TRUE(churn(1)) << "it was worker 0's, which does nothing";
 }
 
-/// No snapshot sees a record that was never born. Else whoever fails for memory while a snapshot is open would take more and more of it.
+/// No snapshot sees a record that was never born. Else whoever fails for memory while a snapshot is open would take
+/// more and more of it.
 TEST_F(FullOfGarbageByHand, WhatAbortedInsertsLeaveIsFreeWhileASnapshotIsOpen) {
   TableOptions hash{.max_value_bytes = kValueBytes, .index = IndexKind::kHash, .expected_keys = 1000}, shared = hash;
   shared.shared = true;
@@ -106,8 +108,8 @@ TEST_F(FullOfGarbageByHand, WhatAnAbortedInsertLeavesStaysForWhoHasFoundIt) {
   EXPECT_EQ(db_.value(table_, "k"), "2");
 }
 
-/// An operator sees what an idle worker holds, also before it has collected since. A worker collects after the first transaction
-/// of an epoch.
+/// An operator sees what an idle worker holds, also before it has collected since. A worker collects after the first
+/// transaction of an epoch.
 TEST_F(FullOfGarbageByHand, IsCountedWhenItIsMade) {
   constexpr std::size_t kRows = 20;
   const auto collect = [&] {
@@ -131,8 +133,8 @@ TEST_F(FullOfGarbageByHand, IsCountedWhenItIsMade) {
   collect();
 }
 
-/// The memory of a deleted record is free only a few epochs after a collection has taken the record out of its index, however often
-/// the worker collects at once.
+/// The memory of a deleted record is free only a few epochs after a collection has taken the record out of its index,
+/// however often the worker collects at once.
 TEST_F(FullOfGarbageByHand, IsCollectedInTwoStepsIfItIsDeletedRecords) {
   constexpr std::size_t kRows = 20;
   for (const bool insert : {true, false}) {
@@ -149,7 +151,8 @@ TEST_F(FullOfGarbageByHand, IsCollectedInTwoStepsIfItIsDeletedRecords) {
   EXPECT_EQ(db_->statistics().garbage_items, 0u);
 }
 
-/// Another worker misses memory, and this one's garbage is looked after for it; but a snapshot still reads what was deleted.
+/// Another worker misses memory, and this one's garbage is looked after for it; but a snapshot still reads what was
+/// deleted.
 TEST_F(FullOfGarbageByHand, WhatASnapshotReadsIsNotFreedForAnotherWorker) {
   std::size_t rows = 0;
   for (; rows < 8000; ++rows) {

@@ -1,7 +1,7 @@
-// Memory full of garbage: of old versions and deleted records that wait for their epoch, of versions that a snapshot holds, of a worker
-// whose thread sleeps. Writers get a typed error or wait a bounded while, reads go on, and afterwards all is as before. With the
-// database's threads; times are generous, as the machine may be loaded. Epoch by epoch:
-// full_of_garbage_by_hand_test.cc. Not covered: other nodes' snapshots.
+// Memory full of garbage: of old versions and deleted records that wait for their epoch, of versions that a snapshot
+// holds, of a worker whose thread sleeps. Writers get a typed error or wait a bounded while, reads go on, and
+// afterwards all is as before. With the database's threads; times are generous, as the machine may be loaded. Epoch by
+// epoch: full_of_garbage_by_hand_test.cc. Not covered: other nodes' snapshots.
 
 #include <algorithm>
 #include <chrono>
@@ -123,9 +123,9 @@ class FullOfGarbage : public testing::TestWithParam<Kind> {
 TEST_P(FullOfGarbage, ChurnGoesOn) {
   load();
   ASSERT_TRUE(fill_until_refused()) << "the limit is to be met";
-  // What fills memory waits for two snapshot periods at most, so this many steps have room again and again, however long a period takes.
-  // Records of a shared table never move, so a removal copies the old version, and when the table has taken all other memory there is only the
-  // reserve for it, a 32nd.
+  // What fills memory waits for two snapshot periods at most, so this many steps have room again and again, however
+  // long a period takes. Records of a shared table never move, so a removal copies the old version, and when the table
+  // has taken all other memory there is only the reserve for it, a 32nd.
   const std::uint64_t memory = options().memory_limit_bytes / (GetParam() == Kind::kShared ? 32 : 1);
   const std::size_t room = memory / (4 * kValueBytes);
   std::size_t done = 0;
@@ -158,7 +158,8 @@ TEST_P(FullOfGarbage, WhileASnapshotHoldsItWritersAreToldAndReadsGoOn) {
   const std::size_t seen = next_ - 1;
   ASSERT_TRUE(fill_until_refused());
   pass_periods(2);
-  // Single attempts are refused even where there is garbage to free, as long as the database's thread is at it. run() waits for that.
+  // Single attempts are refused even where there is garbage to free, as long as the database's thread is at it. run()
+  // waits for that.
   const auto begun = Clock::now();
   auto before = begun;
   RunResult refused = run_step();
@@ -170,8 +171,8 @@ TEST_P(FullOfGarbage, WhileASnapshotHoldsItWritersAreToldAndReadsGoOn) {
   EXPECT_EQ(snapshot.get(table_, key(seen), value), Outcome::kOk);
 }
 
-/// Half the rate of before, within a second. The two rates are measured one after the other, and several times if it must be, as others
-/// may have the processor at one time and not at the other.
+/// Half the rate of before, within a second. The two rates are measured one after the other, and several times if it
+/// must be, as others may have the processor at one time and not at the other.
 TEST_P(FullOfGarbage, WhenTheSnapshotEndsWritersAreBackWithinASecond) {
   load();
   ASSERT_TRUE(fill_until_refused());
@@ -209,7 +210,8 @@ TEST_P(FullOfGarbage, OfAWorkerThatSleepsIsFreedForTheOthers) {
     std::unique_lock lock(mutex);
     signal.wait(lock, [&] { return done; });
   }
-  // A run waits for so many epochs, in which a slow build may not have freed enough; sooner or later each gets what it needs.
+  // A run waits for so many epochs, in which a slow build may not have freed enough; sooner or later each gets what it
+  // needs.
   const auto end = Clock::now() + milliseconds(20'000);
   for (int i = 0; i < 1000;) {
     if (run_step())

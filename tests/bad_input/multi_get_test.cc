@@ -1,4 +1,5 @@
-// Gets of a multi_get that are refused, in transactions and snapshots. Gets of other nodes' keys are in tests/cluster/transaction.
+// Gets of a multi_get that are refused, in transactions and snapshots. Gets of other nodes' keys are in
+// tests/cluster/transaction.
 
 #include <array>
 #include <string>
@@ -9,7 +10,8 @@
 namespace granary::tests {
 namespace {
 
-/// Each get of a multi_get has its own answer: one that is refused must not make the others look as if their keys were missing.
+/// Each get of a multi_get has its own answer: one that is refused must not make the others look as if their keys were
+/// missing.
 class RefusedGet : public testing::Test {
  protected:
   static constexpr std::size_t kMany = 200;  // several batches

@@ -1,5 +1,5 @@
-// Bad input to transactions: each mistake has its typed answer, has no effect, and leaves the transaction usable. Set-up
-// and administration: schema_test.cc; memory: memory_limit_test.cc.
+// Bad input to transactions: each mistake has its typed answer, has no effect, and leaves the transaction usable.
+// Set-up and administration: schema_test.cc; memory: memory_limit_test.cc.
 
 #include <array>
 #include <thread>

@@ -26,8 +26,8 @@ TEST(BadBody, AbortOfADoomedTransactionIsNoDecisionOfTheBody) {
   EXPECT_EQ(db.value(table, "k"), "v");
 }
 
-/// A body that always takes longer than max_open_epochs never commits, so run() has to say so. The body gives up by itself after
-/// many attempts, so that this test ends where run() does not.
+/// A body that always takes longer than max_open_epochs never commits, so run() has to say so. The body gives up by
+/// itself after many attempts, so that this test ends where run() does not.
 TEST(BadBody, ABodyThatAlwaysTakesTooLong) {
   constexpr int kEnough = 50;
   Options options = manual_options();

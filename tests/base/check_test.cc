@@ -1,4 +1,5 @@
-// Assertions with names: what ends the process, and what it says. That builds without test hooks leave debug invariants out is seen there.
+// Assertions with names: what ends the process, and what it says. That builds without test hooks leave debug invariants
+// out is seen there.
 
 #include <gtest/gtest.h>
 

@@ -66,8 +66,8 @@ TEST_F(DirectFileTest, RefusesAFileThatIsThere) {
   EXPECT_EQ(system_files().create_direct(directory_ / "no/file").status().code(), StatusCode::kNotFound);
 }
 
-/// overlayfs takes O_DIRECT from whoever has opened a file, and then refuses writes and syncs if what lies below cannot do without a
-/// page cache, as ramfs.
+/// Overlayfs takes O_DIRECT from whoever has opened a file, and then refuses writes and syncs if what lies below cannot
+/// do without a page cache, as ramfs.
 TEST_F(DirectFileTest, IsWrittenPlainlyWhereTheFileSystemCannot) {
   const tests::SmallDisk disk(1);
   if (!disk.mounted()) GTEST_SKIP() << disk.why();

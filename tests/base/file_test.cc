@@ -150,8 +150,8 @@ TEST(SystemFiles, ADirectoryThatCannotBeReadToItsEndIsAnError) {
   EXPECT_THAT(system_files().list(directory.path()).value(), testing::ElementsAre("a", "b", "c"));
 }
 
-/// A file system in memory ends the call at a signal, as setting its pages aside takes longer than a timer's period; Linux 6.18 does not any
-/// more.
+/// A file system in memory ends the call at a signal, as setting its pages aside takes longer than a timer's period;
+/// Linux 6.18 does not any more.
 TEST(SystemFiles, SpaceIsSetAsideAlthoughSignalsKeepComing) {
   constexpr std::uint64_t kBytes = (std::uint64_t{5} << 20) + 4096;
   const tests::TemporaryDirectory directory;

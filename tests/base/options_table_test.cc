@@ -1,5 +1,5 @@
-// The rows of a database's options (tests/support/option_rows.h), and the texts that are made of rows. That opening checks is tested
-// in tests/bad_input; flags in tests/cli.
+// The rows of a database's options (tests/support/option_rows.h), and the texts that are made of rows. That opening
+// checks is tested in tests/bad_input; flags in tests/cli.
 
 #include "src/base/options_table.h"
 

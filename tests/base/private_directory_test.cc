@@ -1,5 +1,5 @@
-// What may and may not be there when a directory of this user alone is made. Who else could write to it is asked of its mode; access
-// lists are not covered.
+// What may and may not be there when a directory of this user alone is made. Who else could write to it is asked of its
+// mode; access lists are not covered.
 
 #include "src/base/private_directory.h"
 

@@ -1,5 +1,6 @@
-// `granary bench append` and `granary cluster run append`: what is left on disk of runs that are interrupted or killed, what is judged of
-// it, runs whose nodes are killed again and again and come back, and what --check takes. Not here: whether the judge is right (tests/history), and whether the engine is (tests/stress, cluster_run_test.cc).
+// `granary bench append` and `granary cluster run append`: what is left on disk of runs that are interrupted or killed,
+// what is judged of it, runs whose nodes are killed again and again and come back, and what --check takes. Not here:
+// whether the judge is right (tests/history), and whether the engine is (tests/stress, cluster_run_test.cc).
 
 #include <algorithm>
 #include <filesystem>
@@ -175,7 +176,8 @@ TEST_F(AppendOnNodes, HistoriesStayWhenTheCommandIsKilled) {
     if (!entry.path().filename().string().starts_with("node-") || entry.file_size() < 40'000) continue;
     ++histories;
     const Ran checked = granary("bench append --check=" + entry.path().string());
-    // A node's history alone has reads of other nodes' elements, so it may be found invalid, but it has to be a history.
+    // A node's history alone has reads of other nodes' elements, so it may be found invalid, but it has to be a
+    // history.
     EXPECT_TRUE(checked.exit_code == 0 || checked.exit_code == 1) << checked.out << checked.err;
   }
   EXPECT_EQ(histories, 3u);

@@ -1,5 +1,5 @@
-// What the nodes of one host take in all, with caches of each other's locations, against what `granary cluster check` adds up for them.
-// The kernel tells by Pss, which counts a page that several processes have mapped once.
+// What the nodes of one host take in all, with caches of each other's locations, against what `granary cluster check`
+// adds up for them. The kernel tells by Pss, which counts a page that several processes have mapped once.
 
 #include <algorithm>
 #include <chrono>

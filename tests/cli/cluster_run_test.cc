@@ -1,4 +1,5 @@
-// `granary cluster run`: real processes, one a node, on a cluster file; conditions judged over all of them. No figure is judged.
+// `granary cluster run`: real processes, one a node, on a cluster file; conditions judged over all of them. No figure
+// is judged.
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
@@ -133,8 +134,8 @@ TEST_F(ClusterRun, YcsbWithLeases) {
   EXPECT_GT(compare_swaps(figures), 0.5);
 }
 
-/// The nodes know of each other that accounts are sealed (I31), so these are not leased. What else a transaction reads of
-/// the other customer, it writes as well, so it locks that.
+/// The nodes know of each other that accounts are sealed (I31), so these are not leased. What else a transaction reads
+/// of the other customer, it writes as well, so it locks that.
 TEST_F(ClusterRun, SmallBankWithLeases) {
   const auto figures = run_with_leases("smallbank", "--seconds=0.3 --accounts=500 --distributed_percent=100");
   EXPECT_GT(compare_swaps(figures), 0.9);
@@ -329,9 +330,9 @@ std::uint64_t leases_in(const std::string& out) {
   return digits.empty() ? 0 : std::stoull(digits);
 }
 
-/// Lists of three nodes, with clients on all of them, over shared memory: the judge looks at one history of all processes.
-/// `defaults`: what the cluster file says of all nodes beside the rest. Time ends only what hangs. How many commit is told by the
-/// machine if there are leases, as above.
+/// Lists of three nodes, with clients on all of them, over shared memory: the judge looks at one history of all
+/// processes. `defaults`: what the cluster file says of all nodes beside the rest. Time ends only what hangs. How many
+/// commit is told by the machine if there are leases, as above.
 void expect_valid(std::uint64_t transactions, const std::string& flags, const std::string& defaults = "") {
   const bool leases = flags.find("lease_2pl") != std::string::npos;
   const tests::TemporaryDirectory directory;

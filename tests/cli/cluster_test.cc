@@ -196,7 +196,8 @@ TEST_F(Nodes, ServeUntilTheyAreToldToStop) {
   EXPECT_EQ(second->lines().back(), "node 2 has left");
 }
 
-/// For both kinds of waiting: for nodes that do not come, and for the recovery of the whole cluster, which somebody else holds up.
+/// For both kinds of waiting: for nodes that do not come, and for the recovery of the whole cluster, which somebody
+/// else holds up.
 TEST_F(Nodes, ThatStillJoinOrRecoverLeaveInOrderWhenTheyAreToldTo) {
   write(40, "data_directory = \"data\"\nreliable_directory = \"rings\"\n");
   ASSERT_EQ(granary("cluster key " + directory_ / "key").exit_code, 0);
@@ -292,8 +293,8 @@ TEST_F(Nodes, ThatLoseTheirMembershipAndHaveDataComeBackByThemselves) {
   EXPECT_EQ(second->wait().exit_code, 0);
 }
 
-/// A node that cannot leave in order ends with the code of the cause in its first life, and also in one after it has lost its membership and
-/// has come back by itself.
+/// A node that cannot leave in order ends with the code of the cause in its first life, and also in one after it has
+/// lost its membership and has come back by itself.
 TEST_F(Nodes, ThatCannotLeaveInOrderSayWhyByTheExitCode) {
   std::ofstream(file_) << "[cluster]\nname = \"a\"\nrun_directory = \"run\"\n[defaults]\nmemory = \"64MiB\"\n"
                           "[[node]]\nid = 1\ndata_directory = \"data\"\n";

@@ -1,6 +1,7 @@
 #pragma once
-// The tables of docs/testing.md that say what becomes of a database when one of its files is missing or wrong: the words of their
-// cells, the states of their columns, and the check of a cell. A row is a file, and the test that has the row says how to open.
+// The tables of docs/testing.md that say what becomes of a database when one of its files is missing or wrong: the
+// words of their cells, the states of their columns, and the check of a cell. A row is a file, and the test that has
+// the row says how to open.
 
 #include <array>
 #include <span>
@@ -34,7 +35,8 @@ struct Subject {
   std::string older_file = {};          ///< its name then, if another
   std::vector<std::size_t> flips = {};  ///< offsets
   std::vector<std::size_t> cuts = {};   ///< offsets; none: in the middle of the content
-  /// The files that are brought into the column's state, and as which: beside them if the names differ. None: `file` alone.
+  /// The files that are brought into the column's state, and as which: beside them if the names differ. None: `file`
+  /// alone.
   std::vector<std::pair<std::string, std::string>> changes = {};
 };
 

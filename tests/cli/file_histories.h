@@ -1,6 +1,7 @@
 #pragma once
-// A database, a copy of it that went on by itself, and another database, all of the same history, so that each has files of the
-// same names: what files_test.cc exchanges. Nothing runs by itself; every step is made here, so that every run makes the same files.
+// A database, a copy of it that went on by itself, and another database, all of the same history, so that each has
+// files of the same names: what files_test.cc exchanges. Nothing runs by itself; every step is made here, so that every
+// run makes the same files.
 
 #include <functional>
 #include <map>
@@ -12,7 +13,8 @@
 
 namespace granary::cli {
 
-/// The contents of all files of a database: by path below its home, but for rings, which are "rings/ring-0000" wherever they are.
+/// The contents of all files of a database: by path below its home, but for rings, which are "rings/ring-0000" wherever
+/// they are.
 using Image = std::map<std::string, std::string>;
 
 /// Where one of the databases is: its directory "db", its log in "logs", and its rings below "rings".
@@ -63,8 +65,9 @@ struct FileStates {
 /// How the third life of the histories ends.
 enum class LastLife { kDies, kEndsInOrder };
 
-/// First a life that ends in order, then the same with a checkpoint, after which the log goes on in a second, empty segment. In the third
-/// the log has three segments, and the process dies with rows in its rings, or ends in order, so that the log has them, too.
+/// First a life that ends in order, then the same with a checkpoint, after which the log goes on in a second, empty
+/// segment. In the third the log has three segments, and the process dies with rows in its rings, or ends in order, so
+/// that the log has them, too.
 struct Histories : FileStates {
   explicit Histories(LastLife last = LastLife::kDies);
   static constexpr int kMoments = 3;

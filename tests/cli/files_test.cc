@@ -1,7 +1,8 @@
-// Each file that a database has, when it is missing, from an earlier time, of another database, of a copy that went on by itself,
-// truncated, or has a flipped bit: what opening, `log verify`, `recover --dry-run` and salvage make of it. The table below is that of
-// docs/testing.md. Either all that was acknowledged is there, or whoever looks is told by name what is wrong.
-// Not here: several such files at once; every bit of a file (tests/recovery); copies as a whole (copies_test.cc).
+// Each file that a database has, when it is missing, from an earlier time, of another database, of a copy that went on
+// by itself, truncated, or has a flipped bit: what opening, `log verify`, `recover --dry-run` and salvage make of it.
+// The table below is that of docs/testing.md. Either all that was acknowledged is there, or whoever looks is told by
+// name what is wrong. Not here: several such files at once; every bit of a file (tests/recovery); copies as a whole
+// (copies_test.cc).
 
 #include <sys/stat.h>
 
@@ -151,7 +152,8 @@ TEST_F(Files, WholeOnesHoldAllThatWasAcknowledged) {
   EXPECT_EQ(opened.rows, Rows::kAll);
 }
 
-/// The database has ended in order here. Only then does `granary backup` have anything to copy: it refuses one that died.
+/// The database has ended in order here. Only then does `granary backup` have anything to copy: it refuses one that
+/// died.
 class FilesAtRest : public Files {
  protected:
   static void SetUpTestSuite() { histories_ = std::make_unique<Histories>(LastLife::kEndsInOrder); }
@@ -205,7 +207,8 @@ TEST_F(Files, TheTidsInARingAscend) {
   EXPECT_THAT(open(/*salvage=*/false).words, HasSubstr("its TID is not greater than the one before"));
 }
 
-/// Something else in the place of a LOCK is refused by everybody who would lock it, and at once: nobody waits for the other end of a pipe.
+/// Something else in the place of a LOCK is refused by everybody who would lock it, and at once: nobody waits for the
+/// other end of a pipe.
 TEST_F(Files, ALockThatIsNoFileIsRefused) {
   const auto make_pipe = [](const std::string& path) { ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0); };
   const auto make_directory = [](const std::string& path) { fs::create_directory(path); };

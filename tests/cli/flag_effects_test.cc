@@ -87,8 +87,7 @@ TEST(FlagEffects, OldVersionsAreNeededWhereTheyAreAskedFor) {
   constexpr Refused kAll[] = {
       {"bench ycsb --durability=tmpfs --variant=no-snapshots --checkpoint_interval=1",
        "--checkpoint_interval=1: it needs the old versions that --variant=no-snapshots does not keep; leave one of "
-       "them "
-       "out"},
+       "them out"},
       {"bench tpcc --variant=no-snapshots --snapshot_epochs=7",
        "--snapshot_epochs=7: it needs the old versions that --variant=no-snapshots does not keep; leave one of them "
        "out"},

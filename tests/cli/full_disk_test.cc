@@ -1,5 +1,5 @@
-// Benchmarks on a disk that is too small: refused once it is known, or exit code 5; nothing is left behind. And a node whose disk fills up
-// while it serves, beside others that end the process of a dead node.
+// Benchmarks on a disk that is too small: refused once it is known, or exit code 5; nothing is left behind. And a node
+// whose disk fills up while it serves, beside others that end the process of a dead node.
 
 #include <filesystem>
 #include <fstream>
@@ -48,8 +48,8 @@ INSTANTIATE_TEST_SUITE_P(
                          kTooSmall}),
     [](const auto& instance) { return std::string(instance.param.name); });
 
-/// It is told to end, cannot end its log, and counts as dead from then on. Others kill the process of a dead node, but not before this one
-/// has said why it ends: whoever looks after it would start it again.
+/// It is told to end, cannot end its log, and counts as dead from then on. Others kill the process of a dead node, but
+/// not before this one has said why it ends: whoever looks after it would start it again.
 TEST(NodeOnASmallDisk, SaysWhyItsLogCannotBeEnded) {
   constexpr unsigned kMebibytes = 40;
   const tests::SmallDisk disk(kMebibytes);

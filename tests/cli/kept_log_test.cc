@@ -1,5 +1,6 @@
-// The tools on the log of a cluster's node that has a checkpoint when the other nodes have none: what they still need of its log is
-// verified, shown and backed up. Not here: nodes that start as processes of their own (tests/node/restart_test.cc).
+// The tools on the log of a cluster's node that has a checkpoint when the other nodes have none: what they still need
+// of its log is verified, shown and backed up. Not here: nodes that start as processes of their own
+// (tests/node/restart_test.cc).
 
 #include <filesystem>
 #include <fstream>

@@ -1,6 +1,7 @@
-// The files that only a cluster's node has, when they are missing or wrong: MEMBER, and the lock-ahead records beside the bytes of its
-// rings. Whoever opens the database is the node that starts. As in files_test.cc, the table below is that of docs/testing.md.
-// Not here: several nodes (tests/node/restart_test.cc); every bit of a record (tests/recovery/lock_ahead_test.cc).
+// The files that only a cluster's node has, when they are missing or wrong: MEMBER, and the lock-ahead records beside
+// the bytes of its rings. Whoever opens the database is the node that starts. As in files_test.cc, the table below is
+// that of docs/testing.md. Not here: several nodes (tests/node/restart_test.cc); every bit of a record
+// (tests/recovery/lock_ahead_test.cc).
 
 #include <filesystem>
 #include <fstream>
@@ -31,7 +32,8 @@ constexpr std::pair<const char*, Cells> kNodeFiles[] = {
 
 constexpr const char* kRing = "rings/ring-0000";
 
-/// The only node of a cluster. Its first life ends in order; in the second it dies while it seems to hold a lock at another node.
+/// The only node of a cluster. Its first life ends in order; in the second it dies while it seems to hold a lock at
+/// another node.
 struct NodeHistories : FileStates {
   NodeHistories();
 

@@ -1,5 +1,6 @@
-// `granary bench --cluster=FILE --node=N` and `granary cluster merge`: nodes that are started one by one, as on several hosts, meet through
-// the cluster, and make one result of their reports. One that is killed and started again: tests/node/killed_bench.sh.
+// `granary bench --cluster=FILE --node=N` and `granary cluster merge`: nodes that are started one by one, as on several
+// hosts, meet through the cluster, and make one result of their reports. One that is killed and started again:
+// tests/node/killed_bench.sh.
 
 #include <filesystem>
 #include <fstream>

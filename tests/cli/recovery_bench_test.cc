@@ -32,8 +32,8 @@ TEST_P(RecoveryBench, GivesBackWhatWasWritten) {
   EXPECT_TRUE(std::filesystem::is_empty(directory.path())) << "it leaves nothing behind";
 }
 
-/// The database takes a checkpoint of itself when the writers have been busy for a second. How many records that takes is the machine's
-/// business. Within five seconds it is taken on any machine.
+/// The database takes a checkpoint of itself when the writers have been busy for a second. How many records that takes
+/// is the machine's business. Within five seconds it is taken on any machine.
 TEST(RecoveryBenchInterval, TellsOfTheCheckpointThatWasLoaded) {
   const tests::TemporaryDirectory directory;
   const std::string json = scratch(".json");

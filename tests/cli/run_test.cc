@@ -283,8 +283,8 @@ TEST(Run, AnInterruptedRunReportsWhatItMeasured) {
   EXPECT_LT(json["Elapsed Time (nanoseconds)"].get<std::uint64_t>(), 30'000'000'000u);
 }
 
-/// Ends the command by SIGTERM after ever more time: first nothing is measured yet, then some figures are complete. All of them together
-/// take several times as long as the first one.
+/// Ends the command by SIGTERM after ever more time: first nothing is measured yet, then some figures are complete. All
+/// of them together take several times as long as the first one.
 void expect_early_end(const std::string& words) {
   const std::string path = scratch(".json");
   for (int seconds = 1; seconds <= 64; seconds *= 2) {

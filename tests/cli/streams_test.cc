@@ -1,4 +1,5 @@
-// Standard streams that cannot be written, signals that end other programs, and little stack. Not here: nodes (cluster_test.cc).
+// Standard streams that cannot be written, signals that end other programs, and little stack. Not here: nodes
+// (cluster_test.cc).
 
 #include <filesystem>
 #include <fstream>

@@ -1,5 +1,5 @@
-// `granary log`, `granary checkpoint` and `granary recover` on small real databases, whole, damaged, locked and missing.
-// What the log's reader makes of every possible damage is tested in tests/recovery.
+// `granary log`, `granary checkpoint` and `granary recover` on small real databases, whole, damaged, locked and
+// missing. What the log's reader makes of every possible damage is tested in tests/recovery.
 
 #include <filesystem>
 #include <functional>

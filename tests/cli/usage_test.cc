@@ -91,10 +91,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "--ring_bytes=1KiB: expected a size such as 512MiB or 8GiB, 64KiB to 1GiB"},
         Mistake{"bench ycsb --variant=split",
                 "--variant=split: makes no sense for this workload; expected some of key-value, dta, dta-bound, "
-                "hekaton, memsilo, "
-                "global-tid, "
-                "no-snapshots, no-gc, no-overwrites, simple-allocator, small-records, compress, tictoc-no-wait, "
-                "tictoc-preempt, tictoc-history"},
+                "hekaton, memsilo, global-tid, no-snapshots, no-gc, no-overwrites, simple-allocator, small-records, "
+                "compress, tictoc-no-wait, tictoc-preempt, tictoc-history"},
         Mistake{"bench ycsb --variant=no-gc,no-gc", "--variant=no-gc,no-gc: 'no-gc' is named twice"},
         Mistake{"bench ycsb --variant=no-gc,", "--variant=no-gc,: a name is missing beside a comma"},
         Mistake{"bench ycsb --durability=disk --log_dirs=/tmp,/tmp", "--log_dirs=/tmp,/tmp: '/tmp' is named twice"},

@@ -1,4 +1,5 @@
-// That each member of what a cluster file says has its key, and that docs/cluster-file.md tells of all keys what their rows do.
+// That each member of what a cluster file says has its key, and that docs/cluster-file.md tells of all keys what their
+// rows do.
 
 #include "cluster_config/keys.h"
 

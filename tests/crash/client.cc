@@ -1,13 +1,14 @@
-// The client of the crash harness: a program that knows Granary by its public headers only. Its standard output is a pipe that
-// outlives it; each line there is one write, so a line is there as a whole or not at all.
+// The client of the crash harness: a program that knows Granary by its public headers only. Its standard output is a
+// pipe that outlives it; each line there is one write, so a line is there as a whole or not at all.
 //
 //   crash_client run   opens a database and commits transfers until it is killed, or told to close, or the log fails
 //   crash_client check opens it and compares everything with everything else
 //
-// Lines of `run`: the phases opening, serving, checkpointing, checkpointed, closing, closed; "committed W N EPOCH" for transaction N
-// of worker W; "released W N D" for its release; "stopped W REASON", "reads on" and "status MESSAGE" when nothing can be written any more;
-// "fault CALL ERROR PATH D" when a call of the system was made to fail (failing_calls.cc).
-// Lines of `check`: "refused CODE MESSAGE", or "counter W N" for each worker, and "violation SENTENCE".
+// Lines of `run`: the phases opening, serving, checkpointing, checkpointed, closing, closed; "committed W N EPOCH" for
+// transaction N of worker W; "released W N D" for its release; "stopped W REASON", "reads on" and "status MESSAGE" when
+// nothing can be written any more; "fault CALL ERROR PATH D" when a call of the system was made to fail
+// (failing_calls.cc). Lines of `check`: "refused CODE MESSAGE", or "counter W N" for each worker, and "violation
+// SENTENCE".
 //
 // Exit codes: 0 done, 1 violations, 2 wrong usage, 3 nobody killed it, 4 the database could not be opened or used.
 

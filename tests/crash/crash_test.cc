@@ -1,9 +1,10 @@
-// Attacks from outside the process: a client program that knows the public headers only is killed, its disk forgets, fails or runs full,
-// the memory with its rings goes or stays; and what it was told (by lines on a pipe) is compared with what the directory holds then.
-// Everything that was acknowledged is there, no transaction is there by half, the indexes agree with their tables.
+// Attacks from outside the process. A client program that knows the public headers only is killed, its disk forgets,
+// fails or runs full, and the memory with its rings goes or stays. All that it was told (by lines on a pipe) has to be
+// in the directory then, no transaction is there by half, and the indexes agree with their tables.
 //
-// Each mode has its own rounds, each round its own seed, which draws the options, the lives and the moments of all that happens. A
-// failure prints the line that runs that round again; as processes are killed by the clock, it may take some repetitions.
+// Each mode has its own rounds, each round its own seed, which draws the options, the lives and the moments of all that
+// happens. A failure prints the line that runs that round again; as processes are killed by the clock, it may take some
+// repetitions.
 //
 // Not covered: devices that lose what was synced, or write half a sector; clusters (tests/node).
 
@@ -188,7 +189,7 @@ void Round::plan_a_failure(std::vector<std::string>& command) {
   command.insert(command.begin(), words.begin(), words.end());
 }
 
-/// Kills it somewhere: while it opens, serves, takes a checkpoint or closes, in a moment that the seed knows only roughly.
+/// Kills it while it opens, serves, takes a checkpoint or closes, in a moment that the seed knows only roughly.
 void Round::reach_a_moment(tests::CrashChild& client, bool closes) {
   const std::uint64_t phase = random_.below(8);
   if (phase == 0) {
@@ -269,8 +270,7 @@ void Round::open_a_running_copy(tests::CrashChild& client) {
   open_a_copy(/*at_rest=*/false, before);
 }
 
-/// What is done to a copy does not touch the original. A copy that was made while transactions ran may be torn: then it is refused, and
-/// never comes up by half.
+/// What is done to a copy does not touch the original. A torn copy, made while transactions ran, is refused as a whole.
 void Round::open_a_copy(bool at_rest, const Acknowledged& before) {
   if (!fs::exists(database() + "/MANIFEST")) return;
   const std::string copy = directory_ + "/disk/copy", original = directory_ + "/before",

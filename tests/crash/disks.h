@@ -1,6 +1,6 @@
 #pragma once
-// Disks for databases that are to crash: all of them lie in a file system in memory which only this process and its children see, so
-// that nothing of them is left however the process ends.
+// Disks for databases that are to crash: all of them lie in a file system in memory which only this process and its
+// children see, so that nothing of them is left however the process ends.
 
 #include <cstdint>
 #include <string>
@@ -58,14 +58,14 @@ class LoopDisk {
 
   /// Keeps what the device has now. Nobody may write to the disk meanwhile.
   [[nodiscard]] bool take_image();
-  /// Mounts the image that was taken last, at the same path: what was written to the disk and not synced is gone. Precondition: no
-  /// process uses the disk.
+  /// Mounts the image that was taken last, at the same path: what was written to the disk and not synced is gone.
+  /// Precondition: no process uses the disk.
   [[nodiscard]] bool return_to_image();
-  /// The file system ends at once under whoever uses it, without another write to the device, as when a volume is taken away. Then
-  /// take_image() tells what is on it.
+  /// The file system ends at once under whoever uses it, without another write to the device, as when a volume is taken
+  /// away. Then take_image() tells what is on it.
   [[nodiscard]] bool detach() const;
-  /// The file system in memory in which the sparse file lies. When that is full, writes and syncs of this disk fail, although by its
-  /// own count it has room.
+  /// The file system in memory in which the sparse file lies. When that is full, writes and syncs of this disk fail,
+  /// although by its own count it has room.
   std::string store() const { return directory_ + "/store"; }
 
  private:

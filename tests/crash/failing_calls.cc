@@ -1,10 +1,11 @@
-// A library to be preloaded (LD_PRELOAD) into the client: one call of the system fails as planned, and all later ones succeed, as
-// with a disk that had a moment of trouble. What was to be synced is not, if it is a sync that fails.
+// A library to be preloaded (LD_PRELOAD) into the client: one call of the system fails as planned, and all later ones
+// succeed, as with a disk that had a moment of trouble. What was to be synced is not, if it is a sync that fails.
 //
 //   GRANARY_CRASH_CALL    write, sync or rename: which calls count
 //   GRANARY_CRASH_PATH    only calls on files with this in their names
 //   GRANARY_CRASH_NTH     which of them fails, from 1
-//   GRANARY_CRASH_ERROR   EIO, ENOSPC; EINTR and SHORT (half of the bytes), which are no failures and must be made up for
+//   GRANARY_CRASH_ERROR   EIO, ENOSPC; EINTR and SHORT (half of the bytes), which are no failures and must be made up
+//                         for
 //   GRANARY_CRASH_PLAIN   there is no io_uring, as in many containers; without it no write or sync could be seen here
 //   GRANARY_CRASH_CACHED  files cannot be opened past the page cache
 //   GRANARY_CRASH_SYNC_US a sync takes so much longer

@@ -2,8 +2,9 @@
 // The database that the client of the crash harness works on, and what must be true of it at any time.
 //
 // A transaction moves money between two accounts, counts itself, enters itself into a journal, keeps a window over the
-// journal by one insert and one remove, and notes its number in a part of a row of which the other workers have other parts. So the whole database follows from the journal, and the journal is whole exactly if it has
-// the numbers from 1 to the worker's counter.
+// journal by one insert and one remove, and notes its number in a part of a row of which the other workers have other
+// parts. So the whole database follows from the journal, and the journal is whole exactly if it has the numbers from 1
+// to the worker's counter.
 
 #include <array>
 #include <cstdint>
@@ -20,8 +21,8 @@ inline constexpr std::int64_t kOpeningBalance = 1000;
 inline constexpr std::uint32_t kWorkers = 2;
 inline constexpr std::uint64_t kWindow = 16;  ///< numbers of the journal that `recent` holds, of each worker
 inline constexpr std::uint64_t kSheets = 5;
-inline constexpr std::uint64_t kWhole =
-    64;  ///< so many transactions of a worker write parts, and then one a whole sheet
+/// So many transactions of a worker write parts, and then one a whole sheet.
+inline constexpr std::uint64_t kWhole = 64;
 
 /// Row i has of each worker the last number that is i modulo kSheets, in a part of its own.
 struct Sheet {
@@ -52,8 +53,8 @@ inline std::uint64_t entry_key(std::uint32_t worker, std::uint64_t number) {
 Result<Ledger> open_ledger(Database& database);
 /// The body of a transaction that makes all accounts unless they are there.
 void populate(Transaction& t, const Ledger& ledger);
-/// The body of one transfer, with `more` bytes behind it in the journal. Returns the worker's new counter; 0 if the transaction
-/// is doomed.
+/// The body of one transfer, with `more` bytes behind it in the journal. Returns the worker's new counter; 0 if the
+/// transaction is doomed.
 std::uint64_t move_money(Transaction& t, const Ledger& ledger, std::uint32_t worker, const Transfer& transfer,
                          std::size_t more);
 

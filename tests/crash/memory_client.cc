@@ -1,13 +1,17 @@
-// The client of the memory harness: a program that knows Granary by its public headers only, and whose own address space is limited to
-// little more than the database's memory. Its standard output is a pipe that outlives it; each line there is one write.
+// The client of the memory harness: a program that knows Granary by its public headers only, and whose own address
+// space is limited to little more than the database's memory. Its standard output is a pipe that outlives it; each line
+// there is one write.
 //
-//   crash_memory_client run FILL DIRECTORY RINGS    fills the memory, sees what writers and readers are told, lets the cause end, sees
-//                                                   how soon writers are back, fills it again, and goes on until it is killed
-//   crash_memory_client check FILL DIRECTORY RINGS  opens the database with the same limits and compares everything with everything else
+//   crash_memory_client run FILL DIRECTORY RINGS    fills the memory, sees what writers and readers are told, lets the
+//                                                   cause end, sees how soon writers are back, fills it again, and goes
+//                                                   on until it is killed
+//   crash_memory_client check FILL DIRECTORY RINGS  opens the database with the same limits and compares everything
+//                                                   with everything else
 //
-// FILL says of what memory is full: live (rows), garbage (deleted ones that wait for their epoch), snapshot (what a snapshot still reads),
-// sizes (rows, which go, and rows of another size come). Lines: "committed N" now and then, for the N transactions so far; "full" when
-// it may be killed; "transactions N" of `check`; "violation SENTENCE"; "resident KIB".
+// FILL says of what memory is full: live (rows), garbage (deleted ones that wait for their epoch), snapshot (what a
+// snapshot still reads), sizes (rows, which go, and rows of another size come). Lines: "committed N" now and then, for
+// the N transactions so far; "full" when it may be killed; "transactions N" of `check`; "violation SENTENCE"; "resident
+// KIB".
 //
 // Exit codes: 0 done, 2 wrong usage, 3 nobody killed it, 4 the database could not be opened or used.
 
@@ -39,7 +43,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kDone = 0, kUsage = 2, kNotKilled = 3, kFailed = 4;
 constexpr std::uint64_t kLimit = 8 * kMiB;
-/// What the process may take beside the database's memory: its code, two rings, the log's buffers, and the lists of what waits to be freed.
+/// What the process may take beside the database's memory: its code, two rings, the log's buffers, and the lists of
+/// what waits to be freed.
 constexpr std::uint64_t kResidentBeside = 32 * kMiB;
 /// The same of its address space, with six threads' stacks of 8 MiB.
 constexpr std::uint64_t kAddressesBeside = 96 * kMiB;
@@ -67,8 +72,8 @@ std::uint64_t kib_of(std::string_view name) {
   give_up("/proc/self/status", "has no " + std::string(name));
 }
 
-/// malloc() may have one heap only: for each further thread's it maps 64 MiB, and even where it gives them back at once, what another
-/// thread maps in that moment would fail for want of addresses.
+/// malloc() may have one heap only: for each further thread's it maps 64 MiB, and even where it gives them back at
+/// once, what another thread maps in that moment would fail for want of addresses.
 void limit_address_space() {
   if (::mallopt(M_ARENA_MAX, 1) != 1) give_up("mallopt", "knows no M_ARENA_MAX");
   const rlim_t bytes = kib_of("VmSize:") * kKiB + kLimit + kAddressesBeside;

@@ -1,6 +1,7 @@
-// Full memory, seen from outside the process: a client that knows the public headers only fills it, of whatever kind, with a small limit
-// and an address space that is little larger. It is told so by typed errors, reads on, and writes again within a second of the
-// cause's end (memory_client.cc). Then it is killed, and another one opens what it has left, with the same limits.
+// Full memory, seen from outside the process: a client that knows the public headers only fills it, of whatever kind,
+// with a small limit and an address space that is little larger. It is told so by typed errors, reads on, and writes
+// again within a second of the cause's end (memory_client.cc). Then it is killed, and another one opens what it has
+// left, with the same limits.
 //
 // Not covered: nodes of clusters, whose peers may hold snapshots.
 

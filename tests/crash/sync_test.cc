@@ -18,8 +18,8 @@ namespace {
 /// What a direct file writes without being asked to: nothing of it is left for the sync.
 constexpr std::size_t kBytes = std::size_t{2} << 20;
 
-/// Has the system write the file's pages to the device, as it does in the background; that they belong to the file only the journal
-/// will say.
+/// Has the system write the file's pages to the device, as it does in the background; that they belong to the file only
+/// the journal will say.
 bool write_pages(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   constexpr unsigned kNow = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;

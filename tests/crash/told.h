@@ -24,8 +24,8 @@ void see_that_nothing_failed(const std::vector<std::string>& lines);
 void see_that_it_was_told(const std::vector<std::string>& lines);
 /// The client is told so, as see_that_it_was_told() says, and has been told by now that the disk is full.
 void see_that_the_full_disk_was_told(const std::vector<std::string>& lines);
-/// After a write or sync of the log that failed nothing is released any more. The call that failed noted D, which cannot move before
-/// it returns; with several loggers it might, by another's, so this is for one.
+/// After a write or sync of the log that failed nothing is released any more. The call that failed noted D, which
+/// cannot move before it returns; with several loggers it might, by another's, so this is for one.
 void see_that_nothing_was_released_after_a_fault(const std::vector<std::string>& lines);
 
 }  // namespace granary::crash

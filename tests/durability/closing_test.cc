@@ -1,5 +1,6 @@
 // Covers a database that is closed while it writes a checkpoint of its own accord. Not how a checkpoint is cancelled
-// (tests/recovery/checkpoint/writer_test.cc). And a database that comes to the last epoch there can be, and who advances epochs.
+// (tests/recovery/checkpoint/writer_test.cc). And a database that comes to the last epoch there can be, and who
+// advances epochs.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -88,7 +89,8 @@ TEST(Closing, DoesNotWaitForTheRestOfACheckpoint) {
   EXPECT_EQ(found, kRecords);
 }
 
-/// The checkpoint's thread stands in an epoch that another one commits in the next of, and E cannot move on as long as it stands there.
+/// The checkpoint's thread stands in an epoch that another one commits in the next of, and E cannot move on as long as
+/// it stands there.
 TEST(Closing, WaitsForAnotherThreadsCheckpointBeforeItEndsTheLog) {
   if (!base::kTestHooks) GTEST_SKIP() << "sync points need a build with test hooks";
   const TemporaryDirectory directory;
@@ -122,7 +124,8 @@ TEST(Closing, WaitsForAnotherThreadsCheckpointBeforeItEndsTheLog) {
   EXPECT_EQ(again.value(again.table("t"), key(1)), "value");
 }
 
-/// Nothing that the interface has leaves an epoch open by then. If something does, the rings stay, which have what the log has not.
+/// Nothing that the interface has leaves an epoch open by then. If something does, the rings stay, which have what the
+/// log has not.
 TEST(Closing, KeepsTheRingsIfTheLastEpochCannotEnd) {
   const TemporaryDirectory directory;
   const RingDirectory rings;

@@ -1,6 +1,7 @@
-// Clusters of databases that end in order, or whose processes die, with or without what was in their rings; recovered as a whole, also
-// by a recovery that is itself cut short at each step. All of it twice: with directories that are all on one host, and with nodes that
-// only see their own, agree at a board, and read each other's logs by messages. How these agree: several_hosts_test.cc.
+// Clusters of databases that end in order, or whose processes die, with or without what was in their rings; recovered
+// as a whole, also by a recovery that is itself cut short at each step. All of it twice: with directories that are all
+// on one host, and with nodes that only see their own, agree at a board, and read each other's logs by messages. How
+// these agree: several_hosts_test.cc.
 
 #include "tests/durability/cluster_rig.h"
 
@@ -160,8 +161,8 @@ TEST_P(ClusterRecovery, AllGoBackToOneEpochIfANodeLostItsRings) {
 /// A copy of node 1's directory that is older than results which have been released since.
 class OlderCopy : public ClusterRecovery {
  protected:
-  /// Copies the directory, lets a transaction become durable on all nodes, and returns up to which epoch all of them are told that
-  /// results are released.
+  /// Copies the directory, lets a transaction become durable on all nodes, and returns up to which epoch all of them
+  /// are told that results are released.
   epoch::Epoch release_after_copying() {
     open_all();
     put_everywhere(0, "early");

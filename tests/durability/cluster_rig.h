@@ -1,6 +1,7 @@
 #pragma once
-// Three databases as nodes of a cluster, in one process, which end in order, or die with it. The test plays their leader. Transactions
-// across nodes are entries in their coordinator's log here: what a write-back makes of them is no matter, as nobody logs it.
+// Three databases as nodes of a cluster, in one process, which end in order, or die with it. The test plays their
+// leader. Transactions across nodes are entries in their coordinator's log here: what a write-back makes of them is no
+// matter, as nobody logs it.
 
 #include <sys/wait.h>
 #include <unistd.h>

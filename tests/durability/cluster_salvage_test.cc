@@ -1,5 +1,6 @@
-// A salvage of a cluster's node where another node's log has lost writes of its records: the node says so, its indexes are in step with its
-// tables, and it takes a checkpoint soon. Not covered: a checkpoint of the other node that removes segments while they are read.
+// A salvage of a cluster's node where another node's log has lost writes of its records: the node says so, its indexes
+// are in step with its tables, and it takes a checkpoint soon. Not covered: a checkpoint of the other node that removes
+// segments while they are read.
 
 #include <fstream>
 #include <iterator>

@@ -1,5 +1,5 @@
-// A node that comes back while the other nodes serve: from their logs, which they go on writing, it takes the writes of its records up to
-// the epoch that it was told, also while they complete checkpoints. Not covered: who tells it.
+// A node that comes back while the other nodes serve: from their logs, which they go on writing, it takes the writes of
+// its records up to the epoch that it was told, also while they complete checkpoints. Not covered: who tells it.
 
 #include <fmt/format.h>
 
@@ -157,7 +157,8 @@ TEST_P(ComeBack, ItsSnapshotsAndCheckpointsAreBehindAllThatItLoaded) {
   EXPECT_GT(manifest(kBack).checkpoint->epoch, up_to);
 }
 
-/// Node 2 has died meanwhile, too, and its log was ended when the epochs were far ahead; but nothing in it is of so late an epoch.
+/// Node 2 has died meanwhile, too, and its log was ended when the epochs were far ahead; but nothing in it is of so
+/// late an epoch.
 TEST_P(ComeBack, ItTakesALogThatWasEndedLongAfterItsLastTransaction) {
   const epoch::Epoch up_to = others_go_on();
   for (int epochs = 0; epochs < 40; ++epochs) others_advance();
@@ -201,8 +202,8 @@ TEST_P(ComeBack, TheOthersMakeCheckpointsMeanwhile) {
   }
 }
 
-/// The others release results while the node is on its way, beyond the end of its log. These results are there after a loss of power,
-/// whether the node had been let in by then or not.
+/// The others release results while the node is on its way, beyond the end of its log. These results are there after a
+/// loss of power, whether the node had been let in by then or not.
 TEST_P(ComeBack, TheOthersLoseNothingIfAllDieMeanwhile) {
   for (const bool admitted : {false, true}) {
     SCOPED_TRACE(admitted);
@@ -229,7 +230,8 @@ TEST_P(ComeBack, TheOthersLoseNothingIfAllDieMeanwhile) {
   }
 }
 
-/// The other node served on for long while this one was on its way, and then ended, with a last transaction that has nothing of this node's.
+/// The other node served on for long while this one was on its way, and then ended, with a last transaction that has
+/// nothing of this node's.
 TEST_P(ComeBack, ItTakesALogThatHasALateTransactionOfOthers) {
   const epoch::Epoch up_to = others_go_on();
   for (int epochs = 0; epochs < 40; ++epochs) others_advance();

@@ -1,6 +1,6 @@
-// Copies of a database, and directories that were moved or put back, opened as real files: the original loses nothing, and
-// whose the rings and log directories are is never guessed.
-// Not here: what the tools make of copies (tests/cli/copies_test.cc).
+// Copies of a database, and directories that were moved or put back, opened as real files: the original loses nothing,
+// and whose the rings and log directories are is never guessed. Not here: what the tools make of copies
+// (tests/cli/copies_test.cc).
 
 #include <filesystem>
 #include <map>
@@ -332,7 +332,8 @@ TEST_P(Copies, AnOwnerFileThatDoesNotFitIsRefused) {
   }
 }
 
-/// Original and copy went on apart, each with a second and a third generation, and a checkpoint. Names, sizes and epochs are the same.
+/// Original and copy went on apart, each with a second and a third generation, and a checkpoint. Names, sizes and
+/// epochs are the same.
 TEST_P(Copies, FilesOfACopysLaterLifeAreRefused) {
   make_closed(3);
   copy_all("db", "copy");

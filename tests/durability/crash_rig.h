@@ -1,6 +1,7 @@
 #pragma once
 // A small database whose file system is in memory and whose rings a test may take away: random transactions of several
-// workers on tables of either kind of index, all on one thread; crashes at any call of the file system; and the model that tells what must be left.
+// workers on tables of either kind of index, all on one thread; crashes at any call of the file system; and the model
+// that tells what must be left.
 
 #include <cstdint>
 #include <memory>

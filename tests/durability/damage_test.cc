@@ -1,5 +1,5 @@
-// A device that gives back other bytes than were written: opening says so, naming the file, or was not touched by it. It
-// never serves anything else than what committed.
+// A device that gives back other bytes than were written: opening says so, naming the file, or was not touched by it.
+// It never serves anything else than what committed.
 //
 // Not covered: damage to the last marker of the running generation, which looks as if it had never been synced.
 

@@ -1,6 +1,6 @@
-// The directory of a node that died, for its recovery while others go on: what it owes, whatever was already in its log, and how the
-// generation is ended, also by a recovery that is cut short. What is done at the other nodes is for tests/cluster/recovery; nodes that
-// owe nothing are in dead_node_ended_test.cc.
+// The directory of a node that died, for its recovery while others go on: what it owes, whatever was already in its
+// log, and how the generation is ended, also by a recovery that is cut short. What is done at the other nodes is for
+// tests/cluster/recovery; nodes that owe nothing are in dead_node_ended_test.cc.
 
 #include "tests/durability/dead_node_rig.h"
 
@@ -82,8 +82,8 @@ TEST_F(DeadNodeTest, LooksAtThePartOfItsLogThatItsRingsGoOnFrom) {
   expect_refused(StatusCode::kDamaged, log::segment_name(1, 0, 0));
 }
 
-/// The locks' home may have died meanwhile, and its records may be in the checkpoint of its next life. The worker still names the locks
-/// until it runs its next transaction.
+/// The locks' home may have died meanwhile, and its records may be in the checkpoint of its next life. The worker still
+/// names the locks until it runs its next transaction.
 TEST_F(DeadNodeTest, OwesWhatACheckpointOfAllNodesCovers) {
   options_.log_segment_bytes = std::uint64_t{64} << 10;
   live([&] {
@@ -100,9 +100,10 @@ TEST_F(DeadNodeTest, OwesWhatACheckpointOfAllNodesCovers) {
   EXPECT_THAT(debts(), ElementsAre("key=v"));
 }
 
-/// The logger asks which epoch is complete, and then writes what one ring after the other has. Meanwhile E moves on by `epochs`, and
-/// `write` leaves something in a ring that is still to come, if `swapped` says the order of the workers' rings. That comes into the
-/// segment which ends with this turn; the next turn moves the other ring's position to the segment behind it.
+/// The logger asks which epoch is complete, and then writes what one ring after the other has. Meanwhile E moves on by
+/// `epochs`, and `write` leaves something in a ring that is still to come, if `swapped` says the order of the workers'
+/// rings. That comes into the segment which ends with this turn; the next turn moves the other ring's position to the
+/// segment behind it.
 void DeadNodeTurn::live_while_e_moves(bool swapped, unsigned epochs, const std::function<void(Worker)>& write) {
   options_.directory = directory_ / std::to_string(static_cast<int>(swapped));
   options_.log_segment_bytes = std::uint64_t{64} << 10;

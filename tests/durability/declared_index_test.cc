@@ -40,7 +40,8 @@ TEST(DeclaredIndex, IsRefusedIfRecordsComeMeanwhile) {
   EXPECT_TRUE(database->table("by letter").ok());
 }
 
-/// The file of the manifest has its new name, and then its directory cannot be synced: the device may name an index that nobody keeps.
+/// The file of the manifest has its new name, and then its directory cannot be synced: the device may name an index
+/// that nobody keeps.
 class IndexInDoubt : public RingedDirectory {
  protected:
   IndexInDoubt() {

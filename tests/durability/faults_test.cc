@@ -251,8 +251,8 @@ TEST(DatabaseFaults, ADiskThatFillsUpAndIsGivenRoomAgain) {
   }
 }
 
-// A sync failed, so the system shows bytes of the log that the device never got. The next process finds them, names them in its manifest,
-// and then the lights go out.
+// A sync failed, so the system shows bytes of the log that the device never got. The next process finds them, names
+// them in its manifest, and then the lights go out.
 TEST(DatabaseFaults, WhatTheDeviceNeverGotIsWrittenOnceMore) {
   for (const std::uint64_t seed : seeds(scaled(20))) {
     SCOPED_TRACE(seed);

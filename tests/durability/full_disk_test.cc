@@ -1,6 +1,6 @@
-// A disk that really fills up under a process: it tells why, once, and reads on; no room, no opening; with room again the
-// database has exactly what is durable, and nothing that was released is missing. faults_test has every call of it on a
-// file system in memory, tests/cli the command.
+// A disk that really fills up under a process: it tells why, once, and reads on; no room, no opening; with room again
+// the database has exactly what is durable, and nothing that was released is missing. faults_test has every call of it
+// on a file system in memory, tests/cli the command.
 
 #include <algorithm>
 #include <csignal>
@@ -212,8 +212,8 @@ class CheckpointOnAFullDisk : public testing::Test {
   Worker worker_;
 };
 
-/// A checkpoint writes as much as all records together: it would fill the disk, and the log, which needs a page at any time, would fail
-/// for good. It is the checkpoint that is given up, while there is still room.
+/// A checkpoint writes as much as all records together: it would fill the disk, and the log, which needs a page at any
+/// time, would fail for good. It is the checkpoint that is given up, while there is still room.
 TEST_F(CheckpointOnAFullDisk, LeavesTheLogItsRoom) {
   if (!base::kTestHooks) GTEST_SKIP() << "sync points need a build with test hooks";
   constexpr std::uint64_t kRoom = std::uint64_t{256} << 10, kAll = ~std::uint64_t{0};

@@ -1,7 +1,7 @@
-// Databases that fill their memory limit, closed and opened again with the same one: what could be held can be opened. With a smaller one
-// the message names a limit that does. Ordered, hash, shared and indexed tables, and a hash table that has outgrown its main header; by log
-// and by checkpoint; rows that were deleted long ago.
-// Not covered: nodes of clusters.
+// Databases that fill their memory limit, closed and opened again with the same one: what could be held can be opened.
+// With a smaller one the message names a limit that does. Ordered, hash, shared and indexed tables, and a hash table
+// that has outgrown its main header; by log and by checkpoint; rows that were deleted long ago. Not covered: nodes of
+// clusters.
 
 #include <chrono>
 #include <filesystem>

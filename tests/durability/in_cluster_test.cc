@@ -1,5 +1,5 @@
-// A database as a node of a cluster, whose leader and other nodes the test plays: D, checkpoints and the log are the cluster's business.
-// Not covered: real leaders (tests/cluster/cluster_epoch).
+// A database as a node of a cluster, whose leader and other nodes the test plays: D, checkpoints and the log are the
+// cluster's business. Not covered: real leaders (tests/cluster/cluster_epoch).
 
 #include <algorithm>
 #include <filesystem>
@@ -118,7 +118,8 @@ TEST_F(DatabaseInCluster, WhoWaitsIsToldThatTheNodeIsNoMember) {
   EXPECT_EQ(database_->wait_released(ticket).code(), StatusCode::kMembershipLost);
 }
 
-/// A node that waits for others has loaded what it saw of their logs. A checkpoint would make that all it ever reads of them.
+/// A node that waits for others has loaded what it saw of their logs. A checkpoint would make that all it ever reads of
+/// them.
 TEST_F(DatabaseInCluster, ThereIsNoCheckpointBeforeItServes) {
   control_->by_node.serving.store(0);
   EXPECT_EQ(database_->checkpoint().code(), StatusCode::kUnavailable);

@@ -1,6 +1,6 @@
-// Processes killed by SIGKILL, at random moments and at every named place of commit, logging, checkpoint and opening, on
-// a real directory with real threads: the money is all there, every transfer whole, and none missing that was reported;
-// without the rings ("reboot"), none missing that was released.
+// Processes killed by SIGKILL, at random moments and at every named place of commit, logging, checkpoint and opening,
+// on a real directory with real threads: the money is all there, every transfer whole, and none missing that was
+// reported; without the rings ("reboot"), none missing that was released.
 //
 // Not covered: the kernel's death; what was not synced survives here (power_loss_test has that).
 

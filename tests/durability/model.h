@@ -1,6 +1,6 @@
 #pragma once
-// What a database must hold: the transactions that committed, in their order, and from which of them on a crash may have
-// taken them away.
+// What a database must hold: the transactions that committed, in their order, and from which of them on a crash may
+// have taken them away.
 
 #include <array>
 #include <cstddef>

@@ -1,5 +1,5 @@
-// What a database tells of its own accord goes to the sink of its options, and nothing of it to stderr. Notices of a cluster's node are
-// tested with the node (tests/node/kill_test.cc, peer_watch_test.cc).
+// What a database tells of its own accord goes to the sink of its options, and nothing of it to stderr. Notices of a
+// cluster's node are tested with the node (tests/node/kill_test.cc, peer_watch_test.cc).
 
 #include <chrono>
 #include <mutex>

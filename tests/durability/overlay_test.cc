@@ -1,6 +1,6 @@
-// A data directory on an overlay, as a container's own file system is: in the container's layer, in that of its image, or a
-// whole database in the image. A process that is killed loses nothing that committed, also if the container is started again
-// in between; without the rings ("reboot") nothing that was released.
+// A data directory on an overlay, as a container's own file system is: in the container's layer, in that of its image,
+// or a whole database in the image. A process that is killed loses nothing that committed, also if the container is
+// started again in between; without the rings ("reboot") nothing that was released.
 //
 // Not covered: the kernel's death (power_loss_test); file systems below that have no O_DIRECT (direct_file_test).
 

@@ -1,5 +1,5 @@
-// Garbage that a database has left on its own disk. It goes before an opening asks for room, it is no reason to refuse the opening, and an
-// opening that fails adds nothing to it.
+// Garbage that a database has left on its own disk. It goes before an opening asks for room, it is no reason to refuse
+// the opening, and an opening that fails adds nothing to it.
 
 #include <algorithm>
 #include <memory>
@@ -64,8 +64,8 @@ TEST_F(OwnGarbage, GoesWhenTheDiskIsFull) {
   }
 }
 
-/// The process died between a checkpoint's manifest and the sync of its directory: the next one sees a manifest that a power loss may
-/// still take back, to one that names the former checkpoint.
+/// The process died between a checkpoint's manifest and the sync of its directory: the next one sees a manifest that a
+/// power loss may still take back, to one that names the former checkpoint.
 TEST_F(OwnGarbage, IsNoCheckpointThatTheManifestOnTheDeviceMayName) {
   const auto files = new_files();
   std::unique_ptr<FaultFiles> died;
@@ -150,7 +150,8 @@ TEST_F(OwnGarbage, AnOpeningThatFailsLeavesNoSpareSegments) {
   Options options = RingedDirectory::options();
   options.log_reserve_bytes = 4 * options.log_segment_bytes;
   for (const FileCall call : {FileCall::kRename, FileCall::kSyncDirectory}) {
-    // Before the manifest's rename is synced, its directory is three times: twice for removals, and for the new segment.
+    // Before the manifest's rename is synced, its directory is three times: twice for removals, and for the new
+    // segment.
     files->plan({.call = call,
                  .nth = call == FileCall::kRename ? 0U : 3U,
                  .path = call == FileCall::kRename ? "MANIFEST" : "/db"});

@@ -1,5 +1,5 @@
-// Parts of values that are written in a directory: the log has them alone, and a recovery puts the values together again. In which orders it
-// may meet them: tests/recovery/replay_parts_test.cc; at random, with crashes: crash_rig.h.
+// Parts of values that are written in a directory: the log has them alone, and a recovery puts the values together
+// again. In which orders it may meet them: tests/recovery/replay_parts_test.cc; at random, with crashes: crash_rig.h.
 
 #include <array>
 #include <chrono>

@@ -1,5 +1,6 @@
-// What a database writes is its user's only, whatever the process's mask allows; and a ring directory that somebody else may have
-// prepared, whose name anybody who has seen it before knows, is refused before anything in it is replayed or removed.
+// What a database writes is its user's only, whatever the process's mask allows; and a ring directory that somebody
+// else may have prepared, whose name anybody who has seen it before knows, is refused before anything in it is replayed
+// or removed.
 
 #include <filesystem>
 #include <fstream>

@@ -56,8 +56,8 @@ TEST(ProcessCrash, BetweenPowerLossesAndWhileRecovering) {
   }
 }
 
-/// The file system keeps only what was synced, and any part of the rest, while the rings stay: a volume that was detached by force,
-/// or a file system that was aborted after an error and mounted again.
+/// The file system keeps only what was synced, and any part of the rest, while the rings stay: a volume that was
+/// detached by force, or a file system that was aborted after an error and mounted again.
 TEST(DiskLoss, WithTheRingsNothingIsMissing) {
   for (std::uint64_t seed = 1; seed <= sampled(80); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -72,7 +72,8 @@ TEST(DiskLoss, WithTheRingsNothingIsMissing) {
   }
 }
 
-/// A disk that gives up what it had synced, under rings that go on from there: both places are named, and nothing is served.
+/// A disk that gives up what it had synced, under rings that go on from there: both places are named, and nothing is
+/// served.
 TEST(DiskLoss, OfWhatWasSyncedIsRefusedWithBothPlaces) {
   std::uint64_t refused = 0;
   for (std::uint64_t seed = 1; seed <= sampled(40) && !HasFailure(); ++seed) {

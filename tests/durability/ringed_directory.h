@@ -1,5 +1,6 @@
 #pragma once
-// A database directory in memory with log rings of its own, for tests of what a power loss or another opening leaves of a few rows.
+// A database directory in memory with log rings of its own, for tests of what a power loss or another opening leaves of
+// a few rows.
 
 #include <memory>
 #include <string>
@@ -12,7 +13,8 @@
 
 namespace granary::tests {
 
-/// Returns the options of a database in the directory "/db" of a file system in memory, with threads of its own and small log rings.
+/// Returns the options of a database in the directory "/db" of a file system in memory, with threads of its own and
+/// small log rings.
 inline Options ringed_options(const RingDirectory& rings) {
   Options options = manual_options();
   options.background = Background::kThreads;

@@ -272,7 +272,7 @@ TEST(FailedCreation, OfAHashTableGivesItsMemoryBack) {
   EXPECT_TRUE(database->create_table("t", large).ok());
 }
 
-/// Space for the log is set aside while the database is open; what a process that died had set aside goes with the next opening.
+/// Space for the log is set aside while the database is open. The next opening removes that of a process that died.
 TEST(LogReserve, LastsAsLongAsTheDatabase) {
   FaultFiles files;
   TemporaryDirectory rings;

@@ -1,5 +1,5 @@
-// A process that dies between writing and syncing the name of the next segment at the end of one, and then a loss of power: nothing is
-// missing, as nothing stands behind that name that anybody could miss, however torn it is.
+// A process that dies between writing and syncing the name of the next segment at the end of one, and then a loss of
+// power: nothing is missing, as nothing stands behind that name that anybody could miss, however torn it is.
 
 #include <functional>
 #include <memory>
@@ -29,8 +29,8 @@ class SegmentLink : public RingedDirectory {
     return by_hand;
   }
 
-  /// Writes rows until the first segment has been synced with the name of the next one; the length of the first row says where in a
-  /// sector that stands.
+  /// Writes rows until the first segment has been synced with the name of the next one; the length of the first row
+  /// says where in a sector that stands.
   Left run(std::size_t length) {
     Left left;
     const auto files = new_files();

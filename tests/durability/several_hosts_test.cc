@@ -1,5 +1,5 @@
-// How nodes that do not see each other's directories agree at a board how far their logs count, when one comes back with less meanwhile,
-// or without data.
+// How nodes that do not see each other's directories agree at a board how far their logs count, when one comes back
+// with less meanwhile, or without data.
 
 #include "tests/durability/cluster_rig.h"
 

@@ -1,5 +1,6 @@
-// A device that leaves calls of the log unanswered: a writer gives up once a call is silent for too long, and waits for a device that is
-// slow, but answers. What is not covered: a device that fails (faults_test.cc), or is full (full_disk_test.cc).
+// A device that leaves calls of the log unanswered: a writer gives up once a call is silent for too long, and waits for
+// a device that is slow, but answers. What is not covered: a device that fails (faults_test.cc), or is full
+// (full_disk_test.cc).
 
 #include <atomic>
 #include <chrono>
@@ -49,7 +50,8 @@ class HangingDevice {
   bool hangs_ = false;
 };
 
-/// Nobody waits for ever for room in the log. What was given up has left nothing: not its write, no lock, no entry in the log.
+/// Nobody waits for ever for room in the log. What was given up has left nothing: not its write, no lock, no entry in
+/// the log.
 TEST(SilentDevice, AHungDeviceIsGivenUpAndUsedAgainWhenItAnswers) {
   FaultFiles files;
   RingDirectory rings;

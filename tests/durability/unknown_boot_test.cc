@@ -1,5 +1,6 @@
-// A system that does not tell its boot id for a while, as a process sees it that has too many files open or no /proc. Whether the log
-// rings of a process that died are of this boot is not known then: the database is not opened, and nothing of it is removed.
+// A system that does not tell its boot id for a while, as a process sees it that has too many files open or no /proc.
+// Whether the log rings of a process that died are of this boot is not known then: the database is not opened, and
+// nothing of it is removed.
 
 #include <sys/mount.h>
 

@@ -1,5 +1,5 @@
-// I13 and the reclamation epochs with real threads: while a slot is entered, E never passes e_w + 1, and nothing that it
-// could still reach counts as safe. Not covered: systems without membarrier (the fence is then the worker's own).
+// I13 and the reclamation epochs with real threads: while a slot is entered, E never passes e_w + 1, and nothing that
+// it could still reach counts as safe. Not covered: systems without membarrier (the fence is then the worker's own).
 
 #include <algorithm>
 #include <atomic>
@@ -22,8 +22,8 @@ constexpr auto kPatience = std::chrono::seconds(20);  // on a busy machine E mov
 constexpr Epoch kEnoughEpochs = 150;
 constexpr int kThreads = 4;
 
-/// Runs `body(thread)` in several threads, again and again, while the calling thread ticks as fast as it can: for a while,
-/// and until E has moved enough.
+/// Runs `body(thread)` in several threads, again and again, while the calling thread ticks as fast as it can: for a
+/// while, and until E has moved enough.
 template <typename Body>
 void run_against_ticks(EpochManager& epochs, Body&& body) {
   std::atomic<bool> stop{false};

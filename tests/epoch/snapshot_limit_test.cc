@@ -1,4 +1,5 @@
-// A limit of snapshots: none is later, what they see is kept, and all that while workers pin theirs. With real threads: epoch_stress_test.cc.
+// A limit of snapshots: none is later, what they see is kept, and all that while workers pin theirs. With real threads:
+// epoch_stress_test.cc.
 
 #include <gtest/gtest.h>
 

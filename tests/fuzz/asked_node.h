@@ -1,6 +1,6 @@
 #pragma once
-// A node with a few records, which answers what messages ask. Every input finds it as the one before did: what an input has left is
-// garbage, and is collected, and nothing that it says may change a record or stay for ever.
+// A node with a few records, which answers what messages ask. Every input finds it as the one before did: what an input
+// has left is garbage, and is collected, and nothing that it says may change a record or stay for ever.
 
 #include <cstdint>
 #include <memory>

@@ -1,6 +1,7 @@
-// What strangers send a node by HTTP, and what nodes that are asked may answer. The first byte says which: 0, the bytes that a client sends to
-// a server; 1, what a node answers to /node.json, of which the cluster's document, its text and its table are made. A server answers with
-// HTTP or ends the connection, and answers the next client; a document is never refused by what makes text of it.
+// What strangers send a node by HTTP, and what nodes that are asked may answer. The first byte says which: 0, the bytes
+// that a client sends to a server; 1, what a node answers to /node.json, of which the cluster's document, its text and
+// its table are made. A server answers with HTTP or ends the connection, and answers the next client; a document is
+// never refused by what makes text of it.
 
 #include <memory>
 #include <string>

@@ -1,6 +1,6 @@
-// The lock-ahead record of a ring: whatever bytes the former process left, they are refused with a message, or every lock that is
-// found lies inside. An input is one byte, the ring's tail and the area of a few slots; zeros fill it. Bit 0 of the first byte: the
-// checksums are put right first.
+// The lock-ahead record of a ring: whatever bytes the former process left, they are refused with a message, or every
+// lock that is found lies inside. An input is one byte, the ring's tail and the area of a few slots; zeros fill it. Bit
+// 0 of the first byte: the checksums are put right first.
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,7 @@
-// Messages between nodes, requests and answers of every kind: whatever the bytes, they are refused or understood, and what is
-// understood is written back byte for byte. Requests that are understood are answered by a node with a few records, whatever tables,
-// keys, holders, epochs and TIDs they name. Bit 0 of the first byte: the checksum is put right first.
+// Messages between nodes, requests and answers of every kind: whatever the bytes, they are refused or understood, and
+// what is understood is written back byte for byte. Requests that are understood are answered by a node with a few
+// records, whatever tables, keys, holders, epochs and TIDs they name. Bit 0 of the first byte: the checksum is put
+// right first.
 
 #include <cstring>
 #include <string>

@@ -1,6 +1,6 @@
 // Log rings: whatever bytes the former process left, they are refused with a message, or what the ring holds can be
-// walked. An input is one byte, a RingHeader and the ring's first bytes; zeros fill its pages. Bit 0 of the first byte: the
-// header's checksum is put right first.
+// walked. An input is one byte, a RingHeader and the ring's first bytes; zeros fill its pages. Bit 0 of the first byte:
+// the header's checksum is put right first.
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -2,8 +2,8 @@
 //
 //   fuzz_inputs_NAME DIRECTORY
 //
-// What writers wrote must be read whole; if it is not, the format has changed and the corpus is to be made again. Inputs
-// named found-... once broke the target and may be refused.
+// What writers wrote must be read whole; if it is not, the format has changed and the corpus is to be made again.
+// Inputs named found-... once broke the target and may be refused.
 
 #include <cstdio>
 #include <filesystem>

@@ -1,5 +1,6 @@
 #pragma once
-// A fuzzed reader, one a program. entry.cc makes it libFuzzer's target; run_inputs.cc runs files through it in any build.
+// A fuzzed reader, one a program. entry.cc makes it libFuzzer's target; run_inputs.cc runs files through it in any
+// build.
 
 #include <string_view>
 

@@ -45,7 +45,8 @@ TEST(Edn, ReadsBackLastElementsAndSnapshots) {
   EXPECT_EQ(without_snapshots(*read).size(), 1u);
 }
 
-/// Elle's own examples have comments between the events and behind them, fewer commas, and nil for an empty list that was read.
+/// Elle's own examples have comments between the events and behind them, fewer commas, and nil for an empty list that
+/// was read.
 TEST(Edn, ReadsCommentsAsElleDoes) {
   std::istringstream in(
       "; T1 ww T2 on 9\n\n  ;; T1: read by nobody\n"

@@ -1,5 +1,5 @@
-// Regions against each other and against ordinary accesses, on real threads: no store is lost, and nobody sees a part of
-// a region.
+// Regions against each other and against ordinary accesses, on real threads: no store is lost, and nobody sees a part
+// of a region.
 
 #include <gtest/gtest.h>
 

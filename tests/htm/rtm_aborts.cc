@@ -1,5 +1,6 @@
-// To be run under valgrind: XBEGIN is run without asking whether it works, and aborts (for want of capacity, says valgrind)
-// without an effect, so that the caller's other way is taken. Not under valgrind it is an illegal instruction, or commits.
+// To be run under valgrind: XBEGIN is run without asking whether it works, and aborts (for want of capacity, says
+// valgrind) without an effect, so that the caller's other way is taken. Not under valgrind it is an illegal
+// instruction, or commits.
 
 #include <cstdio>
 

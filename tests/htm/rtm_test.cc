@@ -1,4 +1,5 @@
-// Regions on Intel TSX. All of this is skipped where that does not work, so a machine that has it should run it now and then.
+// Regions on Intel TSX. All of this is skipped where that does not work, so a machine that has it should run it now and
+// then.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -20,7 +21,8 @@ namespace {
 [[gnu::noinline, gnu::aligned(8192), gnu::used, gnu::section(".text.only_regions")]] void fills_the_rest_of_the_page() {
 }
 
-/// Clears the flags in this process's page tables that say which pages have been accessed, as a system does that looks for unused ones.
+/// Clears the flags in this process's page tables that say which pages have been accessed, as a system does that looks
+/// for unused ones.
 bool clear_accessed_flags() {
   const int file = ::open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
   if (file < 0) return false;

@@ -1,4 +1,5 @@
-// Tests which HTM a database gets on this machine for what it asks, and which cause of an abort the status of XBEGIN tells.
+// Tests which HTM a database gets on this machine for what it asks, and which cause of an abort the status of XBEGIN
+// tells.
 
 #include "htm/support.h"
 

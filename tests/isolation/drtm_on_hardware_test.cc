@@ -1,5 +1,6 @@
-// DrTM on Intel TSX: what the simulation cannot show, as an abort puts the thread back to where the region was opened, and as the hardware
-// takes every store of the thread for the region's own. A test runs what it asks for many times, as regions may abort by chance.
+// DrTM on Intel TSX: what the simulation cannot show, as an abort puts the thread back to where the region was opened,
+// and as the hardware takes every store of the thread for the region's own. A test runs what it asks for many times, as
+// regions may abort by chance.
 
 #include <chrono>
 #include <cstdint>
@@ -40,8 +41,8 @@ class DrTmOnHardware : public testing::Test {
   /// Which of two transactions commits first: the one that has read first, or the other one.
   enum class Order : std::uint8_t { kFirstReaderFirst, kSecondReaderFirst };
 
-  /// Begins a transaction of each worker. Both read the counter, and then each writes one more than it has read, and commits. Returns how
-  /// many have committed.
+  /// Begins a transaction of each worker. Both read the counter, and then each writes one more than it has read, and
+  /// commits. Returns how many have committed.
   unsigned commit_both(Worker& one, Worker& two, Order order) {
     Transaction first = one.begin();
     Transaction second = two.begin();

@@ -1,5 +1,5 @@
-// DrTM: a transaction's whole work at this node runs in one HTM region, here a simulated one. What aborts it, and when locks are taken
-// in its place. That histories are serializable is for random_interleaving_test.cc to show.
+// DrTM: a transaction's whole work at this node runs in one HTM region, here a simulated one. What aborts it, and when
+// locks are taken in its place. That histories are serializable is for random_interleaving_test.cc to show.
 
 #include <optional>
 #include <string>
@@ -227,8 +227,8 @@ TEST_F(DrTmWithLocks, WhatIsHeldIsGivenBackByAnAbort) {
   EXPECT_TRUE(writes_meanwhile("y", 'b'));
 }
 
-/// A transaction of the same worker that is still open gives nothing back while the other one waits or is run again. The inner bodies give
-/// up by themselves after some attempts, so that this test ends where run() does not.
+/// A transaction of the same worker that is still open gives nothing back while the other one waits or is run again.
+/// The inner bodies give up by themselves after some attempts, so that this test ends where run() does not.
 TEST_F(DrTmWithLocks, WhatTheSameWorkerHoldsIsNotWaitedFor) {
   Worker& worker = db_->worker();
   const auto run = [&](auto&& act) {
@@ -303,7 +303,8 @@ TEST_F(DrTmWithLocks, ARegionMeetsLocks) {
   EXPECT_FALSE(overwritten);
 }
 
-/// A snapshot waits for who has a local record locked, however long that takes, so nobody may have it while application code runs.
+/// A snapshot waits for who has a local record locked, however long that takes, so nobody may have it while application
+/// code runs.
 TEST_F(DrTm, WhatSnapshotsReadIsNotHeld) {
   open({.spurious_per_thousand = 1000});
   db_->pass_snapshot_period();
@@ -319,7 +320,8 @@ TEST_F(DrTm, WhatSnapshotsReadIsNotHeld) {
   EXPECT_TRUE(t.commit().committed());
 }
 
-/// A commit that finds no memory gives its claims back, and may be tried once more. By then somebody may have changed the record.
+/// A commit that finds no memory gives its claims back, and may be tried once more. By then somebody may have changed
+/// the record.
 TEST_F(DrTmWithLocks, WhatWasReadUnderALockIsComparedAllTheSame) {
   const auto value = rows_.core()->index().find("x").value;
   record::Record& record = *record::record_of(value);

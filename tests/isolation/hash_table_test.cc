@@ -1,5 +1,6 @@
-// Tables with a hash index: the anomalies that point operations can show, keys that are missing above all; random work against
-// a map; scans are refused. Not covered: threads (tests/stress/hash_table_test.cc), directories, which refuse hash tables.
+// Tables with a hash index: the anomalies that point operations can show, keys that are missing above all; random work
+// against a map; scans are refused. Not covered: threads (tests/stress/hash_table_test.cc), directories, which refuse
+// hash tables.
 
 #include <map>
 #include <random>

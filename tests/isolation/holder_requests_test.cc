@@ -1,5 +1,5 @@
-// What the owner does for another node that writes its records back (src/cc/holder_requests.h): what it deleted is collected. Not covered:
-// the messages.
+// What the owner does for another node that writes its records back (src/cc/holder_requests.h): what it deleted is
+// collected. Not covered: the messages.
 
 #include "src/cc/holder_requests.h"
 

@@ -1,4 +1,5 @@
-// What each isolation level allows and prevents, by name: an anomaly that a level allows is shown to happen there, and nowhere above it.
+// What each isolation level allows and prevents, by name: an anomaly that a level allows is shown to happen there, and
+// nowhere above it.
 
 #include <functional>
 #include <string>
@@ -20,7 +21,8 @@ class Levels : public testing::TestWithParam<Level> {
     put("y", 20);
   }
 
-  /// Silo's snapshot is of the moment at which the commit begins, so another transaction must be quick to come in between (SnapshotLevel).
+  /// Silo's snapshot is of the moment at which the commit begins, so another transaction must be quick to come in
+  /// between (SnapshotLevel).
   static bool early_snapshot() { return GetParam() == Level::kSnapshot && !asked_protocol.in_real_time; }
   static bool repeatable_read() { return GetParam() == Level::kRepeatableRead; }
 
@@ -170,8 +172,8 @@ TEST_P(Levels, WritesTakeEffectTogether) {
   EXPECT_EQ(now("y"), first ? 21 : 22);
 }
 
-/// The moment of the reads is before the claims. Somebody else, who has read what is about to be written, writes in between: write skew, if
-/// it is what was only read.
+/// The moment of the reads is before the claims. Somebody else, who has read what is about to be written, writes in
+/// between: write skew, if it is what was only read.
 TEST(SnapshotLevel, WhatItWritesIsUnchangedSinceItsReads) {
   if (!base::kTestHooks) GTEST_SKIP() << "a build without sync points";
   if (!asked_protocol.in_real_time) GTEST_SKIP() << "its reads are checked behind the claims";
@@ -196,8 +198,8 @@ TEST(SnapshotLevel, WhatItWritesIsUnchangedSinceItsReads) {
   }
 }
 
-/// Somebody puts the same key while a put that has not found it is under way: one of the two goes over the other's row, and its index
-/// entry with it, or does not commit.
+/// Somebody puts the same key while a put that has not found it is under way: one of the two goes over the other's row,
+/// and its index entry with it, or does not commit.
 class IndexedLevels : public Levels {
  protected:
   void SetUp() override {

@@ -1,6 +1,6 @@
-// Reads and writes of parts of values: of local records without the rest under Silo, by way of whole values under the other protocols and in shared
-// tables, with the same results. Not covered: other nodes (tests/cluster/transaction), directories (tests/durability/parts_test.cc), threads
-// (tests/stress/parts_test.cc).
+// Reads and writes of parts of values: of local records without the rest under Silo, by way of whole values under the
+// other protocols and in shared tables, with the same results. Not covered: other nodes (tests/cluster/transaction),
+// directories (tests/durability/parts_test.cc), threads (tests/stress/parts_test.cc).
 
 #include <array>
 #include <functional>
@@ -46,8 +46,8 @@ class Parts : public testing::TestWithParam<IndexKind> {
     return outcome == Outcome::kOk && !t.commit().committed() ? Outcome::kAborted : outcome;
   }
 
-  /// Reads five bytes of "x" in a transaction that commits. `change` happens behind the copy, where there is such a moment: Silo's reads of local
-  /// tables pass it, and wait for nobody. The others read later.
+  /// Reads five bytes of "x" in a transaction that commits. `change` happens behind the copy, where there is such a
+  /// moment: Silo's reads of local tables pass it, and wait for nobody. The others read later.
   std::string part_read_while(const std::function<void()>& change) {
     const bool passes = base::kTestHooks && db_->options().protocol == "silo" && !asked_shared_tables;
     if (!passes) change();

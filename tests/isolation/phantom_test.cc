@@ -67,7 +67,8 @@ TEST_P(Phantoms, BothInsertTheSameKey) {
   EXPECT_EQ(state(), first_committed ? "x=10 y=20 z=1 " : "x=10 y=20 z=2 ");
 }
 
-/// The placeholder of the first is taken over by the second, which commits first: the leaf is then as the first left it.
+/// The placeholder of the first is taken over by the second, which commits first: the leaf is then as the first left
+/// it.
 TEST_P(Phantoms, AMissAndThenAPutIsALostUpdateIfAnotherCommitsToThePlaceholder) {
   for (const bool by_scan : {false, true}) {
     const std::string key = by_scan ? "m" : "n";

@@ -1,6 +1,6 @@
 // List-append transactions of several workers, stepped on one thread in a random order, also inside one another's
-// commits and reads (at sync points); the history must be strictly serializable. Every seed replays exactly. With a shared
-// table another node appends, too, whose locks and write-backs take many steps.
+// commits and reads (at sync points); the history must be strictly serializable. Every seed replays exactly. With a
+// shared table another node appends, too, whose locks and write-backs take many steps.
 
 #include <algorithm>
 #include <random>
@@ -33,7 +33,8 @@ class Interleaver {
         open_(clients) {
     if (!base::kTestHooks) return;
     base::set_sync_hook([this](std::string_view point) {
-      // There a simulated region keeps others waiting; and here a transaction is about to begin, which is no step of a client's yet.
+      // There a simulated region keeps others waiting; and here a transaction is about to begin, which is no step of a
+      // client's yet.
       if (point != "region.storing" && point != "epoch.seen") interrupt();
     });
   }

@@ -1,5 +1,6 @@
-// Commits in HTM regions, simulated: interleavings inside them, what makes them abort, when locks are taken instead, and
-// that it makes no difference to the result. The other suites of this program run with regions as well (ctest: ":htm:").
+// Commits in HTM regions, simulated: interleavings inside them, what makes them abort, when locks are taken instead,
+// and that it makes no difference to the result. The other suites of this program run with regions as well (ctest:
+// ":htm:").
 
 #include "tests/isolation/isolation_test.h"
 #include "tests/support/at_sync_point.h"

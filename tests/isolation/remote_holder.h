@@ -1,6 +1,6 @@
 #pragma once
-// Another node that reaches a record of a shared table, played by this process with the same loads and stores: it takes the state,
-// looks at the header, writes back as I5 says, word by word in any order, and lets go.
+// Another node that reaches a record of a shared table, played by this process with the same loads and stores: it takes
+// the state, looks at the header, writes back as I5 says, word by word in any order, and lets go.
 
 #include <algorithm>
 #include <cstdint>

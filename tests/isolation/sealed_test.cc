@@ -1,5 +1,5 @@
-// Tables that are loaded once and sealed then (I31): nobody writes them any more, and reads of them leave no trace. Not covered: other nodes
-// (tests/cluster/transaction/sealed_test.cc), directories (tests/durability/sealed_test.cc).
+// Tables that are loaded once and sealed then (I31): nobody writes them any more, and reads of them leave no trace. Not
+// covered: other nodes (tests/cluster/transaction/sealed_test.cc), directories (tests/durability/sealed_test.cc).
 
 #include <atomic>
 #include <string>
@@ -195,7 +195,8 @@ TEST(SealedIndex, IsReadWithoutATrace) {
             StatusCode::kFailedPrecondition);
 }
 
-/// Loaders insert rows and count them in another table; readers find as many rows as are counted, before, during and after the seal.
+/// Loaders insert rows and count them in another table; readers find as many rows as are counted, before, during and
+/// after the seal.
 TEST(SealedWhileLoading, ReadersSeeWhatIsCounted) {
   Options options = manual_options();
   options.background = Background::kThreads;

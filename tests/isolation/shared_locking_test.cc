@@ -1,5 +1,5 @@
-// Shared tables at their owner, with another node in the middle of its commits: the owner's rule (I2), and the validation of what a
-// holder may be writing (I4).
+// Shared tables at their owner, with another node in the middle of its commits: the owner's rule (I2), and the
+// validation of what a holder may be writing (I4).
 
 #include "tests/isolation/shared_tables.h"
 #include "tests/support/at_sync_point.h"
@@ -69,8 +69,8 @@ TEST_P(SharedLocking, AHolderGivesWayToTheOwnerThatHoldsTheRecord) {
   EXPECT_EQ(db_.value(table_, "x"), "11");
 }
 
-/// Runs a blind put of x during whose locking a holder that was there before writes back and goes: the lock bit is wiped
-/// after the state was seen held by nobody. At commit.locked, `meanwhile` runs.
+/// Runs a blind put of x during whose locking a holder that was there before writes back and goes: the lock bit is
+/// wiped after the state was seen held by nobody. At commit.locked, `meanwhile` runs.
 class SharedWriteBackDuringLocking : public SharedLocking {
  protected:
   void run(const std::function<void()>& meanwhile) {

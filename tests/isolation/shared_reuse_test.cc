@@ -1,5 +1,5 @@
-// Garbage collection of a shared table at its owner: what another node that holds the record, or remembers its place, finds when
-// the record is unhooked and its block used again (I3).
+// Garbage collection of a shared table at its owner: what another node that holds the record, or remembers its place,
+// finds when the record is unhooked and its block used again (I3).
 
 #include "tests/isolation/shared_tables.h"
 

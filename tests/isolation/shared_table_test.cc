@@ -1,7 +1,7 @@
-// Shared tables at their owner: what other nodes find, and commits in HTM regions. With another node in the middle of commits, reads and
-// garbage collection: shared_locking_test.cc, shared_read_test.cc, shared_reuse_test.cc. The anomalies are shown with shared tables,
-// too: the whole program runs again with --tables=shared. Not covered: other nodes' real operations (tests/cluster), threads
-// (tests/stress/shared_table_test.cc).
+// Shared tables at their owner: what other nodes find, and commits in HTM regions. With another node in the middle of
+// commits, reads and garbage collection: shared_locking_test.cc, shared_read_test.cc, shared_reuse_test.cc. The
+// anomalies are shown with shared tables, too: the whole program runs again with --tables=shared. Not covered: other
+// nodes' real operations (tests/cluster), threads (tests/stress/shared_table_test.cc).
 
 #include "src/db/engine.h"
 #include "tests/isolation/shared_tables.h"

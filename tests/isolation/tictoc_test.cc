@@ -1,6 +1,7 @@
-// These tests show what TicToc allows that Silo does not, and what it must not allow. In most of these tests a reader R commits at a late time of its epoch,
-// since it has read a record that was changed often; a writer W then changes what R saw, and must get a later time still. U tells whether
-// it did: it has seen what R overwrites as it was before, and what W wrote, so it is serial behind W and before R, which is before W.
+// These tests show what TicToc allows that Silo does not, and what it must not allow. In most of these tests a reader R
+// commits at a late time of its epoch, since it has read a record that was changed often; a writer W then changes what
+// R saw, and must get a later time still. U tells whether it did: it has seen what R overwrites as it was before, and
+// what W wrote, so it is serial behind W and before R, which is before W.
 
 #include <array>
 #include <latch>
@@ -47,7 +48,8 @@ class TicToc : public testing::Test {
   }
   static bool commits(Transaction& t) { return t.commit().committed(); }
 
-  /// R has seen the key at a late time and commits. Then `meanwhile` happens, and W's change of the key, after which its value is "new".
+  /// R has seen the key at a late time and commits. Then `meanwhile` happens, and W's change of the key, after which
+  /// its value is "new".
   void expect_writer_behind_reader(std::string_view key, FunctionRef<Outcome(Transaction&)> change,
                                    FunctionRef<void()> meanwhile) {
     Transaction u = db_.begin(), r = db_.begin(), w = db_.begin();
@@ -100,7 +102,8 @@ Options with(bool Options::*optimization) {
   return options;
 }
 
-/// The paper's Figure 3. R extends the version that A has read to a late time, and W ends it behind that; A's own time is in between.
+/// The paper's Figure 3. R extends the version that A has read to a late time, and W ends it behind that; A's own time
+/// is in between.
 class TicTocHistory : public TicToc {
  protected:
   explicit TicTocHistory(const Options& options = with(&Options::tictoc_history)) : TicToc(options) {
@@ -156,7 +159,8 @@ TEST_F(TicToc, TheReadsAreLookedAtBehindTheClaims) {
   EXPECT_EQ(claimed_in_vain(db_, table_), 1);
 }
 
-/// While W holds a record, who wants two others and then this one lets the two go between its attempts, so that another may have them.
+/// While W holds a record, who wants two others and then this one lets the two go between its attempts, so that another
+/// may have them.
 class TicTocNoWait : public TicToc {
  protected:
   TicTocNoWait() : TicToc(with(&Options::tictoc_no_wait)) {}
@@ -262,7 +266,8 @@ TEST_F(TicToc, WhatWasDeletedLeavesTheIndexInTheEnd) {
   EXPECT_EQ(db_.value(table_, "gone"), "new");
 }
 
-/// The removal has left no trace in the index, and may yet be lost with the power. Who shows that the key is gone waits for it.
+/// The removal has left no trace in the index, and may yet be lost with the power. Who shows that the key is gone waits
+/// for it.
 TEST_F(TicToc, AMissIsNotShownBeforeTheRemoval) {
   db_.pass_epochs(2);
   const Ticket removal = db_.remove(table_, "gone");
@@ -277,7 +282,8 @@ TEST_F(TicToc, AMissIsNotShownBeforeTheRemoval) {
   EXPECT_LT(hit.epoch, removal.epoch);
 }
 
-/// A unique index is checked before the commit, with times of other nodes, which may be an epoch ahead. The record keeps its rts.
+/// A unique index is checked before the commit, with times of other nodes, which may be an epoch ahead. The record
+/// keeps its rts.
 TEST_F(TicToc, NoReadIsExtendedToAnEpochThatHasNotBegun) {
   record::Record& x = *record::record_of(table_.core()->index().find("x").value);
   const std::uint64_t before = base::load_word(&x.size_word);
@@ -302,7 +308,8 @@ TEST_F(TicToc, TimesAreOfTheEpochInWhichATransactionCommits) {
   EXPECT_EQ(done.ticket.epoch, before.epoch + 1) << "snapshots and durable epochs rely on it";
 }
 
-/// R has seen that x is unlocked and raises its rts only when W has already chosen its own time: W's freeze makes that fail.
+/// R has seen that x is unlocked and raises its rts only when W has already chosen its own time: W's freeze makes that
+/// fail.
 class TicTocFreeze : public TicToc {
  protected:
   /// `change` is what W does to x.
@@ -362,7 +369,8 @@ TEST_F(TicToc, RefusesWhatItCannotDo) {
             "Options::protocol is 'tictoc', which does not commit in HTM regions: leave Options::htm off");
 }
 
-/// A worker that Database::register_worker() has made of a node of a cluster: workers of other nodes READ the lines, and nothing else.
+/// A worker that Database::register_worker() has made of a node of a cluster: workers of other nodes READ the lines,
+/// and nothing else.
 TEST_F(TicToc, WorkersWithoutALineOfTheirOwnTellMissesInTheSharedOne) {
   std::array<cc::Misses::Line, 3> lines;  // of two workers that reach other nodes, and of all others
   db_->engine().set_misses(lines);

@@ -1,5 +1,6 @@
-// Transactions of one worker take turns, and one of them waits for a lock in its commit, while the others commit (I30). The tests show
-// that it relies on nothing that the others have changed. A thread with another worker holds the record that is waited for.
+// Transactions of one worker take turns, and one of them waits for a lock in its commit, while the others commit (I30).
+// The tests show that it relies on nothing that the others have changed. A thread with another worker holds the record
+// that is waited for.
 
 #include <atomic>
 #include <functional>
@@ -59,7 +60,8 @@ class Holder {
   std::thread thread_;  // last: it uses the others
 };
 
-/// The log's ring has room for either entry, and not for both. The first finds it, waits for a lock, and the second takes it.
+/// The log's ring has room for either entry, and not for both. The first finds it, waits for a lock, and the second
+/// takes it.
 TEST(TurnsInWaits, FindRoomInTheLogBehindThem) {
   if (!claims_one_by_one()) GTEST_SKIP() << asked_protocol.name << " does not wait for claims here";
   const RingDirectory directory;
@@ -83,8 +85,9 @@ TEST(TurnsInWaits, FindRoomInTheLogBehindThem) {
   for (const char* key : {"first", "second"}) EXPECT_EQ(db.value(table, key), large);
 }
 
-/// Under snapshot isolation a commit notes which versions it will overwrite, claims the records, and compares. The first waits for a
-/// claim, and meanwhile the second notes what it will overwrite: a newer version of the same record. The counter would lose an update.
+/// Under snapshot isolation a commit notes which versions it will overwrite, claims the records, and compares. The
+/// first waits for a claim, and meanwhile the second notes what it will overwrite: a newer version of the same record.
+/// The counter would lose an update.
 TEST(TurnsInWaits, KeepWhatTheyHaveNoted) {
   if (!claims_one_by_one() || !asked_protocol.in_real_time)
     GTEST_SKIP() << asked_protocol.name << " notes nothing before its claims";

@@ -1,5 +1,6 @@
-// Transactions of one worker that take turns (Worker::run_many, run_together): that each runs, that the others go on wherever one looks for a
-// key or waits, and that what they do is serializable. Threads, and histories, are in tests/stress/append_test.cc.
+// Transactions of one worker that take turns (Worker::run_many, run_together): that each runs, that the others go on
+// wherever one looks for a key or waits, and that what they do is serializable. Threads, and histories, are in
+// tests/stress/append_test.cc.
 
 #include <algorithm>
 #include <array>
@@ -143,7 +144,8 @@ TEST_P(Turns, SnapshotsAndScansTakePart) {
   EXPECT_THAT(seen, testing::Each(std::size_t{kKeys}));
 }
 
-/// The first holds what the second wants until it has had two more turns. If a wait gave none, the second would wait in vain, and try again.
+/// The first holds what the second wants until it has had two more turns. If a wait gave none, the second would wait in
+/// vain, and try again.
 TEST_P(Turns, OthersGoOnWhereOneWaits) {
   if (asked_protocol.name != "dl_detect") GTEST_SKIP() << asked_protocol.name << " does not wait for who has read";
   std::array<RunResult, 2> results;

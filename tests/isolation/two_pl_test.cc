@@ -1,5 +1,5 @@
-// Two-phase locking: what is read or about to be written is locked until the end; who meets a lock aborts (no_wait), or waits unless that
-// would be for ever (dl_detect).
+// Two-phase locking: what is read or about to be written is locked until the end; who meets a lock aborts (no_wait), or
+// waits unless that would be for ever (dl_detect).
 
 #include <algorithm>
 #include <atomic>
@@ -52,8 +52,8 @@ TEST_P(TwoPhaseLocking, WhatIsReadIsNotWrittenMeanwhile) {
   EXPECT_TRUE(commits(again));
 }
 
-/// A worker may have 16 transactions open, and all workers together have 38 owners of locks. So those that have ended keep none from the
-/// others, but for the first of each worker.
+/// A worker may have 16 transactions open, and all workers together have 38 owners of locks. So those that have ended
+/// keep none from the others, but for the first of each worker.
 TEST_P(TwoPhaseLocking, EachWorkerInTurnMayHaveAllOfItsTransactionsOpen) {
   for (std::size_t worker = 0; worker < 4; ++worker) {
     std::vector<Transaction> open;
@@ -109,8 +109,8 @@ TEST_P(TwoPhaseLocking, ARecordThatMovesIsFreeAfterwards) {
   }
 }
 
-/// Who has read that a key is absent finds it so until it ends, though the garbage collection would take the absent record away. The
-/// deletion's garbage is another worker's, which frees it only when it is told to.
+/// Who has read that a key is absent finds it so until it ends, though the garbage collection would take the absent
+/// record away. The deletion's garbage is another worker's, which frees it only when it is told to.
 TEST_P(TwoPhaseLocking, AnAbsenceThatWasReadStays) {
   Worker remover = db_->register_worker().value();
   Transaction removal = remover.begin();
@@ -177,8 +177,8 @@ TEST_P(TwoPhaseLocking, ASnapshotIsSerializable) {
   EXPECT_TRUE(commits(t2));
 }
 
-/// A transaction of the same worker that is still open gives nothing back while the other one waits or is run again. Each body
-/// gives up by itself after some attempts, so that this test ends where run() does not.
+/// A transaction of the same worker that is still open gives nothing back while the other one waits or is run again.
+/// Each body gives up by itself after some attempts, so that this test ends where run() does not.
 TEST_P(TwoPhaseLocking, ALockOfTheSameWorkersOpenTransactionIsNotWaitedFor) {
   Worker& worker = db_.worker();
   const auto run = [&](auto&& act) {
@@ -233,8 +233,8 @@ TEST_P(TwoPhaseLocking, BodiesThatTakeTurnsWaitForEachOther) {
   for (const RunResult& done : results) EXPECT_TRUE(done) << name(done.reason);
 }
 
-/// A body that takes turns and begins another transaction does what it must not. The inner one is refused what the outer one has locked, since
-/// the outer one goes on only afterwards; what another body has locked is waited for.
+/// A body that takes turns and begins another transaction does what it must not. The inner one is refused what the
+/// outer one has locked, since the outer one goes on only afterwards; what another body has locked is waited for.
 TEST_P(TwoPhaseLocking, ABodyThatTakesTurnsDoesNotWaitForItself) {
   Worker& worker = db_.worker();
   const auto put = [&](Transaction& t, std::string_view key) { (void)t.put(table_, key, "inner"); };
@@ -271,8 +271,8 @@ TEST_P(TwoPhaseLocking, NoMoreWorkersThanOwners) {
   EXPECT_TRUE(db_->register_worker().ok());
 }
 
-/// Workers that rest keep an owner each, but not the last one. When all owners are those of open transactions, a transaction within one of
-/// them gives up, as the others may be waiting in the same way.
+/// Workers that rest keep an owner each, but not the last one. When all owners are those of open transactions, a
+/// transaction within one of them gives up, as the others may be waiting in the same way.
 TEST_P(TwoPhaseLocking, ATransactionWithinAnotherFindsAnOwner) {
   std::vector<Worker> workers;
   for (auto worker = db_->register_worker(); worker.ok(); worker = db_->register_worker())
@@ -301,8 +301,8 @@ TEST_P(TwoPhaseLocking, ATransactionWithinAnotherFindsAnOwner) {
   EXPECT_EQ(inner(workers.back()), AbortReason::kNone);
 }
 
-/// Each of some threads updates a record of its own and then its neighbour's. Of those who wait for each other in a circle one must give way, and
-/// because it has seen the circle.
+/// Each of some threads updates a record of its own and then its neighbour's. Of those who wait for each other in a
+/// circle one must give way, and because it has seen the circle.
 class Circle {
  public:
   explicit Circle(int size) : size_(size) {

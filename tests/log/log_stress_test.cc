@@ -1,5 +1,5 @@
-// The whole log with real threads: workers with tiny rings, loggers, and epochs that move fast. Nothing is lost, and what
-// D covers is on the device at every moment. Not covered: the commit path (src/cc) and process crashes.
+// The whole log with real threads: workers with tiny rings, loggers, and epochs that move fast. Nothing is lost, and
+// what D covers is on the device at every moment. Not covered: the commit path (src/cc) and process crashes.
 
 #include <algorithm>
 #include <atomic>

@@ -1,7 +1,7 @@
-// Power fails before every call that loggers make of the file system: what is left holds every transaction with an epoch
-// ≤ D, as D was published at that moment, and is a prefix of epochs; whichever unsynced sectors and names are lost. And if
-// only the process dies there, files and rings together hold every transaction, also if the disk then loses what was not
-// synced. Not covered: several threads (log_stress_test).
+// Power fails before every call that loggers make of the file system: what is left holds every transaction with an
+// epoch ≤ D, as D was published at that moment, and is a prefix of epochs; whichever unsynced sectors and names are
+// lost. And if only the process dies there, files and rings together hold every transaction, also if the disk then
+// loses what was not synced. Not covered: several threads (log_stress_test).
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// A worker's process is killed at any moment: its ring holds every entry whose publication it had reported, whole and in
-// order, and at most one more.
+// A worker's process is killed at any moment: its ring holds every entry whose publication it had reported, whole and
+// in order, and at most one more.
 
 #include <cstring>
 

@@ -141,7 +141,8 @@ TEST_F(RingTest, ReopenedAfterDeathShowsExactlyWhatWasPublished) {
   EXPECT_EQ((*ring)->header().worker, kIdentity.worker);
 }
 
-/// What a worker may write over is synced. What is drained only is there for the next process, and not for the logger again.
+/// What a worker may write over is synced. What is drained only is there for the next process, and not for the logger
+/// again.
 TEST_F(RingTest, KeepsWhatWasDrainedUntilItIsSynced) {
   {
     const auto ring = made();

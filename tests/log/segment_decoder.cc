@@ -148,8 +148,8 @@ DecodedLogger decode_logger(base::FileSystem& files, const std::string& director
     const std::string bytes = *base::read_file(files, directory + "/" + name);
     const bool fits = header_fits(bytes, expected, sequence);
     const bool whole = fits && decode_segment(bytes, logger, mistakes);
-    // A segment begins only when all before it is durable. Only the name of the next one is written to it after that, before anything
-    // follows the marker that both have.
+    // A segment begins only when all before it is durable. Only the name of the next one is written to it after that,
+    // before anything follows the marker that both have.
     const bool begun = fits && logger.transactions.size() == before.transactions.size() &&
                        logger.markers == before.markers + 1 && logger.complete == before.complete;
     if (!torn.empty() && !begun) mistakes.push_back(torn + " is torn, but there is " + name);

@@ -1,6 +1,6 @@
 #pragma once
-// What a log directory says, decoded from the format's description alone, so that a mistake that the engine's writer and
-// reader share shows. Slow, and strict where recovery may be: it tells everything that should not be.
+// What a log directory says, decoded from the format's description alone, so that a mistake that the engine's writer
+// and reader share shows. Slow, and strict where recovery may be: it tells everything that should not be.
 
 #include <cstdint>
 #include <map>

@@ -1,4 +1,5 @@
-// Memory between size classes: what is given back to the pool serves any class, and what stays what it is does not lie in the way.
+// Memory between size classes: what is given back to the pool serves any class, and what stays what it is does not lie
+// in the way.
 
 #include <algorithm>
 #include <cstring>

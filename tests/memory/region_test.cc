@@ -119,8 +119,8 @@ class MoreHugePages {
   const std::uint64_t before_;
 };
 
-/// Several regions may ask for pages of which there are enough for one, and the administrator may take pages away that were not touched
-/// yet. A page that is not there when it is touched ends the process.
+/// Several regions may ask for pages of which there are enough for one, and the administrator may take pages away that
+/// were not touched yet. A page that is not there when it is touched ends the process.
 TEST(Region, NeverCountsOnPagesThatOthersMayTake) {
   const MoreHugePages more(8);
   if (!more.given()) GTEST_SKIP() << "this process may not give the system huge pages, or it has no memory for them";

@@ -1,4 +1,5 @@
-// Touching ahead: how much of a region is in memory after each step, by mincore(). Not covered: what it saves (docs/performance.md).
+// Touching ahead: how much of a region is in memory after each step, by mincore(). Not covered: what it saves
+// (docs/performance.md).
 
 #include "src/memory/touch_ahead.h"
 

@@ -1,6 +1,7 @@
-// Transactions across nodes allocate nothing once their memory is warm, neither at the node that runs them nor in the thread of the
-// owner that answers: SmallBank's transfers, TPC-C's orders, and what goes by message (lookups in ordered tables, scans, new keys,
-// removals). Not covered: procedures that are called at another node, and keys of more than 15 bytes, whose removal the owner notes.
+// Transactions across nodes allocate nothing once their memory is warm, neither at the node that runs them nor in the
+// thread of the owner that answers: SmallBank's transfers, TPC-C's orders, and what goes by message (lookups in ordered
+// tables, scans, new keys, removals). Not covered: procedures that are called at another node, and keys of more than 15
+// bytes, whose removal the owner notes.
 
 #include <array>
 #include <atomic>
@@ -20,8 +21,8 @@ namespace {
 constexpr std::uint64_t kKeysEach = 32;  ///< of each node
 constexpr unsigned kTwoNodes = 2;
 constexpr std::uint64_t kTurns = 300;
-/// Memory is warm when so many turns have allocated nothing. Garbage waits in lists that grow as long as E stands still, which it does
-/// on a busy machine, so there may be several rounds until then.
+/// Memory is warm when so many turns have allocated nothing. Garbage waits in lists that grow as long as E stands
+/// still, which it does on a busy machine, so there may be several rounds until then.
 constexpr std::uint64_t kMostRounds = 20;
 
 struct Row {
@@ -47,7 +48,8 @@ std::ostream& operator<<(std::ostream& out, const Counted& counted) {
   return out << counted.at_caller << " at the caller, " << counted.at_owner << " at the owner";
 }
 
-/// Those of the service's thread that has answered last, up to its answer. In these tests only node 2 is asked about data.
+/// Those of the service's thread that has answered last, up to its answer. In these tests only node 2 is asked about
+/// data.
 std::atomic<std::uint64_t> owners_allocations{0};
 
 /// Allocations of the last round.
@@ -81,7 +83,8 @@ Counted allocations_of(IndexKind index, const Turn& turn) {
       },
       [](ClusterOptions& options) {
         options.database.snapshots = false;
-        // On a busy machine a process may stand still in the middle of a transaction for longer than the default allows.
+        // On a busy machine a process may stand still in the middle of a transaction for longer than the default
+        // allows.
         options.database.max_open_epochs = 0;
       });
   base::set_process_sync_hook({});

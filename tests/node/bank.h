@@ -40,7 +40,8 @@ struct Branch {
   Accounts accounts;
   std::unique_ptr<ClusterWorker> worker;
 
-  /// Joins and starts; `load`: this node's accounts are filled, then all wait for each other. `prepare` is called before the start.
+  /// Joins and starts; `load`: this node's accounts are filled, then all wait for each other. `prepare` is called
+  /// before the start.
   explicit Branch(const ClusterOptions& options, bool load = true, const std::function<void(Branch&)>& prepare = {}) {
     open(options, load, prepare);
   }

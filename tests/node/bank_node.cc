@@ -1,10 +1,12 @@
-// A node of a bank of two branches, as a program of its own: for clusters of several hosts, ended and started again with their data.
+// A node of a bank of two branches, as a program of its own: for clusters of several hosts, ended and started again
+// with their data.
 //
 //   bank_node CLUSTER_FILE NODE RECEIPT
 //
-// Opens the accounts of its branch if they are new, prints what all accounts together have, and moves money between the branches until
-// SIGTERM. With each move it counts up a number of its own that the other node keeps, and writes to RECEIPT up to where the cluster has
-// released. Exit code 1 if money is missing, or the number is behind the receipt: then something released was lost.
+// Opens the accounts of its branch if they are new, prints what all accounts together have, and moves money between the
+// branches until SIGTERM. With each move it counts up a number of its own that the other node keeps, and writes to
+// RECEIPT up to where the cluster has released. Exit code 1 if money is missing, or the number is behind the receipt:
+// then something released was lost.
 
 #include <signal.h>
 

@@ -1,5 +1,6 @@
 #pragma once
-// Three nodes, each a process of its own, that move money between them while one after the other is killed and comes back.
+// Three nodes, each a process of its own, that move money between them while one after the other is killed and comes
+// back.
 
 #include <sys/types.h>
 
@@ -25,8 +26,8 @@
 
 namespace granary::tests {
 
-inline constexpr std::uint64_t kAccounts =
-    kKeys - 1;  ///< of a node; its last key counts what another node has committed
+/// Of a node; its last key counts what another node has committed.
+inline constexpr std::uint64_t kAccounts = kKeys - 1;
 
 /// Where the second one dies, and how the nodes are.
 struct BankCase {
@@ -84,7 +85,8 @@ class BankUnderLoad : public testing::Test {
       report(fmt::format("money {}, left: {}", testing::Test::HasFailure() ? -1 : money, left.message()));
     };
   }
-  /// Dies if nobody has come to the point before; or stands there until the node that stood still goes on, and for a moment more.
+  /// Dies if nobody has come to the point before; or stands there until the node that stood still goes on, and for a
+  /// moment more.
   virtual void at_point(NodeNumber id) {
     const bool first = !flags_.passed.exchange(true);
     if (first) flags_.second = id;

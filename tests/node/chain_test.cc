@@ -1,5 +1,5 @@
-// Calls of chains whose second piece needs a node that is dead: they are half done, and finished in the background when it is back, without
-// any call, also if the node that ran them has died, too.
+// Calls of chains whose second piece needs a node that is dead: they are half done, and finished in the background when
+// it is back, without any call, also if the node that ran them has died, too.
 
 #include <string>
 

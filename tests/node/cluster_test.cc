@@ -1,4 +1,4 @@
-// A cluster through its public face: it starts, runs transactions on the keys of all nodes, calls procedures, and says what is wrong.
+// A cluster through its public face: it starts, runs transactions on all nodes, calls procedures, says what is wrong.
 
 #include <sched.h>
 

@@ -1,6 +1,6 @@
 #pragma once
-// A cluster of three nodes that counts in one transaction after another, each of which writes at all nodes; of which one process is killed;
-// and which is started again on its directories.
+// A cluster of three nodes that counts in one transaction after another, each of which writes at all nodes; of which
+// one process is killed; and which is started again on its directories.
 
 #include <algorithm>
 #include <array>
@@ -193,7 +193,8 @@ class Crash {
       bystander(node)(report);
     };
   }
-  /// Counts while that log stands still, tells whether the last transaction counts as released, and is killed when its own log has it.
+  /// Counts while that log stands still, tells whether the last transaction counts as released, and is killed when its
+  /// own log has it.
   CrashChild::Body coordinator_with_own_log(NodeNumber node) {
     return [this, node](const CrashChild::Report& report) {
       static std::atomic<int> published{-1};  // since it is to be counted
@@ -237,7 +238,8 @@ class Crash {
     EXPECT_TRUE(logs.ok()) << logs.status().message();
     return logs.ok() ? logs->durable : 0;
   }
-  /// Takes the rings away, of nodes that have not ended in order. Up to where the logs of these nodes, which are all there is, count.
+  /// Takes the rings away, of nodes that have not ended in order. Up to where the logs of these nodes, which are all
+  /// there is, count.
   epoch::Epoch lose_power(const std::vector<NodeNumber>& nodes) {
     epoch::Epoch least = ~epoch::Epoch{0};
     for (const NodeNumber node : nodes) {
@@ -247,7 +249,8 @@ class Crash {
     return least;
   }
 
-  /// The counters after the whole cluster has been started again; empty if they do not agree, or something is not as it was.
+  /// The counters after the whole cluster has been started again; empty if they do not agree, or something is not as it
+  /// was.
   std::optional<std::uint64_t> start_again() {
     CrashChild first(started_again(1)), second(started_again(2)), third(started_again(3));
     std::optional<std::uint64_t> found;
@@ -287,7 +290,8 @@ class Crash {
   }
 
  private:
-  /// "released", or "held back" if both the wait and the epoch say that it is not. The leader of epochs has several turns meanwhile.
+  /// "released", or "held back" if both the wait and the epoch say that it is not. The leader of epochs has several
+  /// turns meanwhile.
   static std::string release_of(const Database& database, const Ticket& ticket) {
     constexpr std::uint64_t kPatience_us = 300'000;
     const bool waited = database.wait_released(ticket, kPatience_us).ok();

@@ -1,5 +1,6 @@
 #pragma once
-// The points of a commit at which tests kill a process: of one that writes at three nodes, two counters at each (crash.h).
+// The points of a commit at which tests kill a process: of one that writes at three nodes, two counters at each
+// (crash.h).
 
 #include <ostream>
 #include <vector>

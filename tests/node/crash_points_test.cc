@@ -1,10 +1,10 @@
-// A commit that writes at three nodes, and a process that is killed at each of its points: the coordinator's, or a participant's while the
-// coordinator stands there. Then the others end, by SIGKILL or in order, and the whole cluster is started again on its directories, after a
-// loss of power without the rings. What was decided, or without rings what is of an epoch that all logs have, is there on all nodes, the rest
-// on none; every record can be written again.
+// A commit that writes at three nodes, and a process that is killed at each of its points: the coordinator's, or a
+// participant's while the coordinator stands there. Then the others end, by SIGKILL or in order, and the whole cluster
+// is started again on its directories, after a loss of power without the rings. What was decided, or without rings what
+// is of an epoch that all logs have, is there on all nodes, the rest on none; every record can be written again.
 //
-// A failure names point and seed; all else follows from these. Not covered: recoveries that are cut short (tests/durability/), and what a loss
-// of power may leave of the files (tests/durability/power_loss_test.cc).
+// A failure names point and seed; all else follows from these. Not covered: recoveries that are cut short
+// (tests/durability/), and what a loss of power may leave of the files (tests/durability/power_loss_test.cc).
 
 #include <algorithm>
 #include <functional>
@@ -138,7 +138,8 @@ TEST_P(ParticipantDies, TheCoordinatorKnowsWhatBecameOfIt) {
   });
 }
 
-/// Durable at its coordinator, not at a participant: nobody is told that it is released, as without rings it is nowhere.
+/// Durable at its coordinator, not at a participant: nobody is told that it is released, as without rings it is
+/// nowhere.
 TEST(CrashOfAllNodes, WhatOneLogDoesNotHaveYetIsGivenUpEverywhere) {
   if (!base::kTestHooks) GTEST_SKIP() << "a build without sync points";
   for (const std::uint64_t seed : tests::seeds(2, 0)) {

@@ -1,5 +1,5 @@
-// A process that is let in as a node and sends what no node sends: it is cut off, and the node that it was sent to counts that. What
-// counts as nonsense is tested in tests/cluster/messages.
+// A process that is let in as a node and sends what no node sends: it is cut off, and the node that it was sent to
+// counts that. What counts as nonsense is tested in tests/cluster/messages.
 
 #include <array>
 #include <chrono>

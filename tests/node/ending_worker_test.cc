@@ -1,5 +1,5 @@
-// A worker of a cluster's node that ends, in a simulated cluster: its number is the next one's when nothing else of it is left, and
-// nobody's if it has left records locked.
+// A worker of a cluster's node that ends, in a simulated cluster: its number is the next one's when nothing else of it
+// is left, and nobody's if it has left records locked.
 
 #include <gtest/gtest.h>
 
@@ -114,8 +114,8 @@ TEST_F(EndingWorker, KeepsItsNumberIfItLeavesLocks) {
   EXPECT_FALSE(given_back_) << "its words are still there";
 }
 
-/// Nothing else waits for it, so it does not rest between attempts as it does between transactions: for ten times what one took, which
-/// is more than its end may take.
+/// Nothing else waits for it, so it does not rest between attempts as it does between transactions: for ten times what
+/// one took, which is more than its end may take.
 TEST_F(EndingWorker, GivesLocksBackThatItRestedFrom) {
   write_and_be_cut_off();
   slow_ = true;

@@ -1,4 +1,5 @@
-// A node that is killed anywhere in a commit: what the others find locked by it, its rings name, and whether that was decided.
+// A node that is killed anywhere in a commit: what the others find locked by it, its rings name, and whether that was
+// decided.
 
 #include <algorithm>
 #include <map>

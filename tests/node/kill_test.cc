@@ -1,5 +1,5 @@
-// Nodes as processes of their own, one of which is killed: what needs it ends in clean errors, everything else goes on, and
-// nothing is half done.
+// Nodes as processes of their own, one of which is killed: what needs it ends in clean errors, everything else goes on,
+// and nothing is half done.
 
 #include <chrono>
 #include <string>
@@ -23,8 +23,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr NodeNumber kKilled = 2;
 
-/// A node that moves money all over until somebody is dead, then shows that the rest goes on. No transaction that needs the dead node,
-/// or what it held, is tried for ever. `done` counts the survivors that have shown it: each needs the other until then.
+/// A node that moves money all over until somebody is dead, then shows that the rest goes on. No transaction that needs
+/// the dead node, or what it held, is tried for ever. `done` counts the survivors that have shown it: each needs the
+/// other until then.
 void survive(const ClusterFile& file, NodeNumber node, std::atomic<int>& done, const CrashChild::Report& report) {
   Branch branch(tests::node_options(file, node));
   report("runs");
@@ -79,7 +80,8 @@ TEST(ClusterKill, TheOthersGoOnWithoutADeadNode) {
   }
 }
 
-/// It dies in the middle of a commit, with locks here and there: whoever meets them is told, with any number of attempts.
+/// It dies in the middle of a commit, with locks here and there: whoever meets them is told, with any number of
+/// attempts.
 class KilledHolding : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Points, KilledHolding,
                          testing::Values("across.locked", "across.validated", "across.installed"),

@@ -1,4 +1,5 @@
-// What a node does as the leader of epochs, by the configuration alone. Not covered: the thread that does it (start_test.cc).
+// What a node does as the leader of epochs, by the configuration alone. Not covered: the thread that does it
+// (start_test.cc).
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #pragma once
-// A cluster of nodes, each in a thread of this process with everything that a process of its own would have; over shared memory, or what
-// else the test program is for (provider.h).
+// A cluster of nodes, each in a thread of this process with everything that a process of its own would have; over
+// shared memory, or what else the test program is for (provider.h).
 
 #include <filesystem>
 #include <fstream>

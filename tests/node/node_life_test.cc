@@ -71,7 +71,8 @@ TEST_F(NodeLives, AreNotFewerThanThoseThatWroteTheData) {
   }
 }
 
-/// A node whose volume is not mounted leaves nothing in the directory. A note that was there before stays, and so do data.
+/// A node whose volume is not mounted leaves nothing in the directory. A note that was there before stays, and so do
+/// data.
 TEST_F(NodeLives, ThatDoNotStartLeaveNoNoteInAnEmptyDirectory) {
   const std::string note = own_.data_directory + "/MEMBER";
   db::NodeLife first = reread();

@@ -1,5 +1,5 @@
-// A worker of a cluster's node whose number another worker had before: it sleeps while it waits, also if nobody answers the questions of that one
-// any more.
+// A worker of a cluster's node whose number another worker had before: it sleeps while it waits, also if nobody answers
+// the questions of that one any more.
 
 #include <chrono>
 #include <thread>

@@ -1,5 +1,5 @@
-// Each provider of cluster_config/provider.h can be opened by a node's program: a fabric of that name, or an error that tells what the
-// machine lacks. What the fabrics then do is in tests/rdma/conformance.
+// Each provider of cluster_config/provider.h can be opened by a node's program: a fabric of that name, or an error that
+// tells what the machine lacks. What the fabrics then do is in tests/rdma/conformance.
 
 #include <gtest/gtest.h>
 

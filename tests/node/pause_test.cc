@@ -1,5 +1,5 @@
-// Nodes as processes of their own that are stopped for longer than a lease and an epoch, anywhere in a commit or under a lease, and
-// go on.
+// Nodes as processes of their own that are stopped for longer than a lease and an epoch, anywhere in a commit or under
+// a lease, and go on.
 
 #include <signal.h>
 
@@ -108,8 +108,8 @@ TEST_F(ClusterPause, AnyNodeMayBeStoppedForAWhile) {
   expect_money_kept({&first, &second, &third});
 }
 
-/// Stops itself in the middle of commits that touch the others, at a step more each time; the others go on meanwhile with what it does
-/// not hold, and it commits when it goes on.
+/// Stops itself in the middle of commits that touch the others, at a step more each time; the others go on meanwhile
+/// with what it does not hold, and it commits when it goes on.
 TEST_F(ClusterPause, InTheMiddleOfACommitOnlyItsOwnRecordsWait) {
   if (!base::kTestHooks) GTEST_SKIP() << "a build without sync points";
   static constexpr const char* kPoints[] = {"across.locked", "across.agreed", "across.validated", "across.logged",
@@ -147,7 +147,8 @@ TEST_F(ClusterPause, InTheMiddleOfACommitOnlyItsOwnRecordsWait) {
   expect_money_kept({&first, &third, &victim});
 }
 
-/// What the reader and the writer tell each other: the two accounts are always equal, and change when the test wants it.
+/// What the reader and the writer tell each other: the two accounts are always equal, and change when the test wants
+/// it.
 struct EqualAccounts {
   std::atomic<std::uint64_t> round{0};  ///< up to which the reader may read
   std::atomic<std::uint64_t> wanted{0};
@@ -174,8 +175,8 @@ void write_pairs(Branch& branch, EqualAccounts& pair) {
   }
 }
 
-/// Reads one account under a lease, is stopped, and then reads the other one, which is not declared. A transaction that counted on
-/// its lease after its end would have seen two moments.
+/// Reads one account under a lease, is stopped, and then reads the other one, which is not declared. A transaction that
+/// counted on its lease after its end would have seen two moments.
 void read_pairs(Branch& branch, const EqualAccounts& pair, const CrashChild::Report& report) {
   const EncodedKey<std::uint64_t> key(kOne);
   const std::vector<Declared> keys{{branch.accounts, key, false}};
@@ -218,7 +219,8 @@ TEST(ClusterLease, OfANodeThatWasStoppedIsNotHonouredPastItsEnd) {
     (void)branch.cluster->barrier();
   });
   for (CrashChild* const child : {&idle, &writer, &reader}) ASSERT_TRUE(child->run_until("runs"));
-  // Where there is no time for a moment, on a busy machine, there are no leases but locks, and nobody can write. Then once more.
+  // Where there is no time for a moment, on a busy machine, there are no leases but locks, and nobody can write. Then
+  // once more.
   bool overwritten = false;
   while (!overwritten) {
     const std::string number = std::to_string(++pair.round);

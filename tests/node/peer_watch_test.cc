@@ -118,8 +118,8 @@ TEST(ReportsWithoutLogs, ADeathNeedsAnEndOfAll) {
   EXPECT_EQ(reports.obstacle(100), "");
 }
 
-/// The nodes that the file names, of which the last one has never joined, as node 2 sees them. Logs are kept for a node from when it is
-/// missed, and that is told after ten minutes.
+/// The nodes that the file names, of which the last one has never joined, as node 2 sees them. Logs are kept for a node
+/// from when it is missed, and that is told after ten minutes.
 class LogsKept : public testing::Test {
  protected:
   static constexpr std::uint64_t kSecond_us = 1'000'000;

@@ -1,6 +1,6 @@
 #pragma once
-// How the nodes of a test's cluster reach each other, as lines of the cluster file. A test program links one of shm_provider.cc and
-// verbs_provider.cc.
+// How the nodes of a test's cluster reach each other, as lines of the cluster file. A test program links one of
+// shm_provider.cc and verbs_provider.cc.
 
 #include <string>
 

@@ -1,6 +1,6 @@
-// Real time: what has committed at one node is seen by whoever begins afterwards at another. Two nodes, processes of their own, tell
-// each other by pipes, in turn; the node that leads the epochs is stopped for a part of it. The order of a whole history is judged by
-// `granary bench append` and by tests/cluster/transaction/history_test.cc.
+// Real time: what has committed at one node is seen by whoever begins afterwards at another. Two nodes, processes of
+// their own, tell each other by pipes, in turn; the node that leads the epochs is stopped for a part of it. The order
+// of a whole history is judged by `granary bench append` and by tests/cluster/transaction/history_test.cc.
 
 #include <signal.h>
 #include <unistd.h>

@@ -1,9 +1,10 @@
-// A node that is killed anywhere in a commit while the others go on: they free what it held, all or nothing of its transaction is there,
-// results are released again, and the node comes back alone. The dead node is the transaction's coordinator, also when it leads the epochs,
-// or a participant; or a second node dies while it recovers the first one, so that the third finds its work half done.
+// A node that is killed anywhere in a commit while the others go on: they free what it held, all or nothing of its
+// transaction is there, results are released again, and the node comes back alone. The dead node is the transaction's
+// coordinator, also when it leads the epochs, or a participant; or a second node dies while it recovers the first one,
+// so that the third finds its work half done.
 //
-// scripts/test.sh --full takes each point with each role; else the roles but the coordinator's take turns. Second deaths at each step of a
-// recovery, under load, are in second_death_test.cc.
+// scripts/test.sh --full takes each point with each role; else the roles but the coordinator's take turns. Second
+// deaths at each step of a recovery, under load, are in second_death_test.cc.
 
 #include <algorithm>
 #include <array>
@@ -116,7 +117,8 @@ class GoingOn : public tests::Crash {
       : Crash(setting, test.apart ? "directories = \"apart\"\n" : ""),
         test_(test) {}
 
-  /// Is killed while it recovers another node, if a recoverer is to die: in the middle of what it does at the others, or behind that.
+  /// Is killed while it recovers another node, if a recoverer is to die: in the middle of what it does at the others,
+  /// or behind that.
   CrashChild::Body survivor(NodeNumber node) {
     return [this, node](const CrashChild::Report& report) {
       if (test_.role == Role::kRecoverer) base::set_process_sync_hook(death_of_recoverer(node));
@@ -146,7 +148,8 @@ class GoingOn : public tests::Crash {
   [[nodiscard]] bool survivors_have_looked() const {
     return tests::comes_true([this] { return shared_.looked + shared_.deaths == kBankNodes; });
   }
-  /// At the end: of how many dead nodes it was told, by the nodes that recovered them, what they had left. More if that is not right.
+  /// At the end: of how many dead nodes it was told, by the nodes that recovered them, what they had left. More if that
+  /// is not right.
   unsigned recoveries() const { return shared_.recoveries; }
   /// The recoverer that has died, 0 if none has within a minute.
   NodeNumber dead_recoverer() const {
@@ -160,7 +163,8 @@ class GoingOn : public tests::Crash {
     options.recovers_others = true;
     return options;
   }
-  /// Commits all the time; reports what is there when all that the dead held is free again, and once more when they are back.
+  /// Commits all the time; reports what is there when all that the dead held is free again, and once more when they are
+  /// back.
   void stay(Branch& branch, const CrashChild::Report& report) override {
     while (shared_.deaths == 0) touch_all(branch);
     report(go_on(branch));

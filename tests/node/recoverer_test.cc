@@ -1,4 +1,5 @@
-// What a node does for a dead one whose directory it sees: when it begins, when it must not go on, and what it says if it cannot.
+// What a node does for a dead one whose directory it sees: when it begins, when it must not go on, and what it says if
+// it cannot.
 
 #include <chrono>
 #include <filesystem>
@@ -258,7 +259,8 @@ TEST_F(RecovererTest, NamesAToolThatReadsTheDirectoryAndGoesOnBehindIt) {
   EXPECT_TRUE(waits.failure().ok()) << waits.failure().message();
 }
 
-/// A life that has served had a manifest, so that one without has lost its data, and what it had decided may be in its rings only.
+/// A life that has served had a manifest, so that one without has lost its data, and what it had decided may be in its
+/// rings only.
 TEST_F(RecovererTest, TakesAMissingManifestForALoss) {
   be_quiet();
   std::filesystem::remove(directory_.path() + "/MANIFEST");

@@ -1,4 +1,5 @@
-// Loaded before the C library (LD_PRELOAD): pthread_create() succeeds $GRANARY_THREADS times, then the system has no more threads.
+// Loaded before the C library (LD_PRELOAD): pthread_create() succeeds $GRANARY_THREADS times, then the system has no
+// more threads.
 
 #include <dlfcn.h>
 #include <pthread.h>

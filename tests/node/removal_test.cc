@@ -1,5 +1,5 @@
-// A node as a process of its own that stands still for longer than the membership waits for it, which removes it: the others go on
-// without, as fast as before, and it does nothing any more when it goes on.
+// A node as a process of its own that stands still for longer than the membership waits for it, which removes it: the
+// others go on without, as fast as before, and it does nothing any more when it goes on.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -26,10 +26,11 @@ using tests::CrashChild;
 using tests::first_of;
 using tests::kBankNodes;
 
-/// Shared memory by which the node that is stopped, the one that stays, the one that only watches, and the test tell each other how far they are.
+/// Shared memory by which the node that is stopped, the one that stays, the one that only watches, and the test tell
+/// each other how far they are.
 struct Removal {
-  std::array<std::atomic<std::uint64_t>, kBankNodes + 1>
-      commits{};                        ///< by node, of transactions on its own accounts alone
+  /// By node, of transactions on its own accounts alone.
+  std::array<std::atomic<std::uint64_t>, kBankNodes + 1> commits{};
   std::atomic<std::uint64_t> spent{0};  ///< by node 2 on these: nanoseconds
   std::atomic<std::uint64_t> alone{0};  ///< commits of node 2 in a database that belongs to no cluster
   std::atomic<std::uint64_t> spent_alone{0};
@@ -82,8 +83,8 @@ class LoneAccount {
   Worker worker_ = database_->register_worker().value();
 };
 
-/// Nanoseconds in which the calling thread ran or waited for something, but not those in which it could have run and others had the
-/// processor.
+/// Nanoseconds in which the calling thread ran or waited for something, but not those in which it could have run and
+/// others had the processor.
 class OwnTime {
  public:
   ~OwnTime() { ::close(file_); }
@@ -115,9 +116,9 @@ void write_here_and_alone(Branch& branch, Removal& shared) {
   }
 }
 
-/// Tells what node 2 commits in a window of time for each million commits that it could have made alone in that time. How fast the
-/// machine is changes within milliseconds where others use it, too, and this does not. The median of some windows leaves out those that
-/// met something else.
+/// Tells what node 2 commits in a window of time for each million commits that it could have made alone in that time.
+/// How fast the machine is changes within milliseconds where others use it, too, and this does not. The median of some
+/// windows leaves out those that met something else.
 class Windows {
  public:
   explicit Windows(const Removal& shared) : shared_(shared) {}
@@ -149,7 +150,8 @@ class Windows {
             static_cast<double>(shared_.alone), static_cast<double>(shared_.spent_alone)};
   }
 
-  /// On a busy machine a window may be too short for both; a node that waits for another one commits nothing in a longer one, either.
+  /// On a busy machine a window may be too short for both; a node that waits for another one commits nothing in a
+  /// longer one, either.
   Sums after_enough(const Sums& before) const {
     constexpr double kEnough = 1000;
     Sums after = now();

@@ -1,5 +1,5 @@
-// Clusters with directories that end, in order or not, and start again: what is there then, and what is waited for. What is refused is
-// in wrong_data_test.cc.
+// Clusters with directories that end, in order or not, and start again: what is there then, and what is waited for.
+// What is refused is in wrong_data_test.cc.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -50,7 +50,8 @@ TEST_F(ClusterRestart, TheRunDirectoryMayBeGone) {
   EXPECT_EQ(life->generation, 2u) << "a generation was taken twice";
 }
 
-/// Nobody else sees its directory, so it learns only together with the others that it lacks its data, or waits in vain for these.
+/// Nobody else sees its directory, so it learns only together with the others that it lacks its data, or waits in vain
+/// for these.
 TEST(ClusterApart, AStartWithoutTheDataLeavesNothingInTheirPlace) {
   const ClusterFile file(2, 2, "directories = \"apart\"\n",
                          "data_directory = \"data\"\nreliable_directory = \"rings\"\n");
@@ -219,8 +220,8 @@ TEST_F(ClusterRestart, ANodeThatComesBackNotesWhenItWasLetIn) {
   first.join();
 }
 
-/// Two nodes of which one has been killed and the other has ended in order, and which are started again while the entry of the killed one
-/// outlives it: the other one finds it serving, and cannot know yet that nobody is there.
+/// Two nodes of which one has been killed and the other has ended in order, and which are started again while the entry
+/// of the killed one outlives it: the other one finds it serving, and cannot know yet that nobody is there.
 class ClusterBackToTheDead : public testing::TestWithParam<const char*> {
  protected:
   /// Returns a member that stands for node 2: it serves by the configuration, and nobody can reach it.

@@ -1,7 +1,7 @@
-// All nodes are restarted under load, one after the other; or a node is killed, and a second process while the first one's recovery is
-// under way, at each of its steps: the recoverer, a survivor, or the dead node that comes back; or a node that stood still so long that it
-// is taken for dead goes on at one of these steps; or two nodes are killed at once. Whoever is left goes on, all come back, and nothing that
-// was released is missing.
+// All nodes are restarted under load, one after the other; or a node is killed, and a second process while the first
+// one's recovery is under way, at each of its steps: the recoverer, a survivor, or the dead node that comes back; or a
+// node that stood still so long that it is taken for dead goes on at one of these steps; or two nodes are killed at
+// once. Whoever is left goes on, all come back, and nothing that was released is missing.
 
 #include <algorithm>
 #include <array>
@@ -74,7 +74,8 @@ TEST_P(SecondDeath, LeavesNothingMissing) {
     SCOPED_TRACE(id);
     (void)child(id)->wait();  // who was stopped ends by itself, or is killed by the others
   }
-  // Nobody comes back before all that is owed was settled, so where each has to do it for itself all are started at once.
+  // Nobody comes back before all that is owed was settled, so where each has to do it for itself all are started at
+  // once.
   for (const NodeNumber id : dead) child(id) = std::make_unique<CrashChild>(node(id, /*load=*/false));
   expect_progress_by_all();
   end_all();

@@ -1,5 +1,5 @@
-// Nodes whose commits run in simulated HTM regions, in a process each: what other nodes do to a node's memory and its own
-// regions exclude each other. How regions notice it: tests/rdma/shm/watched_memory_test.cc.
+// Nodes whose commits run in simulated HTM regions, in a process each: what other nodes do to a node's memory and its
+// own regions exclude each other. How regions notice it: tests/rdma/shm/watched_memory_test.cc.
 
 #include <fstream>
 

@@ -108,7 +108,8 @@ TEST(Start, TellsThatItsRunDirectoryCannotBeMade) {
               testing::AllOf(testing::HasSubstr(config.run_directory), testing::HasSubstr("Not a directory")));
 }
 
-/// As when all nodes were killed and one is there again first: the entry of another one outlives it until its session is over.
+/// As when all nodes were killed and one is there again first: the entry of another one outlives it until its session
+/// is over.
 TEST(Start, WaitsForAMemberThatTurnsOutToBeDead) {
   const ClusterFile file(2);
   const auto config = cluster_config::load(file.path()).value();

@@ -1,4 +1,5 @@
-// A survivor's duties after lives have ended: it cuts off, then acts, then waits until it is quiet, and only then says so.
+// A survivor's duties after lives have ended: it cuts off, then acts, then waits until it is quiet, and only then says
+// so.
 
 #include <atomic>
 #include <functional>
@@ -121,7 +122,8 @@ TEST_F(SurvivorTest, ActsNotWhileTheDeadCannotBeCutOff) {
   EXPECT_EQ(told.back(), "acts in debt");
 }
 
-/// Where no transaction is open, one that is about to be written may still be of the epoch in which the death was known.
+/// Where no transaction is open, one that is about to be written may still be of the epoch in which the death was
+/// known.
 TEST_F(SurvivorTest, IsQuietOnlyWhenTheEpochHasPassed) {
   (void)quiet_epoch();
   die();

@@ -1,5 +1,5 @@
-// While a node comes back, others are killed at the steps of its start: it goes on as long as one of them serves, and else ends before it
-// serves. Not covered: deaths of the node that comes back (second_death_test.cc).
+// While a node comes back, others are killed at the steps of its start: it goes on as long as one of them serves, and
+// else ends before it serves. Not covered: deaths of the node that comes back (second_death_test.cc).
 
 #include <algorithm>
 #include <chrono>
@@ -33,7 +33,8 @@ class DeathBesideAReturn : public BankUnderLoad {
     if (id != kReturns || flags_.passed.exchange(true)) return;
     (void)tests::comes_true([this] { return flags_.woken.load(); });
   }
-  /// The node is killed, comes back as a process that does `returning`, and goes on once the others are dead, which serve for `meanwhile` until then.
+  /// The node is killed, comes back as a process that does `returning`, and goes on once the others are dead, which
+  /// serve for `meanwhile` until then.
   void kill_beside(CrashChild::Body returning, const std::vector<NodeNumber>& others,
                    std::chrono::milliseconds meanwhile = {}) {
     ASSERT_NO_FATAL_FAILURE(start_all());
@@ -76,7 +77,8 @@ INSTANTIATE_TEST_SUITE_P(Points, ThirdDeath,
                                          Beside{"return.met", 1, true}, Beside{"return.admitted", 3, true}),
                          name_of_beside);
 
-/// Where directories are apart, only the node that died has its log, so a return that has yet to read it waits until that node is back.
+/// Where directories are apart, only the node that died has its log, so a return that has yet to read it waits until
+/// that node is back.
 TEST_P(ThirdDeath, DoesNotEndAReturnWhileAnotherNodeServes) {
   const Beside& test = GetParam();
   ASSERT_NO_FATAL_FAILURE(kill_beside(node(kReturns, /*load=*/false), {test.dies}));

@@ -1,6 +1,6 @@
-// What a cluster does over any provider: nodes join, run transactions on each other's keys by both protocols, call procedures, and leave.
-// They take turns, so nothing fails a compare-and-swap, which Soft-RoCE of Linux 6.1 could not stand (docs/rdma.md); races over
-// RDMA devices are for machines that have them.
+// What a cluster does over any provider: nodes join, run transactions on each other's keys by both protocols, call
+// procedures, and leave. They take turns, so nothing fails a compare-and-swap, which Soft-RoCE of Linux 6.1 could not
+// stand (docs/rdma.md); races over RDMA devices are for machines that have them.
 
 #include <chrono>
 

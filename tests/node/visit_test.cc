@@ -73,7 +73,8 @@ class Visit : public testing::Test {
     };
   }
 
-  /// Has the dead node's directory as its process would that takes so long to end, and longer than a recovery is tried without a word.
+  /// Has the dead node's directory as its process would that takes so long to end, and longer than a recovery is tried
+  /// without a word.
   CrashChild::Body ends_late() {
     return [this](const CrashChild::Report& report) {
       const auto lock =

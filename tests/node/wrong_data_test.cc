@@ -1,4 +1,5 @@
-// Clusters whose nodes find the wrong data when they start: another node's, an older copy, none, or those of a node that is gone.
+// Clusters whose nodes find the wrong data when they start: another node's, an older copy, none, or those of a node
+// that is gone.
 
 #include <atomic>
 #include <chrono>

@@ -1,9 +1,10 @@
-// A cluster whose members meet at ZooKeeper, whose server stops and comes back, and which takes a node for dead that stands still, or
-// that alone does not reach the server: who may not commit does not, the others kill it, finish what it had decided, and go on, and nothing
-// is half done, as the whole cluster shows when it has been started again.
+// A cluster whose members meet at ZooKeeper, whose server stops and comes back, and which takes a node for dead that
+// stands still, or that alone does not reach the server: who may not commit does not, the others kill it, finish what
+// it had decided, and go on, and nothing is half done, as the whole cluster shows when it has been started again.
 //
-// On a machine that is slow enough any node may lose its session at any time. So that is no failure: such a node has to end as one whose
-// session was meant to expire, or is killed like it. That no session is lost without need is for tests/cluster_config/membership/.
+// On a machine that is slow enough any node may lose its session at any time. So that is no failure: such a node has to
+// end as one whose session was meant to expire, or is killed like it. That no session is lost without need is for
+// tests/cluster_config/membership/.
 
 #include <signal.h>
 
@@ -96,7 +97,8 @@ class ClusterAtZookeeper : public testing::Test {
       report("runs");
       for (std::uint64_t turn = node; !shared_.enough && branch.cluster->status().ok();) {
         turn = turn * 6364136223846793005u + 1442695040888963407u;
-        // From an account of its own, which nobody changes any more when it is lost: so a half that is missing will be missed.
+        // From an account of its own, which nobody changes any more when it is lost: so a half that is missing will be
+        // missed.
         may_stop = node == kVictim && shared_.stop;
         const std::uint64_t from =
             may_stop ? tests::first_of(kVictim) + (turn >> 33) % tests::kKeys : (turn >> 33) % kAccounts;
@@ -176,7 +178,8 @@ class ClusterAtZookeeper : public testing::Test {
   void expire_session();
   void cut_off_for_a_while();
   void cut_off_until_its_session_expires();
-  /// Three nodes move money meanwhile; then the whole cluster is started again. The victim is lost, whatever becomes of the others.
+  /// Three nodes move money meanwhile; then the whole cluster is started again. The victim is lost, whatever becomes of
+  /// the others.
   void move_money_while(const std::function<void()>& happens);
   std::vector<std::string> end_nodes();
 
@@ -201,7 +204,8 @@ void ClusterAtZookeeper::stop_and_restart_server() {
   EXPECT_TRUE(grow(shared_.commits, {1, 2, kVictim})) << "sessions live on";
 }
 
-/// By stopping the node. The others count it as dead then, and kill it before they write what it had decided, or free what it held.
+/// By stopping the node. The others count it as dead then, and kill it before they write what it had decided, or free
+/// what it held.
 void ClusterAtZookeeper::expire_session() {
   CrashChild& victim = *nodes_[kVictim];
   shared_.stop = base::kTestHooks;

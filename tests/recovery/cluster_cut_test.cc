@@ -1,4 +1,5 @@
-// How far the logs of a cluster's nodes count: by rule. With whole databases: tests/durability/cluster_recovery_test.cc.
+// How far the logs of a cluster's nodes count: by rule. With whole databases:
+// tests/durability/cluster_recovery_test.cc.
 
 #include "recovery/cluster_cut.h"
 
@@ -72,7 +73,8 @@ TEST(ClusterCut, StatesComeFromTheLastGenerationThatWasBegun) {
   EXPECT_EQ(state_of(manifest, {0, false}, 231, 0), (NodeLogState{.over = 230, .first_epoch = 231}));
 }
 
-/// A node that came back, and was not let in before all died, has nothing that could be missing: what the others have stays.
+/// A node that came back, and was not let in before all died, has nothing that could be missing: what the others have
+/// stays.
 TEST(ClusterCut, ANodeThatWasNeverLetInRestrictsNobody) {
   Manifest manifest;
   manifest.generations = {{.number = 1, .first_epoch = 1, .cut = 20, .durable = 20},

@@ -159,7 +159,8 @@ TEST_F(DeadLog, WhatIsDecidedHasItsWritesFromTheRing) {
   EXPECT_EQ(read()->front().version->tid, kDecidedTid);
 }
 
-/// A transaction that locked more later has slots in two places, and may have named a record twice: at the place that it let go as well.
+/// A transaction that locked more later has slots in two places, and may have named a record twice: at the place that
+/// it let go as well.
 TEST_F(DeadLog, AllPartsOfATransactionHaveItsWrites) {
   const std::string long_key(700, 'k');
   log::LockRecord record(ring(0).lock_ahead());
@@ -192,7 +193,8 @@ TEST_F(DeadLog, WritesAreFoundInTheLogOnceTheRingHasGivenThemBack) {
   }
 }
 
-/// Two workers may choose the same TID for transactions that do not meet, be their entries in rings or in one logger's log.
+/// Two workers may choose the same TID for transactions that do not meet, be their entries in rings or in one logger's
+/// log.
 TEST_F(DeadLog, TransactionsWithTheSameTidAreToldByTheirKeys) {
   const std::vector<TestWrite> a = {{0, "a", "1", 2}, {0, "x", "1", 3}}, b = {{0, "b", "2", 2}};
   leave(ring(0), kDecidedTid, {{lock_word(1), 2, 0, "a", 64}, {lock_word(2), 2, 0, "b", 128}}, a);
@@ -208,8 +210,8 @@ TEST_F(DeadLog, TransactionsWithTheSameTidAreToldByTheirKeys) {
   EXPECT_EQ(found[2], "2:b=2");
 }
 
-/// Before a marker stand all transactions of its epoch, and some of the two that follow. So one of those may have been in the part of the log
-/// that was left out, also if this part has another worker's with the same TID.
+/// Before a marker stand all transactions of its epoch, and some of the two that follow. So one of those may have been
+/// in the part of the log that was left out, also if this part has another worker's with the same TID.
 TEST_F(DeadLog, APartOfTheLogIsAskedOnlyForWhatItMustHave) {
   constexpr epoch::Epoch kMarked = 6;
   const auto look_for = [this](record::TidWord tid, std::uint32_t worker) {

@@ -1,5 +1,5 @@
-// The part of a node's log that its own checkpoint covers, and that other nodes of the cluster may need: it is looked at in full.
-// Databases made by hand, read through a file system in memory.
+// The part of a node's log that its own checkpoint covers, and that other nodes of the cluster may need: it is looked
+// at in full. Databases made by hand, read through a file system in memory.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,8 @@ std::string path(const SegmentName& name) {
   return "/a/" + log::segment_name(name.generation, name.logger, name.sequence);
 }
 
-/// Two generations of two loggers that are over. A checkpoint covers the first; of another one before, a segment was left.
+/// Two generations of two loggers that are over. A checkpoint covers the first; of another one before, a segment was
+/// left.
 class KeptLog : public testing::Test {
  protected:
   KeptLog() {

@@ -1,5 +1,5 @@
-// The log of a node that serves and goes on writing it, read by another one up to an epoch: what stands behind is not looked at, what is
-// missing before may come, and anything else is damage.
+// The log of a node that serves and goes on writing it, read by another one up to an epoch: what stands behind is not
+// looked at, what is missing before may come, and anything else is damage.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -22,7 +22,8 @@ std::string name_of(std::uint32_t logger, std::uint64_t sequence, std::uint64_t 
   return "/log/" + log::segment_name(generation, logger, sequence);
 }
 
-/// Of one node: two loggers in the generation that it runs. Each transaction and marker of logger 0 begins where `places` tell.
+/// Of one node: two loggers in the generation that it runs. Each transaction and marker of logger 0 begins where
+/// `places` tell.
 class LivingLog : public testing::Test {
  protected:
   LivingLog() {

@@ -1,5 +1,6 @@
-// The lock-ahead record: what its writer names, its reader finds, whenever the process ends, and whatever the bytes are.
-// What transactions name is for tests/cluster/transaction/lock_ahead_test.cc, and for tests/node/held_by_dead_test.cc.
+// The lock-ahead record: what its writer names, its reader finds, whenever the process ends, and whatever the bytes
+// are. What transactions name is for tests/cluster/transaction/lock_ahead_test.cc, and for
+// tests/node/held_by_dead_test.cc.
 
 #include "recovery/lock_ahead.h"
 
@@ -228,7 +229,8 @@ TEST(LockAhead, EveryChangedBitThatCountsIsRefused) {
   const std::string good(area.view());
   const auto whole = area.read(8);
   ASSERT_TRUE(whole.ok()) << whole.status().message();
-  // The header of the decided slot, the words `named` and `log_end` of the undecided one, `named` of the two that are empty, and the locks.
+  // The header of the decided slot, the words `named` and `log_end` of the undecided one, `named` of the two that are
+  // empty, and the locks.
   const std::size_t counting = sizeof(log::SlotHeader) + 16 + 8 + 8 + log::named_bytes(5) + log::named_bytes(700);
   unsigned refused = 0;
   for (std::size_t at = 0; at < good.size(); ++at) {

@@ -326,7 +326,7 @@ TEST(LogScan, TheNameOfTheNextSegmentMayBeTorn) {
   EXPECT_THAT(files.message(), HasSubstr(path(first)));
 }
 
-/// Rotation was cut short: the next segment has a name, and nothing in it was durable. What the rings had since then counts.
+/// Rotation was cut short: the next segment has a name, and nothing in it was durable. The rings count from there on.
 TEST(LogScan, ASegmentThatWasOnlyBegunMayEndAGenerationThatIsOver) {
   TwoLoggers files;
   const std::string begun = path({1, 1, 2}, "/b");

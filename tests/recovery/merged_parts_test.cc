@@ -1,4 +1,5 @@
-// Parts of one value, merged in every order of a few and in random orders of many, against a plain array of bytes and TIDs.
+// Parts of one value, merged in every order of a few and in random orders of many, against a plain array of bytes and
+// TIDs.
 
 #include "recovery/merged_parts.h"
 

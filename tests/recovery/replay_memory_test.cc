@@ -1,5 +1,5 @@
-// A frugal replay of keys in an order that leaves the index half empty: full leaves that each get one key more. It fits into the memory
-// that the keys took when they came in order.
+// A frugal replay of keys in an order that leaves the index half empty: full leaves that each get one key more. It fits
+// into the memory that the keys took when they came in order.
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
-// Replay of parts of values, among whole values and removals, against rows of a model that does everything in the order of TIDs: whatever the order
-// in the log, the number of threads, and the memory that parts may take. Not here: checkpoints below the log, and what a Database makes of it
-// (tests/durability).
+// Replay of parts of values, among whole values and removals, against rows of a model that does everything in the order
+// of TIDs: whatever the order in the log, the number of threads, and the memory that parts may take. Not here:
+// checkpoints below the log, and what a Database makes of it (tests/durability).
 
 #include <algorithm>
 #include <iterator>
@@ -64,7 +64,8 @@ class Rows {
   TableContents rows_;
 };
 
-/// How a log is replayed: with so many threads, with so much memory for parts (0: plenty), from its beginning or its end.
+/// How a log is replayed: with so many threads, with so much memory for parts (0: plenty), from its beginning or its
+/// end.
 struct Way {
   const char* name;
   std::size_t threads = 1;
@@ -85,7 +86,8 @@ INSTANTIATE_TEST_SUITE_P(Ways, ReplayParts,
                                          Way{"ThreeInStretches", 3, 20'000}, Way{"Frugal", 1, 0, true}),
                          [](const auto& made) { return made.param.name; });
 
-/// What may happen to one record, in an order in which it may: whole values of two sizes, parts, a removal, a new birth.
+/// What may happen to one record, in an order in which it may: whole values of two sizes, parts, a removal, a new
+/// birth.
 std::vector<Logged> life_of_a_record() {
   std::vector<TestWrite> writes = {{0, "", "0123456789"},  part("", 2, "aaaa", 10), part("", 4, "bbb", 10),
                                    {0, "", "ABCDEF"},      part("", 0, "cc", 6),    {0, "", std::nullopt},

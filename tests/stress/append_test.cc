@@ -1,5 +1,5 @@
-// List-append on real threads, judged for strict serializability where the protocol keeps real time within an epoch, too; with snapshots
-// between, for serializability.
+// List-append on real threads, judged for strict serializability where the protocol keeps real time within an epoch,
+// too; with snapshots between, for serializability.
 
 #include <fstream>
 

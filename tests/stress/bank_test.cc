@@ -114,7 +114,8 @@ TEST_P(BankStress, EverySumIsTheSame) {
 INSTANTIATE_TEST_SUITE_P(Variants, BankStress, testing::Values("Default", "Replacing", "GlobalTids", "SimpleAllocator"),
                          [](const auto& made) { return std::string(made.param); });
 
-/// Transfers below serializable lose no update, and who reads at a level of one moment sees the sum, while others run at other levels.
+/// Transfers below serializable lose no update, and who reads at a level of one moment sees the sum, while others run
+/// at other levels.
 TEST(BankStress, TheSumSurvivesLowerLevels) {
   Bank bank(stress_options());
   std::atomic<std::uint64_t> transfers{0}, sums{0}, wrong{0};

@@ -1,5 +1,5 @@
-// Everybody wants one key: no increment is lost, and everybody gets on. Not covered: throughput under contention, which is
-// a benchmark's business.
+// Everybody wants one key: no increment is lost, and everybody gets on. Not covered: throughput under contention, which
+// is a benchmark's business.
 
 #include <array>
 #include <random>

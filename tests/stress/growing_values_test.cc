@@ -1,4 +1,5 @@
-// Values that grow, shrink and move under readers: every word carries its writer and write, so a mix of two writes shows.
+// Values that grow, shrink and move under readers: every word carries its writer and write, so a mix of two writes
+// shows.
 
 #include <random>
 

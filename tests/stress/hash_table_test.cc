@@ -1,5 +1,5 @@
-// Tables with a hash index under concurrent moves: in every committed transaction each token is under exactly one of its keys.
-// Most keys are missing, so this rests on misses being validated while keys come, go, and are unhooked.
+// Tables with a hash index under concurrent moves: in every committed transaction each token is under exactly one of
+// its keys. Most keys are missing, so this rests on misses being validated while keys come, go, and are unhooked.
 
 #include <random>
 #include <string>

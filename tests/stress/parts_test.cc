@@ -1,5 +1,5 @@
-// Transactions that move counts between parts of records on threads: what others read of a record in parts, as a whole, or in a snapshot always adds
-// up.
+// Transactions that move counts between parts of records on threads: what others read of a record in parts, as a whole,
+// or in a snapshot always adds up.
 
 #include <array>
 #include <random>

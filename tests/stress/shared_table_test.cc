@@ -1,6 +1,7 @@
-// Owners and other nodes hammer the same records of a shared table: counters of changing size that both raise, and that the
-// owners also delete, so that records are unhooked and their blocks used again under the others' old addresses. No increment
-// is lost, no torn value is read, no lock is left behind. The other nodes are threads of this process (tests/isolation/remote_holder.h).
+// Owners and other nodes hammer the same records of a shared table: counters of changing size that both raise, and that
+// the owners also delete, so that records are unhooked and their blocks used again under the others' old addresses. No
+// increment is lost, no torn value is read, no lock is left behind. The other nodes are threads of this process
+// (tests/isolation/remote_holder.h).
 
 #include <random>
 #include <string>
@@ -190,8 +191,8 @@ TEST_P(SharedTableStress, NothingIsLostTornOrLeftLocked) {
 
   std::uint64_t sum = 0;
   Worker worker = database_->register_worker().value();
-  // Under drtm a transaction may abort though nobody holds a record, as its region was lost, and is run again. A lock that was left behind
-  // makes all attempts abort.
+  // Under drtm a transaction may abort though nobody holds a record, as its region was lost, and is run again. A lock
+  // that was left behind makes all attempts abort.
   const RunResult seen = worker.run(
       [&](Transaction& t) {
         sum = 0;

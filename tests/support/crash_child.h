@@ -1,6 +1,6 @@
 #pragma once
-// A child process to be killed: by the parent after a while, or by itself at a named sync point. What it has reported is
-// what it did before; a report is one write to a pipe, which outlives it.
+// A child process to be killed: by the parent after a while, or by itself at a named sync point. What it has reported
+// is what it did before; a report is one write to a pipe, which outlives it.
 //
 // The parent forks, so it must have no other threads then (a test between whose cases none is left).
 
@@ -28,13 +28,13 @@ namespace granary::tests {
 
 class CrashChild {
  public:
-  /// In the child: tells the parent a line. Returns once the parent will see it, whatever happens to the child. Lines of
-  /// less than a page from several threads do not mix.
+  /// In the child: tells the parent a line. Returns once the parent will see it, whatever happens to the child. Lines
+  /// of less than a page from several threads do not mix.
   using Report = std::function<void(const std::string& line)>;
   using Body = std::function<void(const Report& report)>;
 
-  /// Runs `body` in a child, which ends with it: exit code 1 if an expectation failed in it, else 0. A failure that the parent has had before
-  /// is not the child's.
+  /// Runs `body` in a child, which ends with it: exit code 1 if an expectation failed in it, else 0. A failure that the
+  /// parent has had before is not the child's.
   explicit CrashChild(const Body& body) {
     const bool failed_before = testing::Test::HasFailure();
     start([&](int output) {
@@ -186,8 +186,8 @@ class CrashChild {
   std::string rest_;
 };
 
-/// A sync hook (base::set_sync_hook) by which the process kills itself when `point` is passed for the nth time, from 0; all
-/// threads that have a copy of it count together.
+/// A sync hook (base::set_sync_hook) by which the process kills itself when `point` is passed for the nth time, from 0;
+/// all threads that have a copy of it count together.
 inline base::SyncHook die_at(std::string point, std::uint64_t nth = 0) {
   const auto passed = std::make_shared<std::atomic<std::uint64_t>>(0);
   return [point = std::move(point), nth, passed](std::string_view at) {

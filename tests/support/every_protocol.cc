@@ -1,5 +1,5 @@
-// Makes a program's tests run once for each protocol of the registry: main() repeats them, and this listener sets the protocol before
-// each repetition. A new protocol is tested by being in the registry.
+// Makes a program's tests run once for each protocol of the registry: main() repeats them, and this listener sets the
+// protocol before each repetition. A new protocol is tested by being in the registry.
 
 #include <cstdio>
 

@@ -119,8 +119,8 @@ std::shared_ptr<FaultFiles::Disk> FaultFiles::Disk::deep_copy() const {
 
 namespace {
 
-/// One random way in which a crash may treat what was not synced. Drawn once per image, so that images differ in kind and
-/// not only in detail: nearly all kept, nearly all lost, half, or only what was written first.
+/// One random way in which a crash may treat what was not synced. Drawn once per image, so that images differ in kind
+/// and not only in detail: nearly all kept, nearly all lost, half, or only what was written first.
 struct Fate {
   explicit Fate(std::uint64_t seed) : random(seed) {
     constexpr std::array<double, 4> kChances = {0.03, 0.5, 0.5, 0.97};

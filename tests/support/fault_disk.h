@@ -1,5 +1,6 @@
 #pragma once
-// The state behind FaultFiles (tests/support/fault_files.h): what the kernel shows, what the device has, and what is planned.
+// The state behind FaultFiles (tests/support/fault_files.h): what the kernel shows, what the device has, and what is
+// planned.
 
 #include <array>
 #include <cstdint>

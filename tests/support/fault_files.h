@@ -2,16 +2,16 @@
 // A file system in memory that does what a disk and a kernel may do: fail, fill up, forget what was not synced.
 //
 // What it keeps true:
-//   - A file's bytes are on the device only after File::sync(), a name only after sync_directory() of its directory. Until
-//     then a power loss may keep any of it: each 512-byte sector and each change of a name by itself, in any order. A sector
-//     that did not make it reads as before the write, or as zeros behind the old end.
-//   - A sync whose fault says `pages_lost` fails once and leaves the pages clean: later syncs succeed, the device never gets
-//     those bytes, reading still shows them (what Linux does: "fsyncgate").
+//   - A file's bytes are on the device only after File::sync(), a name only after sync_directory() of its directory.
+//     Until then a power loss may keep any of it: each 512-byte sector and each change of a name by itself, in any
+//     order. A sector that did not make it reads as before the write, or as zeros behind the old end.
+//   - A sync whose fault says `pages_lost` fails once and leaves the pages clean: later syncs succeed, the device never
+//     gets those bytes, reading still shows them (what Linux does: "fsyncgate").
 //   - Everything that happens is a function of the calls, the planned faults and the seeds.
 //
-// Not modelled: sectors torn inside (but files end at any byte), renames between directories (they count as changes of the
-// target's directory), directories that a power loss takes away or brings back empty: making and removing one is durable
-// at once.
+// Not modelled: sectors torn inside (but files end at any byte), renames between directories (they count as changes of
+// the target's directory), directories that a power loss takes away or brings back empty: making and removing one is
+// durable at once.
 
 #include <array>
 #include <cstdint>
@@ -75,8 +75,8 @@ class FaultFiles final : public base::FileSystem {
   // --- what is left after a crash: a new file system without faults, all locks open ---
   /// After power loss. All of it is durable then.
   std::unique_ptr<FaultFiles> power_loss_image(Survives survives, std::uint64_t seed = 0) const;
-  /// After the death of the process: every call's effect is there, synced or not; what was not synced still is not, and a
-  /// later power loss may take it.
+  /// After the death of the process: every call's effect is there, synced or not; what was not synced still is not, and
+  /// a later power loss may take it.
   std::unique_ptr<FaultFiles> process_crash_image() const;
 
   // --- file surgery; the results are durable ---

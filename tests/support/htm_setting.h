@@ -1,6 +1,6 @@
 #pragma once
-// Which HTM a test program's databases have: off, or what main() was told by --htm, so that whole suites run again with commits in
-// regions. Of simulated regions every fifth aborts by chance, and the commit may take locks: both kinds mix.
+// Which HTM a test program's databases have: off, or what main() was told by --htm, so that whole suites run again with
+// commits in regions. Of simulated regions every fifth aborts by chance, and the commit may take locks: both kinds mix.
 
 #include <granary/options.h>
 

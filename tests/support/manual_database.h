@@ -92,7 +92,8 @@ class ManualDatabase {
   std::size_t turn_ = 0;
 };
 
-/// Keys and values of a range as "a=1 b=2 ", in the order visited. Works on transactions and snapshots, tables and indexes.
+/// Keys and values of a range as "a=1 b=2 ", in the order visited. Works on transactions and snapshots, tables and
+/// indexes.
 template <typename Reader, typename Source>
 std::string scan_text(Reader& reader, const Source& source, const ScanRange& range = {}) {
   std::string text;

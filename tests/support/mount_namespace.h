@@ -1,6 +1,6 @@
 #pragma once
-// Mounts that only this process and its children see, and that go with them, however they end. It needs root or unprivileged user
-// namespaces.
+// Mounts that only this process and its children see, and that go with them, however they end. It needs root or
+// unprivileged user namespaces.
 
 #include <sched.h>
 #include <sys/mount.h>

@@ -1,6 +1,7 @@
 #pragma once
-// What holds of the rows of each struct of options: each member has one, its range is what is checked, and what the public header
-// says of it. A test program instantiates the suite OptionRows with the structs whose rows it can include. Each struct has a Rows.
+// What holds of the rows of each struct of options: each member has one, its range is what is checked, and what the
+// public header says of it. A test program instantiates the suite OptionRows with the structs whose rows it can
+// include. Each struct has a Rows.
 
 #include <gmock/gmock.h>
 
@@ -16,7 +17,8 @@
 
 namespace granary::tests {
 
-/// A specialization has `kHeader`, the path of the public header that declares the struct, and good(), options without a mistake.
+/// A specialization has `kHeader`, the path of the public header that declares the struct, and good(), options without
+/// a mistake.
 template <typename Struct>
 struct Rows;
 

@@ -1,5 +1,6 @@
 #pragma once
-// A child process that the test forks. It inherits all descriptors, calls no exec, and only pauses for as long as this object lives.
+// A child process that the test forks. It inherits all descriptors, calls no exec, and only pauses for as long as this
+// object lives.
 
 #include <sys/types.h>
 #include <sys/wait.h>

@@ -1,6 +1,6 @@
 #pragma once
-// The concurrency-control protocol of a test program's databases: the default one, or, in programs that have every_protocol.cc among
-// their sources, each guest of the registry (src/cc/protocols.h) in turn.
+// The concurrency-control protocol of a test program's databases: the default one, or, in programs that have
+// every_protocol.cc among their sources, each guest of the registry (src/cc/protocols.h) in turn.
 
 #include <string>
 #include <vector>
@@ -23,7 +23,8 @@ struct TestedProtocol {
 };
 
 inline TestedProtocol asked_protocol{Options().protocol};  // written between tests only
-// Written before main(), which leaves out what cannot do what the program's arguments ask for, and repeats all tests for each.
+// Written before main(), which leaves out what cannot do what the program's arguments ask for, and repeats all tests
+// for each.
 inline std::vector<TestedProtocol> protocols_in_turn{asked_protocol};
 
 /// Set by optimistic_only.cc, before main().
@@ -32,8 +33,8 @@ inline bool optimistic_only = false;
 /// Set by sharing_only.cc, before main().
 inline bool sharing_only = false;
 
-/// While one lives, databases have the default protocol if the asked one cannot do something: for tests of what not every protocol can.
-/// Made before the database.
+/// While one lives, databases have the default protocol if the asked one cannot do something: for tests of what not
+/// every protocol can. Made before the database.
 class DefaultProtocolUnless {
  public:
   explicit DefaultProtocolUnless(bool able) : asked_(asked_protocol) {
@@ -59,7 +60,8 @@ class WithLeases : DefaultProtocolUnless {
  public:
   WithLeases() : DefaultProtocolUnless(asked_protocol.has_leases) {}
 };
-/// Also of what steps transactions past one another, which ends a simulated region sooner than it ends an optimistic transaction.
+/// Also of what steps transactions past one another, which ends a simulated region sooner than it ends an optimistic
+/// transaction.
 class WithLeasesAlone : DefaultProtocolUnless {
  public:
   WithLeasesAlone() : DefaultProtocolUnless(asked_protocol.has_leases && !asked_protocol.runs_in_region) {}

@@ -1,6 +1,6 @@
 #pragma once
-// A Store for the tests of workloads whose data is spread over nodes: what each node opens is a view of one database, so
-// that rows of other nodes can be reached. Rows without a home are each node's own.
+// A Store for the tests of workloads whose data is spread over nodes: what each node opens is a view of one database,
+// so that rows of other nodes can be reached. Rows without a home are each node's own.
 
 #include <memory>
 #include <string>

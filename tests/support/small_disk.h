@@ -1,6 +1,6 @@
 #pragma once
-// A real file system of a few MiB, in memory, that only this process and its children see. It needs root or unprivileged
-// user namespaces; where there is neither, a test skips with why().
+// A real file system of a few MiB, in memory, that only this process and its children see. It needs root or
+// unprivileged user namespaces; where there is neither, a test skips with why().
 
 #include <sys/mount.h>
 

@@ -1,5 +1,5 @@
-// Whole runs on threads, on every store and on nodes that share one: all tables fit together afterwards, and what does not
-// fit is found. Speed is not tested.
+// Whole runs on threads, on every store and on nodes that share one: all tables fit together afterwards, and what does
+// not fit is found. Speed is not tested.
 
 #include "tests/support/shared_database_store.h"
 #include "tests/tatp/small_tatp.h"

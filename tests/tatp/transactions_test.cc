@@ -133,8 +133,8 @@ TEST_F(TatpTransactions, CallForwardingsAreInsertedOnceAndDeletedOnce) {
   EXPECT_EQ(carry_out(insert), Ending::kRolledBack) << "no facility";
 }
 
-/// The shares that follow from how the population is drawn. Of new destinations: 0.625 have the facility, 0.85 of these are
-/// active, and 0.278 of these have a call forwarding that fits, by enumeration.
+/// The shares that follow from how the population is drawn. Of new destinations: 0.625 have the facility, 0.85 of these
+/// are active, and 0.278 of these have a call forwarding that fits, by enumeration.
 TEST(TatpFailures, AreAsOftenAsThePopulationMakesThem) {
   auto tatp = small_tatp<Store>(few_subscribers(1, 5'000));
   auto client = tatp->make_client(0);

@@ -1,4 +1,5 @@
-// The consistency check notices: each case breaks one thing in a loaded store and names the conditions that must not hold then.
+// The consistency check notices: each case breaks one thing in a loaded store and names the conditions that must not
+// hold then.
 
 #include <algorithm>
 #include <functional>

@@ -1,5 +1,5 @@
-// TPC-C with its warehouses spread over nodes: each loads and drives its own, and what only all of them can judge is judged
-// together. All on one database: transactions across nodes are tested elsewhere.
+// TPC-C with its warehouses spread over nodes: each loads and drives its own, and what only all of them can judge is
+// judged together. All on one database: transactions across nodes are tested elsewhere.
 
 #include <chrono>
 #include <set>

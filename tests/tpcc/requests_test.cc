@@ -1,5 +1,5 @@
-// What terminals send: ranges and shares of clauses 2.4.1 to 2.8.1, and NURand's constants. Draws are seeded, so a share
-// outside its bounds is a fault and not bad luck. The shape of NURand's distribution is not tested.
+// What terminals send: ranges and shares of clauses 2.4.1 to 2.8.1, and NURand's constants. Draws are seeded, so a
+// share outside its bounds is a fault and not bad luck. The shape of NURand's distribution is not tested.
 
 #include "bench/tpcc/requests.h"
 

@@ -1,4 +1,5 @@
-// The documents of a node and of the cluster: what they say when all is well, when a node is dead, recovered, silent, or answers nonsense.
+// The documents of a node and of the cluster: what they say when all is well, when a node is dead, recovered, silent,
+// or answers nonsense.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// The cluster's document in a terminal: what a reader looks for is there, and documents that are none, or wrong, are shown all the same.
+// The cluster's document in a terminal: what a reader looks for is there, and documents that are none, or wrong, are
+// shown all the same.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// A real node against whoever means it ill: 10,000 connections that say nothing, requests that announce a gigabyte, wrong tokens, slow readers;
-// and a cluster file that would let anybody look from elsewhere.
+// A real node against whoever means it ill: 10,000 connections that say nothing, requests that announce a gigabyte,
+// wrong tokens, slow readers; and a cluster file that would let anybody look from elsewhere.
 
 #include <sys/resource.h>
 

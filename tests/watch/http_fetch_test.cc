@@ -1,4 +1,5 @@
-// Asking several servers at once: answers, tokens, servers that are not there, say nothing, or answer too slowly or too much.
+// Asking several servers at once: answers, tokens, servers that are not there, say nothing, or answer too slowly or too
+// much.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// The HTTP server against clients as they are and as they should not be: methods, bodies, heads, tokens, connections that say or read
-// nothing. Not covered: 10,000 of them (hostile_test.cc).
+// The HTTP server against clients as they are and as they should not be: methods, bodies, heads, tokens, connections
+// that say or read nothing. Not covered: 10,000 of them (hostile_test.cc).
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

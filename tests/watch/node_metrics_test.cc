@@ -1,5 +1,5 @@
-// A node's metrics: what they say of a report; that Prometheus's own check accepts them; that the documentation lists all of them, and the
-// dashboard for Grafana asks for none that does not exist.
+// A node's metrics: what they say of a report; that Prometheus's own check accepts them; that the documentation lists
+// all of them, and the dashboard for Grafana asks for none that does not exist.
 
 #include <gtest/gtest.h>
 

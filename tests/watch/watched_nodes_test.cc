@@ -1,4 +1,5 @@
-// Real nodes, watched by HTTP: before they serve, under load, while one of them is dead and comes back; `granary top`; the log as JSON.
+// Real nodes, watched by HTTP: before they serve, under load, while one of them is dead and comes back; `granary top`;
+// the log as JSON.
 
 #include <gtest/gtest.h>
 

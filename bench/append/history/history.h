@@ -2,9 +2,9 @@
 // A list-append history, as Jepsen records it and Elle judges it (Kingsbury and Alvaro, VLDB 2020): what clients
 // asked for and what they were told, in real-time order.
 //
-// Every key holds a list. A transaction appends elements and reads whole lists; elements are unique per key, so a
-// list that was read shows the versions that led to it, in order. What Elle does not know: a transaction may read only the last element
-// of a list, which is enough to tell the version.
+// Every key holds a list. A transaction appends elements and reads whole lists; elements are unique per key, so a list
+// that was read shows the versions that led to it, in order. What Elle does not know: a transaction may read only the
+// last element of a list, which is enough to tell the version.
 
 #include <cstddef>
 #include <cstdint>

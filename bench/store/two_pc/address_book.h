@@ -1,6 +1,6 @@
 #pragma once
-// Where the nodes of a run listen. Each leaves a file in a directory that only their user can enter, with its port and a token
-// that callers must show: so who cannot read the directory cannot call.
+// Where the nodes of a run listen. Each leaves a file in a directory that only their user can enter, with its port and
+// a token that callers must show: so who cannot read the directory cannot call.
 
 #include <array>
 #include <cstdint>

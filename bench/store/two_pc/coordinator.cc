@@ -134,8 +134,8 @@ bool Coordinator::prepare() {
 
 void Coordinator::roll_back() { end(Kind::kRelease); }
 
-/// The second phase. Nobody waits for it: what this worker asks next comes behind it, and others find the locks. Nodes that were
-/// only read hold their locks until now, too: before the votes are in, others might still get new ones.
+/// The second phase. Nobody waits for it: what this worker asks next comes behind it, and others find the locks. Nodes
+/// that were only read hold their locks until now, too: before the votes are in, others might still get new ones.
 void Coordinator::end(Kind told_to_writers) {
   told_to_writers == Kind::kCommit ? local_.commit() : local_.release();
   participants_[own_].writes.clear();

@@ -1,6 +1,6 @@
 #pragma once
-// Runs a worker's transactions, one at a time: reads lock rows where they are, writes wait for the commit. The parts that know
-// no types; transaction.h has those that do.
+// Runs a worker's transactions, one at a time: reads lock rows where they are, writes wait for the commit. The parts
+// that know no types; transaction.h has those that do.
 
 #include <functional>
 #include <span>
@@ -43,14 +43,15 @@ class Coordinator {
   // False if the transaction has lost a conflict, or a node: then it can only be rolled back.
   /// One round trip, whatever nodes the rows are on. Shows what the transaction has written itself.
   bool get(std::span<const Get> gets);
-  /// Of one node, that of the range's lower end, which an ordered table must have. Does not show what the transaction has written.
+  /// Of one node, that of the range's lower end, which an ordered table must have. Does not show what the transaction
+  /// has written.
   bool scan(const TableEntry& table, Range range, const TakeRow& take);
 
   /// Whether that can be done is seen at commit: a row to be inserted must be absent then, another one present.
   void write(const TableEntry& table, std::uint64_t key, Write::Kind kind, std::string value);
 
-  /// Ends the transaction; false if it could not be committed, and is rolled back. In two phases, or in one where a single node
-  /// has writes: the others' locks are held until its vote is there.
+  /// Ends the transaction; false if it could not be committed, and is rolled back. In two phases, or in one where a
+  /// single node has writes: the others' locks are held until its vote is there.
   bool commit();
   void roll_back();
 

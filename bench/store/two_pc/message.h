@@ -1,6 +1,6 @@
 #pragma once
-// What nodes of the two-phase-commit baseline say to each other: frames of a header and a body, in the byte order of the
-// machine (all nodes are x86-64). A connection has one transaction at a time.
+// What nodes of the two-phase-commit baseline say to each other: frames of a header and a body, in the byte order of
+// the machine (all nodes are x86-64). A connection has one transaction at a time.
 
 #include <cstdint>
 #include <cstring>

@@ -1,6 +1,6 @@
 #pragma once
-// A worker's side that asks other nodes: a connection to each, made when it is first needed. Waiting for an answer gives the
-// processor away.
+// A worker's side that asks other nodes: a connection to each, made when it is first needed. Waiting for an answer
+// gives the processor away.
 
 #include <optional>
 #include <span>
@@ -35,7 +35,8 @@ class Peers {
   Peers(const Peers&) = delete;
   Peers& operator=(const Peers&) = delete;
 
-  /// Asks different nodes at the same time and waits for all their answers. False if one has not answered: it is not asked again.
+  /// Asks different nodes at the same time and waits for all their answers. False if one has not answered: it is not
+  /// asked again.
   bool ask(std::span<Call> calls);
   /// Says something that is not answered.
   void tell(std::uint32_t node, Kind kind);
@@ -47,7 +48,7 @@ class Peers {
     std::optional<Stream> stream;
     bool lost = false;
   };
-  /// nullptr if there is none any more.
+  /// Nullptr if there is none any more.
   Stream* connected(std::uint32_t node);
   Result<Stream> connect(std::uint32_t node);
   bool ping(Stream& stream);

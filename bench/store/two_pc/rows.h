@@ -78,7 +78,8 @@ class Branch {
   Branch(const Branch&) = delete;
   Branch& operator=(const Branch&) = delete;
 
-  /// Locks rows and hands them on: `take(i, present, value)`. False if a lock was not to be had, or there is no such table.
+  /// Locks rows and hands them on: `take(i, present, value)`. False if a lock was not to be had, or there is no such
+  /// table.
   template <typename Take>
   bool read(std::span<const Wanted> wanted, Take&& take) {
     const std::lock_guard held(rows_.latch);

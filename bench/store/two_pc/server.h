@@ -1,6 +1,6 @@
 #pragma once
-// A node's side that is asked by others: a thread that sleeps in epoll, does what frames say and answers. A connection belongs
-// to one worker of another node, and its transaction's locks end with it.
+// A node's side that is asked by others: a thread that sleeps in epoll, does what frames say and answers. A connection
+// belongs to one worker of another node, and its transaction's locks end with it.
 
 #include <memory>
 #include <thread>

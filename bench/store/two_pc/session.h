@@ -67,8 +67,8 @@ class Session {
   const Traffic& traffic() const { return coordinator_.traffic(); }
 
  private:
-  /// Sleeps for a random time whose bound doubles with each lost attempt, from about a round trip to a few milliseconds: the
-  /// holder of the lock waits for messages, and may need this processor.
+  /// Sleeps for a random time whose bound doubles with each lost attempt, from about a round trip to a few
+  /// milliseconds: the holder of the lock waits for messages, and may need this processor.
   void back_off(std::uint32_t attempt) {
     constexpr std::uint64_t kFirst_us = 50;
     constexpr std::uint32_t kMostDoublings = 7;

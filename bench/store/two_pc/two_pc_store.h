@@ -1,7 +1,8 @@
 #pragma once
-// The Store back-end that a system without one-sided operations would be: each node holds its rows in memory, transactions lock
-// them by strict two-phase locking without waits, and commit in two phases, by messages over TCP: one message a participant and
-// phase, to a thread there that sleeps in epoll. Nothing is logged. A node that dies ends a run: there is no recovery.
+// The Store back-end that a system without one-sided operations would be: each node holds its rows in memory,
+// transactions lock them by strict two-phase locking without waits, and commit in two phases, by messages over TCP: one
+// message a participant and phase, to a thread there that sleeps in epoll. Nothing is logged. A node that dies ends a
+// run: there is no recovery.
 
 #include <memory>
 #include <string>
@@ -27,7 +28,8 @@ class TwoPcStore {
   using SnapshotReader = two_pc::Transaction;
   using Session = two_pc::Session;
 
-  /// Transactions may reach other nodes as soon as those are open, too, and have made the same tables in the same order.
+  /// Transactions may reach other nodes as soon as those are open, too, and have made the same tables in the same
+  /// order.
   static Result<std::unique_ptr<TwoPcStore>> open(const NodeOptions& options) {
     Result<AddressBook> book = AddressBook::open(options.directory);
     if (!book.ok()) return book.status();
@@ -59,8 +61,8 @@ class TwoPcStore {
   }
   StoreFigures figures() const { return {}; }
 
-  /// The share of transactions that touched other nodes, and what each of them cost on average; and how long a round trip took,
-  /// for requests as they came, and for the fastest that asks for nothing.
+  /// The share of transactions that touched other nodes, and what each of them cost on average; and how long a round
+  /// trip took, for requests as they came, and for the fastest that asks for nothing.
   std::vector<ExtraFigure> extra_figures() const {
     const auto ratio = [](const std::atomic<std::uint64_t>& sum, const std::atomic<std::uint64_t>& of) {
       const auto count = static_cast<double>(of.load(std::memory_order_relaxed));

@@ -12,8 +12,8 @@ constexpr bool is_answered(Kind kind) {
          kind == Kind::kFinish;
 }
 
-/// Does what a request says and makes the body of its answer: whether it could be done (all locks were to be had), and what was
-/// read. False if it cannot be understood, or the answer is too much for a frame.
+/// Does what a request says and makes the body of its answer: whether it could be done (all locks were to be had), and
+/// what was read. False if it cannot be understood, or the answer is too much for a frame.
 bool do_work(Branch& branch, Kind kind, std::string_view body, std::string& answer);
 
 // Bodies of requests.

@@ -30,7 +30,8 @@ std::vector<std::string> bells_in(const std::string& directory) {
 
 }  // namespace
 
-/// The pipe gets the name of a bell only when it is open. So a bell that nobody has open for reading belongs to a process that has ended.
+/// The pipe gets the name of a bell only when it is open. So a bell that nobody has open for reading belongs to a
+/// process that has ended.
 Result<Bells> Bells::hang(const std::string& directory) {
   std::random_device random;
   const std::string name = fmt::format("{}{:08x}{:08x}", kBell, random(), random());
@@ -56,8 +57,9 @@ Bells::~Bells() {
   for (const Other& other : others_) ::close(other.end);
 }
 
-/// The ringer opens the pipe for reading as well, since a write to a pipe without a reader would kill this process by SIGPIPE if the other one
-/// ended meanwhile. A pipe that is full takes no byte, and needs none, as its board has not heard the last ring yet.
+/// The ringer opens the pipe for reading as well, since a write to a pipe without a reader would kill this process by
+/// SIGPIPE if the other one ended meanwhile. A pipe that is full takes no byte, and needs none, as its board has not
+/// heard the last ring yet.
 void Bells::ring_all() const {
   for (const std::string& name : bells_in(directory_)) {
     const int bell = ::open(path(name).c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);

@@ -1,17 +1,18 @@
 #pragma once
 // How the boards of one run directory wake each other, and learn of each other's end.
 //
-//   bell-R    a pipe (FIFO) that one board reads; R is a number that nobody else draws. Who has changed something writes a byte into every
-//             bell. When the process of a board ends, in whatever way, the system closes the pipe, and tells all who have it open for
-//             writing.
+//   bell-R    a pipe (FIFO) that one board reads; R is a number that nobody else draws. Who has changed something
+//             writes a byte into every bell. When the process of a board ends, in whatever way, the system closes the
+//             pipe, and tells all who have it open for writing.
 //
-// inotify would tell the same, and must not be used: a process that has such a descriptor open ends only after the kernel has gone through a
-// grace period of all watched files of the machine (fsnotify_destroy_group). On a busy machine that took up to 40 s. Nobody could recover
-// the dead node for so long, since its process had been killed and had not ended.
+// inotify would tell the same, and must not be used: a process that has such a descriptor open ends only after the
+// kernel has gone through a grace period of all watched files of the machine (fsnotify_destroy_group). On a busy
+// machine that took up to 40 s. Nobody could recover the dead node for so long, since its process had been killed and
+// had not ended.
 //
-// No change is missed: a board has its bell before it reads anything, and a change is made before bells are looked for. So either the bell is
-// found, or what the board reads afterwards has the change. A board that misses a ring for another reason, such as too many open files, sees
-// what has changed at its next pulse.
+// No change is missed: a board has its bell before it reads anything, and a change is made before bells are looked for.
+// So either the bell is found, or what the board reads afterwards has the change. A board that misses a ring for
+// another reason, such as too many open files, sees what has changed at its next pulse.
 
 #include <poll.h>
 
@@ -23,10 +24,12 @@
 
 namespace granary::membership {
 
-/// The bell of one board, and what it knows of the others. The board's waiting thread alone uses it, except that any thread may ring_all().
+/// The bell of one board, and what it knows of the others. The board's waiting thread alone uses it, except that any
+/// thread may ring_all().
 class Bells {
  public:
-  /// Makes a bell in the directory. It fails if the file system there has no pipes, or if this process may open no more files.
+  /// Makes a bell in the directory. It fails if the file system there has no pipes, or if this process may open no more
+  /// files.
   static Result<Bells> hang(const std::string& directory);
   /// Takes the bell away.
   ~Bells();
@@ -42,7 +45,8 @@ class Bells {
 
   /// Adds the descriptors that show rings and ends, also those of bells that have come since the last call.
   void add_to(std::vector<pollfd>& polled);
-  /// Takes what was polled, from the first descriptor that add_to() has added. Returns whether somebody has rung, or ended.
+  /// Takes what was polled, from the first descriptor that add_to() has added. Returns whether somebody has rung, or
+  /// ended.
   bool take(const pollfd* polled);
 
  private:

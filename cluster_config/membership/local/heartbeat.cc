@@ -31,7 +31,8 @@ Result<Heartbeat> Heartbeat::begin(const std::string& path, std::uint64_t timeou
   if (!heartbeat.ok()) return heartbeat;
   Words& words = *heartbeat->words_;
   words.timeout_us.store(timeout_us, std::memory_order_relaxed);
-  // The next even number: another one than any that was seen of an earlier life. Nobody else beats, as the mark is ours.
+  // The next even number: another one than any that was seen of an earlier life. Nobody else beats, as the mark is
+  // ours.
   std::uint64_t last = words.beats.load(std::memory_order_relaxed);
   while (!words.beats.compare_exchange_weak(last, (last | kCondemned) + 1, std::memory_order_acq_rel)) {
   }

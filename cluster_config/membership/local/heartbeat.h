@@ -1,22 +1,24 @@
 #pragma once
-// The heartbeat of a node of one host, in a file `node-N.beat` that it maps into its memory and that others look at. A node that
-// stands still (stopped, frozen, starved of processors) has its mark still, and does not beat.
+// The heartbeat of a node of one host, in a file `node-N.beat` that it maps into its memory and that others look at. A
+// node that stands still (stopped, frozen, starved of processors) has its mark still, and does not beat.
 //
 //   word 0   beats × 2, and 1 if the node is condemned
 //   word 1   for how many microseconds the node may stand still
 //
-// Removing a node that stands still must be safe although it may go on at any moment. Clocks alone cannot ensure that: the node may be
-// stopped between its look at the clock and its commit, however short that time is. So a watcher that removes a node *condemns* it
-// first, by a compare-and-swap of the very beat that the watcher has seen for too long:
+// Removing a node that stands still must be safe although it may go on at any moment. Clocks alone cannot ensure that:
+// the node may be stopped between its look at the clock and its commit, however short that time is. So a watcher that
+// removes a node *condemns* it first, by a compare-and-swap of the very beat that the watcher has seen for too long:
 //
 // - Either the node beats first. Then the swap fails, and the node stays: it is alive.
-// - Or the swap comes first. A condemned node stays condemned, as a beat adds 2 and keeps the bit. Its fence is this word (fence.h): every
-//   commit that asks it from then on is refused, and only then does anybody write into the configuration that the node is dead.
+// - Or the swap comes first. A condemned node stays condemned, as a beat adds 2 and keeps the bit. Its fence is this
+//   word (fence.h): every commit that asks it from then on is refused, and only then does anybody write into the
+//   configuration that the node is dead.
 //
-// The clocks decide only when a node is taken for one that stands still, and that is the watcher's clock alone (silence.h).
+// The clocks decide only when a node is taken for one that stands still, and that is the watcher's clock alone
+// (silence.h).
 //
-// Word 0 is changed by the node (adding) and by watchers (compare-and-swap), both release; loads are acquires. Word 1 is the node's, before its
-// first beat.
+// Word 0 is changed by the node (adding) and by watchers (compare-and-swap), both release; loads are acquires. Word 1
+// is the node's, before its first beat.
 
 #include <atomic>
 #include <cstdint>
@@ -31,8 +33,8 @@ class Heartbeat {
  public:
   static constexpr std::uint64_t kCondemned = 1;
 
-  /// Begins a life of the node whose mark the caller holds: the node has beaten once, and is not condemned. The new life never shows a
-  /// word that watchers have seen of an earlier one, so their compare-and-swaps fail.
+  /// Begins a life of the node whose mark the caller holds: the node has beaten once, and is not condemned. The new
+  /// life never shows a word that watchers have seen of an earlier one, so their compare-and-swaps fail.
   static Result<Heartbeat> begin(const std::string& path, std::uint64_t timeout_us);
   /// Opens the heartbeat of another node, to look at it; kNotFound if that node has none yet.
   static Result<Heartbeat> look(const std::string& path);
@@ -48,7 +50,8 @@ class Heartbeat {
   std::uint64_t word() const { return words_->beats.load(std::memory_order_acquire); }
   bool condemned() const { return (word() & kCondemned) != 0; }
   std::uint64_t timeout_us() const { return words_->timeout_us.load(std::memory_order_relaxed); }
-  /// Condemns the node if its word still is `seen`. Returns whether the node is condemned now, by this watcher or another one.
+  /// Condemns the node if its word still is `seen`. Returns whether the node is condemned now, by this watcher or
+  /// another one.
   bool condemn(std::uint64_t seen);
 
   /// The word that the node's fence asks. It lives as long as this object.

@@ -26,7 +26,8 @@ namespace {
 /// A process that ends lets go of its bell, and a little later or earlier of its mark.
 constexpr std::uint64_t kSettleUs = 2'000;
 constexpr int kSettleTurns = 10;
-/// A board looks for changes that often without being rung: whoever was to ring it may have been killed, or may open no more files.
+/// A board looks for changes that often without being rung: whoever was to ring it may have been killed, or may open no
+/// more files.
 constexpr std::uint64_t kPulseUs = 100'000;
 /// Beats in a time-out, and looks at those of others: so many in a row must be missed before a node is removed.
 constexpr std::uint64_t kBeats = 20;
@@ -152,14 +153,16 @@ Result<Marks> LocalBoard::marks() {
   return Marks{.nodes = std::move(*nodes), .own_valid_until_us = kForever};
 }
 
-/// Whether the node, whose mark is there, is condemned, by this call or before. What cannot be looked at is no standstill.
+/// Whether the node, whose mark is there, is condemned, by this call or before. What cannot be looked at is no
+/// standstill.
 bool LocalBoard::stands_still(NodeId id) {
   if (mark_ >= 0 && id == id_) return false;
   const Result<Heartbeat> heartbeat = Heartbeat::look(files_.heartbeat(id));
   if (!heartbeat.ok()) return false;
   const std::uint64_t word = heartbeat->word();
   if ((word & Heartbeat::kCondemned) != 0) return true;
-  // The node said itself for how long it may stand still. A file that differs, of nodes that cannot be members together, shortens nobody's time.
+  // The node said itself for how long it may stand still. A file that differs, of nodes that cannot be members
+  // together, shortens nobody's time.
   const std::uint64_t timeout_us = std::max(timeout_us_, heartbeat->timeout_us());
   if (silence_.of(id, word, timeout_us, lifetime_us()) < timeout_us) return false;
   Result<Heartbeat> reached = Heartbeat::reach(files_.heartbeat(id));

@@ -116,8 +116,9 @@ Result<int> MembershipFiles::lock_mark(NodeId id, const std::string& who) const 
                   holder.ok() && !holder->empty() ? *holder : "another process", mark));
 }
 
-/// The lock is one of the open file (F_OFD_SETLK), which a child shares, so closing the descriptor here would leave it with the child.
-/// base::unlock() does the same for locks by flock(), but nobody can ask for such a lock without taking it, as is_locked() has to.
+/// The lock is one of the open file (F_OFD_SETLK), which a child shares, so closing the descriptor here would leave it
+/// with the child. base::unlock() does the same for locks by flock(), but nobody can ask for such a lock without taking
+/// it, as is_locked() has to.
 void MembershipFiles::unlock_mark(int descriptor, pid_t taker) {
   struct flock none = whole_file(F_UNLCK);
   if (::getpid() == taker) (void)::fcntl(descriptor, F_OFD_SETLK, &none);
@@ -159,8 +160,8 @@ Result<std::vector<std::uint64_t>> MembershipFiles::versions() const {
 }
 
 Result<Document> MembershipFiles::newest() const {
-  // A document that goes away between the look and the reading has successors. A listing during such changes may miss the
-  // old one and the new one; it would have to several times to pass for an empty directory.
+  // A document that goes away between the look and the reading has successors. A listing during such changes may miss
+  // the old one and the new one; it would have to several times to pass for an empty directory.
   constexpr int kLooks = 100;
   for (int look = 0; look < kLooks; ++look) {
     const Result<std::vector<std::uint64_t>> found = versions();

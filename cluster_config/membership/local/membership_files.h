@@ -2,14 +2,18 @@
 // The files of a `local` board, below a directory that belongs to one user:
 //
 //   node-N.alive      node N's mark: locked by its process, so that the end of the process, however it comes, frees it.
-//                     The text says who it is. The file itself stays. If the process is killed, a child that it has forked
-//                     keeps the lock; then the heartbeat that stands still tells of the end.
-//   node-N.beat       node N's heartbeat (heartbeat.h), which tells a process that goes on from one that was stopped. It stays as well.
-//   configuration.V   the document of version V. The greatest V counts; a change is the making of V + 1 by link(2), which
-//                     fails for all but one. So a process that is stopped in the middle holds up nobody. Old documents
-//                     are removed only by a member that is alone: another one, stopped long ago, could else make one again.
-//   bell-R           a pipe by which the other boards wake a board (bells.h); that of a killed process stays until another board comes across it
-//   draft-R           a document that somebody is writing, with a name that nobody else draws; of who was killed meanwhile it stays
+//                     The text says who it is. The file itself stays. If the process is killed, a child that it has
+//                     forked keeps the lock; then the heartbeat that stands still tells of the end.
+//   node-N.beat       node N's heartbeat (heartbeat.h), which tells a process that goes on from one that was stopped.
+//                     It stays as well.
+//   configuration.V   the document of version V. The greatest V counts; a change is the making of V + 1 by link(2),
+//                     which fails for all but one. So a process that is stopped in the middle holds up nobody. Old
+//                     documents are removed only by a member that is alone: another one, stopped long ago, could else
+//                     make one again.
+//   bell-R           a pipe by which the other boards wake a board (bells.h); that of a killed process stays until
+//                    another board comes across it
+//   draft-R           a document that somebody is writing, with a name that nobody else draws; of who was killed
+//                     meanwhile it stays
 
 #include <sys/types.h>
 
@@ -31,11 +35,12 @@ class MembershipFiles {
 
   const std::string& directory() const { return directory_; }
 
-  /// Locks the node's mark and returns the descriptor, which holds the lock until unlock_mark(), or until no process has the descriptor
-  /// any more: a child of this process inherits it. kAlreadyExists if another process has the lock.
+  /// Locks the node's mark and returns the descriptor, which holds the lock until unlock_mark(), or until no process
+  /// has the descriptor any more: a child of this process inherits it. kAlreadyExists if another process has the lock.
   Result<int> lock_mark(NodeId id, const std::string& who) const;
-  /// Gives up the lock that the process `taker` took by lock_mark(), even if a child of that process has inherited the descriptor, and
-  /// closes the descriptor. In any other process the descriptor is closed only, as a child must not give up the mark of its parent.
+  /// Gives up the lock that the process `taker` took by lock_mark(), even if a child of that process has inherited the
+  /// descriptor, and closes the descriptor. In any other process the descriptor is closed only, as a child must not
+  /// give up the mark of its parent.
   static void unlock_mark(int descriptor, pid_t taker);
   /// Whether the descriptor is still that of the mark, which is not so if the directory was emptied.
   bool is_mark(int descriptor, NodeId id) const;

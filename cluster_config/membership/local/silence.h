@@ -1,10 +1,11 @@
 #pragma once
-// Measures for how long the heartbeats of other nodes of a host have not changed, by the clock of the node that watches them. A node's
-// silence begins when the watcher first sees the beat that it still sees. No other node's clock is used, nor the time at which a beat was made.
+// Measures for how long the heartbeats of other nodes of a host have not changed, by the clock of the node that watches
+// them. A node's silence begins when the watcher first sees the beat that it still sees. No other node's clock is used,
+// nor the time at which a beat was made.
 //
-// Time in which the watcher itself stands still is not counted. After a machine was suspended, a container was frozen, or a debugger
-// has stopped all nodes, all heartbeats are old, and no node may be removed for that. So a watcher that has not looked for half of a
-// node's time-out begins to count anew.
+// Time in which the watcher itself stands still is not counted. After a machine was suspended, a container was frozen,
+// or a debugger has stopped all nodes, all heartbeats are old, and no node may be removed for that. So a watcher that
+// has not looked for half of a node's time-out begins to count anew.
 
 #include <cstdint>
 #include <map>
@@ -17,8 +18,8 @@ namespace granary::membership {
 /// of lifetime_us(), or a test's.
 class Silence {
  public:
-  /// Returns for how long the node's heartbeat has been `word`. The caller loads the word first and then takes the time `now_us`, so
-  /// that a beat in between makes the silence shorter, never longer.
+  /// Returns for how long the node's heartbeat has been `word`. The caller loads the word first and then takes the time
+  /// `now_us`, so that a beat in between makes the silence shorter, never longer.
   std::uint64_t of(NodeId id, std::uint64_t word, std::uint64_t timeout_us, std::uint64_t now_us);
 
  private:

@@ -19,7 +19,8 @@ namespace {
 /// The client's messages: it repeats them many times a second while there is no server, and errors tell us all.
 void discard(const char* /*message*/) {}
 
-/// Returns whether the text is "host:port,host:port". The client's own error does not tell such texts from names that do not resolve.
+/// Returns whether the text is "host:port,host:port". The client's own error does not tell such texts from names that
+/// do not resolve.
 bool are_places(std::string_view servers) {
   while (true) {
     const std::string_view place = servers.substr(0, servers.find(','));
@@ -50,7 +51,8 @@ Session::~Session() {
   if (handle_ != nullptr) ::zookeeper_close(handle_);
 }
 
-/// The client does not begin before names of the servers resolve (some of its releases: all), which may be a while after the machine's start.
+/// The client does not begin before names of the servers resolve (some of its releases: all), which may be a while
+/// after the machine's start.
 Status Session::reach_servers(std::uint64_t end_us) {
   if (!are_places(options_.servers)) {
     return Status(StatusCode::kInvalidArgument,
@@ -136,8 +138,8 @@ std::int64_t Session::id() const { return ::zoo_client_id(handle_)->client_id; }
 
 std::uint64_t Session::timeout_us() const { return static_cast<std::uint64_t>(::zoo_recv_timeout(handle_)) * 1000; }
 
-/// An answer that does not come in time counts as the client's own time-out. It may still come, as late as when the session ends, so its
-/// memory stays until then.
+/// An answer that does not come in time counts as the client's own time-out. It may still come, as late as when the
+/// session ends, so its memory stays until then.
 Session::Answer Session::ask(std::uint64_t patience_us, FunctionRef<int(const Answer*)> send) {
   std::unique_lock lock(mutex_);
   const auto asked = answers_.emplace(answers_.end(), *this);

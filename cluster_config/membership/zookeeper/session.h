@@ -1,13 +1,14 @@
 #pragma once
-// A session at a ZooKeeper ensemble: the C client's calls with errors as Status. Reads leave watches, which end a wait();
-// watches do nothing else, since calls from the client's own threads would block them.
+// A session at a ZooKeeper ensemble: the C client's calls with errors as Status. Reads leave watches, which end a
+// wait(); watches do nothing else, since calls from the client's own threads would block them.
 //
-// Errors: kUnavailable if the connection is lost, or if no answer has come after a session's time-out; a change may have been made then or
-// not (the client connects again by itself). kMembershipLost once the session has expired, for good; kFailedPrecondition if access is
-// refused.
+// Errors: kUnavailable if the connection is lost, or if no answer has come after a session's time-out; a change may
+// have been made then or not (the client connects again by itself). kMembershipLost once the session has expired, for
+// good; kFailedPrecondition if access is refused.
 //
-// All calls are asynchronous ones of the client, whose answers are waited for here. The client's own synchronous calls may wait for ever:
-// it answers none that it takes just after it has learned that the session has expired (ZOOKEEPER-2802).
+// All calls are asynchronous ones of the client, whose answers are waited for here. The client's own synchronous calls
+// may wait for ever: it answers none that it takes just after it has learned that the session has expired
+// (ZOOKEEPER-2802).
 
 #include <condition_variable>
 #include <cstdint>
@@ -55,9 +56,9 @@ class Session {
   Status create(const std::string& path, const std::string& text, Kind kind, Access access);
   /// False if the node is not of this version.
   Result<bool> set(const std::string& path, const std::string& text, std::int32_t version);
-  /// Writes the text of an ephemeral node of this session again. OK: a quorum of the servers has committed that since this call
-  /// began, while the session and its node were there. kNotFound if the node is not there, or is another session's; kUnavailable
-  /// also if no answer has come after `patience_us` (the write may still be made).
+  /// Writes the text of an ephemeral node of this session again. OK: a quorum of the servers has committed that since
+  /// this call began, while the session and its node were there. kNotFound if the node is not there, or is another
+  /// session's; kUnavailable also if no answer has come after `patience_us` (the write may still be made).
   Status confirm(const std::string& path, const std::string& text, std::uint64_t patience_us);
   Status remove(const std::string& path);
   /// Returns whether there is such a node. Who may use it does not matter.
@@ -82,13 +83,15 @@ class Session {
     std::vector<std::string> names = {};  ///< of its children
     bool open_to_all = false;
   };
-  /// Sends a call and waits for its answer. `send` gives the address of the answer to the client, for the call's completion.
+  /// Sends a call and waits for its answer. `send` gives the address of the answer to the client, for the call's
+  /// completion.
   Answer ask(std::uint64_t patience_us, FunctionRef<int(const Answer*)> send);
   /// Ends the wait for an answer, which has come. `note` takes over what the answer says, if the call has succeeded.
   static void complete(const void* asked, int code, FunctionRef<void(Answer&)> note);
   Answer write(const std::string& path, const std::string& text, std::int32_t version, std::uint64_t patience_us);
   Status connect();
-  /// Makes the client. kInvalidArgument if the servers are no places; kUnavailable if their names do not resolve in time.
+  /// Makes the client. kInvalidArgument if the servers are no places; kUnavailable if their names do not resolve in
+  /// time.
   Status reach_servers(std::uint64_t end_us);
   Status error(int code, const std::string& what) const;
 

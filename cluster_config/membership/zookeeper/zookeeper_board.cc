@@ -63,12 +63,12 @@ class ZookeeperBoard final : public Board {
   std::string mark_;                ///< the path of this process's mark; empty if it has none
   std::string mark_text_;           ///< what it says
   std::uint64_t confirmed_us_ = 0;  ///< when the last write of the mark was sent that a quorum has committed
-  std::uint64_t cut_off_us_ =
-      0;  ///< since when the session has reached no server, or was last compared with a new one; 0: it does
+  /// Since when the session has reached no server, or was last compared with a new one; 0: it does.
+  std::uint64_t cut_off_us_ = 0;
 };
 
-/// Makes the node unless it is there. ZooKeeper asks first whether this user may create nodes below the parent, so a refusal does not say
-/// that the node is missing: an administrator may have made it below a node that is closed.
+/// Makes the node unless it is there. ZooKeeper asks first whether this user may create nodes below the parent, so a
+/// refusal does not say that the node is missing: an administrator may have made it below a node that is closed.
 Status ZookeeperBoard::make(const std::string& path, Session::Access access) {
   Status made = session_->create(path, "", Session::Kind::kPersistent, access);
   if (made.code() == StatusCode::kAlreadyExists) return {};
@@ -145,7 +145,8 @@ Status ZookeeperBoard::unmark() {
   return removed.code() == StatusCode::kNotFound ? Status() : removed;
 }
 
-/// Has a quorum commit that the mark is there, unless one did a moment ago. What is not answered soon is asked again in the next turn.
+/// Has a quorum commit that the mark is there, unless one did a moment ago. What is not answered soon is asked again in
+/// the next turn.
 Status ZookeeperBoard::confirm_mark() {
   const std::uint64_t now = lifetime_us();
   const std::uint64_t timeout_us = session_->timeout_us();
@@ -175,8 +176,8 @@ Result<Marks> ZookeeperBoard::marks() {
   return marks;
 }
 
-/// When this session has reached no server for a time-out: is the mark still there? kMembershipLost if it is not; otherwise OK, also if
-/// nobody can say.
+/// When this session has reached no server for a time-out: is the mark still there? kMembershipLost if it is not;
+/// otherwise OK, also if nobody can say.
 Status ZookeeperBoard::look_anew() {
   const std::uint64_t now = lifetime_us();
   const std::uint64_t timeout_us = session_->timeout_us();
@@ -215,8 +216,8 @@ Result<bool> ZookeeperBoard::try_replace(std::uint64_t version, const std::strin
   return true;
 }
 
-/// A connection that is lost leaves open whether the change was made: that is read back. Two that made the same document
-/// of the same version may both take it for theirs, which is as good.
+/// A connection that is lost leaves open whether the change was made: that is read back. Two that made the same
+/// document of the same version may both take it for theirs, which is as good.
 Result<bool> ZookeeperBoard::replace(std::uint64_t version, const std::string& text) {
   const std::uint64_t end = lifetime_us() + linger_us();
   Result<bool> replaced = try_replace(version, text);

@@ -7,17 +7,19 @@
 //
 // Only the intermediate znodes of ROOT are open to all if there is a digest.
 //
-// How long a member may commit. It writes its own mark anew, about six times in a session's time-out. Such a write is answered
-// only when a quorum of the servers has committed it while the session lived, so the mark was there at some moment after the write
-// was sent. The fence stays open for half a time-out from when it was sent, and everybody who misses a mark waits for half a time-out
-// before it says that the member is dead: so the fence has shut by then, whatever the servers thought of the session meanwhile.
+// How long a member may commit. It writes its own mark anew, about six times in a session's time-out. Such a write is
+// answered only when a quorum of the servers has committed it while the session lived, so the mark was there at some
+// moment after the write was sent. The fence stays open for half a time-out from when it was sent, and everybody who
+// misses a mark waits for half a time-out before it says that the member is dead: so the fence has shut by then,
+// whatever the servers thought of the session meanwhile.
 //
-// Reads prove nothing. A server that is cut off from its leader answers them from its memory, for up to ZooKeeper's `syncLimit`, while
-// the leader lets the session expire; nor is ZooKeeper's `sync` committed by a quorum (ZOOKEEPER-1675). Nobody watches the data of a mark,
-// so these writes wake nobody.
+// Reads prove nothing. A server that is cut off from its leader answers them from its memory, for up to ZooKeeper's
+// `syncLimit`, while the leader lets the session expire; nor is ZooKeeper's `sync` committed by a quorum
+// (ZOOKEEPER-1675). Nobody watches the data of a mark, so these writes wake nobody.
 //
-// An ensemble whose data were wiped refuses the old sessions for ever, as they have seen later changes than it has, and never says that they have
-// expired. So a member whose session reaches no server looks with a new one, once in a time-out, whether its mark is still there.
+// An ensemble whose data were wiped refuses the old sessions for ever, as they have seen later changes than it has, and
+// never says that they have expired. So a member whose session reaches no server looks with a new one, once in a
+// time-out, whether its mark is still there.
 
 #include <memory>
 

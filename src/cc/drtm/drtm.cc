@@ -146,8 +146,8 @@ AbortReason why_again(const htm::Attempt& lost, const AccessSet& access, const W
   }
 }
 
-/// Notes what was read in the region, of records that are claimed by now, as read_claimed() would have returned it. Such a read holds if the
-/// record has not changed between it and the claim (DrTm::check_local).
+/// Notes what was read in the region, of records that are claimed by now, as read_claimed() would have returned it.
+/// Such a read holds if the record has not changed between it and the claim (DrTm::check_local).
 void note_reads_as_claimed(AccessSet& access) {
   for (ReadEntry& read : access.reads) {
     if (has_claimed(access, *read.record)) read.tid = record::locked(read.tid);

@@ -97,10 +97,10 @@ class ReadHere {
     return AbortReason::kNone;
   }
   TidWord stamped() const { return stamp_; }
-  /// Returns the epoch that has to be durable before the result of a transaction with a stamp may be shown. A missed key
-  /// may have been removed lately. While its record is in the index, the removal is among the reads. When it is not, this
-  /// says how late that can have been; it is loaded after the miss, and only grows. It is before the transaction's e_w, so
-  /// the reads hold in that epoch, too. (For misses at other nodes see RemotePart::least_time.)
+  /// Returns the epoch that has to be durable before the result of a transaction with a stamp may be shown. A missed
+  /// key may have been removed lately. While its record is in the index, the removal is among the reads. When it is
+  /// not, this says how late that can have been; it is loaded after the miss, and only grows. It is before the
+  /// transaction's e_w, so the reads hold in that epoch, too. (For misses at other nodes see RemotePart::least_time.)
   epoch::Epoch epoch_of_reads() const {
     const bool missed = !access_.nodes.empty() && !base::injected("tictoc-shows-removals-early");
     const epoch::Epoch removed = missed ? unhooked_up_to(worker_.shared) : 0;

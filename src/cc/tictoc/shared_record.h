@@ -12,10 +12,10 @@
 // TID word (I4). A reader at another node raises the state word, which fails if it is x-locked, and READs the header
 // behind that (src/cluster/record_access/extend.h).
 //
-// Belief. A reader at the owner believes both rts, unless it found them under an x-lock: the holder may then have written
-// the TID of its version, but not yet cleared the owner's rts of the version before. A reader at another node believes
-// only the state word's: the owner's rts may have been raised by a reader that found a lock and does not rely on it, and
-// the words of one READ are not of one moment.
+// Belief. A reader at the owner believes both rts, unless it found them under an x-lock: the holder may then have
+// written the TID of its version, but not yet cleared the owner's rts of the version before. A reader at another node
+// believes only the state word's: the owner's rts may have been raised by a reader that found a lock and does not rely
+// on it, and the words of one READ are not of one moment.
 //
 // X-locks. An x-lock takes the place of the rts in the state word. The holder puts the rts back if it gives the record
 // back unchanged. The owner can set its lock bit only while there is no x-lock; at that moment it copies the state

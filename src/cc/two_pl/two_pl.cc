@@ -49,8 +49,8 @@ AbortReason refused(Kind wanted) {
   return wanted == Kind::kShared ? AbortReason::kRecordBusy : AbortReason::kWriteLocked;
 }
 
-/// Waits for an owner, if all are taken: each is given back when the transaction that has it ends. If another transaction
-/// of the same worker has one, all of them may be waiting here, so this one gives up for good.
+/// Waits for an owner, if all are taken: each is given back when the transaction that has it ends. If another
+/// transaction of the same worker has one, all of them may be waiting here, so this one gives up for good.
 AbortReason await_owner(Kind wanted, WorkerState& worker, HeldLocks& held) {
   for (std::uint32_t turn = 0; turn < kPatience; ++turn) {
     if (ensure_owner(worker, held)) [[likely]]
@@ -135,7 +135,7 @@ StableRead Common::read_locked(const Record& record, std::span<char> buffer, boo
 
 AbortReason Common::claim_locked(Record& record, const WorkerState& worker) { return lock_record(record, worker); }
 
-/// cc::install() may put a new record in the place of the old one. It copies the upper bits of the size word, so the
+/// Cc::install() may put a new record in the place of the old one. It copies the upper bits of the size word, so the
 /// new record has a lock that no transaction would give back: HeldLocks names the old record. This takes that lock
 /// away.
 void Common::install(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epoch period) {

@@ -23,8 +23,8 @@
 namespace granary::cluster_check {
 namespace {
 
-/// Of ICMP echoes. ping_group_range lets groups have sockets for them, by default none, not even root's; who may open raw sockets, as root
-/// may, needs no such leave.
+/// Of ICMP echoes. ping_group_range lets groups have sockets for them, by default none, not even root's; who may open
+/// raw sockets, as root may, needs no such leave.
 class EchoSocket {
  public:
   explicit EchoSocket(int family) : six_(family == AF_INET6) {
@@ -37,8 +37,8 @@ class EchoSocket {
   bool open() const { return socket_->get() >= 0; }
   /// False if there is no way. What comes from others is not heard afterwards.
   bool ask(const addrinfo& to) {
-    // Both kinds of request begin with type, code, checksum, identifier, sequence. The kernel fills in the checksum, and the identifier
-    // of a socket that is not raw; of raw ones for IPv4 neither.
+    // Both kinds of request begin with type, code, checksum, identifier, sequence. The kernel fills in the checksum,
+    // and the identifier of a socket that is not raw; of raw ones for IPv4 neither.
     Message request{static_cast<unsigned char>(six_ ? ICMP6_ECHO_REQUEST : ICMP_ECHO),
                     0,
                     0,
@@ -84,8 +84,9 @@ class EchoSocket {
     message[2] = static_cast<unsigned char>(sum >> 8);
     message[3] = static_cast<unsigned char>(sum);
   }
-  /// Raw sockets hear all of ICMP, on the way to the host itself the request, too, and have IPv4's header in front. Until they are
-  /// connected they also hear answers to other sockets, which the identifier (of the process) and the sequence (of the socket) tell apart.
+  /// Raw sockets hear all of ICMP, on the way to the host itself the request, too, and have IPv4's header in front.
+  /// Until they are connected they also hear answers to other sockets, which the identifier (of the process) and the
+  /// sequence (of the socket) tell apart.
   bool answers(std::span<const unsigned char> packet) const {
     const std::size_t header = raw_ && !six_ ? std::size_t{4} * (packet[0] & 0xf) : 0;
     if (packet.size() < header + sizeof(Message)) return false;

@@ -1,5 +1,6 @@
 #pragma once
-// Whether a host answers, by an ICMP echo, for which a user needs a group that may ping (net.ipv4.ping_group_range) or raw sockets; and what a server says.
+// Whether a host answers, by an ICMP echo, for which a user needs a group that may ping (net.ipv4.ping_group_range) or
+// raw sockets; and what a server says.
 
 #include <cstdint>
 #include <string>

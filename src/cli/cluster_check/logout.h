@@ -8,8 +8,8 @@
 
 namespace granary::cluster_check {
 
-/// Whether systemd runs the machine whose files are below `root` ("" for this one), and removes what this user has in /dev/shm once
-/// the user's last session ends: RemoveIPC of logind.conf(5). Users of the system are spared.
+/// Whether systemd runs the machine whose files are below `root` ("" for this one), and removes what this user has in
+/// /dev/shm once the user's last session ends: RemoveIPC of logind.conf(5). Users of the system are spared.
 bool logout_removes_rings(const std::string& root, std::uint32_t user);
 
 Finding check_logout(bool removes_rings);

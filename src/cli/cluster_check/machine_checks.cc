@@ -50,7 +50,8 @@ Finding check_huge_pages(Nodes here, const Machine& machine) {
   return finding;
 }
 
-/// Compares the limits of a process with what the nodes need. One limit of a process has to do for the node that needs most.
+/// Compares the limits of a process with what the nodes need. One limit of a process has to do for the node that needs
+/// most.
 Finding check_limits(const ClusterConfig& config, Nodes here, const Machine& machine) {
   constexpr std::uint64_t kBesideMemory = 256 * kMiB;  // stacks, mailboxes, the program
   constexpr std::uint64_t kThreads = 16, kFiles = 64;  // of a node, beside its workers' and those for each other node

@@ -1,5 +1,6 @@
 #pragma once
-// Whether a machine has what the nodes on it need. Of plain values, so that tests can check machines that there are none of.
+// Whether a machine has what the nodes on it need. Of plain values, so that tests can check machines that there are
+// none of.
 
 #include <span>
 

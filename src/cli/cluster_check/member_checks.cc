@@ -40,7 +40,8 @@ Finding compare(const Member& member, std::uint64_t protocol) {
   return finding;
 }
 
-/// What is to be done about a dead life that is yet to be recovered: by itself it is, if a node that runs sees its directory.
+/// What is to be done about a dead life that is yet to be recovered: by itself it is, if a node that runs sees its
+/// directory.
 std::string way_out(const ClusterConfig& config, const Configuration& configuration, const membership::Owed& debt) {
   const cluster_config::NodeConfig* const dead = config.find(debt.node);
   if (dead == nullptr) return "the cluster file has no such node any more: put it back, and start it";

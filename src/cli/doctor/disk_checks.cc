@@ -69,8 +69,8 @@ struct Aligned {
   void operator()(char* memory) const { std::free(memory); }  // NOLINT: of aligned_alloc
 };
 
-/// Times writes of a block that are each made durable, sorted; fewer than asked for if they take too long. An empty list: `error` says
-/// why.
+/// Times writes of a block that are each made durable, sorted; fewer than asked for if they take too long. An empty
+/// list: `error` says why.
 std::vector<double> time_syncs(int fd, int& error) {
   const std::unique_ptr<char, Aligned> block(
       static_cast<char*>(std::aligned_alloc(base::kDirectBlock, base::kDirectBlock)));

@@ -3,8 +3,9 @@
 //
 // Each side first sends a greeting, a line of text: the name, the number of this protocol, the number of the cluster
 // protocol (src/node/cluster_protocol.h), and the release. The one that connected sends first. Then it sends any number
-// of echoes, one at a time; the listener sends each back with its own times. An echo with the number kAskForPage asks for a page to READ
-// instead: the listener answers with a line (rdma_reads.h), and keeps the page until the peer closes. Either side ends by closing.
+// of echoes, one at a time; the listener sends each back with its own times. An echo with the number kAskForPage asks
+// for a page to READ instead: the listener answers with a line (rdma_reads.h), and keeps the page until the peer
+// closes. Either side ends by closing.
 
 #include <array>
 #include <cstdint>

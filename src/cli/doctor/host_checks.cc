@@ -18,7 +18,7 @@ constexpr std::uint64_t kLeastMemory = 256 * kMiB;
 /// A node has a file for each log segment, ring, peer and HTTP connection.
 constexpr std::uint64_t kLeastOpenFiles = 1024;
 
-/// pidfds, by which a node over shm is fenced, came with Linux 5.3.
+/// Pidfds, by which a node over shm is fenced, came with Linux 5.3.
 Finding check_kernel(const Host& host) {
   Finding finding{.subject = "kernel", .found = host.description.kernel};
   int major = 0, minor = 0;

@@ -1,6 +1,7 @@
 #pragma once
-// One-sided READs between two doctors: one lays open a page for a moment, and the other one reads it. This finds what echoes over TCP cannot:
-// a port that rdma_cm may not use, GIDs that do not reach each other, an MTU that the network does not carry.
+// One-sided READs between two doctors: one lays open a page for a moment, and the other one reads it. This finds what
+// echoes over TCP cannot: a port that rdma_cm may not use, GIDs that do not reach each other, an MTU that the network
+// does not carry.
 
 #include <cstdint>
 #include <memory>
@@ -39,8 +40,8 @@ inline constexpr rdma::NodeId kReader = 0, kRead = 1;
 /// Times READs of one cache line of the peer's page, in microseconds, in the order of time. `reader` listens.
 Result<std::vector<double>> time_reads(const ReadEnd& reader, std::size_t reads);
 
-/// Of the listener, which was asked for a page: offers one and waits until the peer is done, or the stream's time is up. Returns what
-/// went wrong with the stream; empty if nothing.
+/// Of the listener, which was asked for a page: offers one and waits until the peer is done, or the stream's time is
+/// up. Returns what went wrong with the stream; empty if nothing.
 std::string offer_page(Stream& stream);
 
 /// Asks the listener for a page and times READs of it.

@@ -1,6 +1,6 @@
 #pragma once
-// I7: a transaction READs E at a participant after it has locked there, and validates or writes there only once that E is at
-// least its epoch.
+// I7: a transaction READs E at a participant after it has locked there, and validates or writes there only once that E
+// is at least its epoch.
 
 #include <functional>
 
@@ -20,13 +20,13 @@ class EpochRead final : public rdma::fiber::Step {
     unsigned looks = 1;
     /// Whether E cannot reach that value any more. Empty: it always may.
     std::function<bool()> in_vain = {};
-    /// Whether steps before this one are still going on. E counts only if it was READ after their last round, such as the one in
-    /// which a lock was taken. Empty: there are none.
+    /// Whether steps before this one are still going on. E counts only if it was READ after their last round, such as
+    /// the one in which a lock was taken. Empty: there are none.
     std::function<bool()> others = {};
   };
 
-  /// `control`: the node's control block. `buffer`: so many bytes in a registered region: a word, or more, to READ what follows it in the
-  /// same control region, too.
+  /// `control`: the node's control block. `buffer`: so many bytes in a registered region: a word, or more, to READ what
+  /// follows it in the same control region, too.
   EpochRead(const rdma::RemoteAddress& control, void* buffer, Until until, std::size_t bytes = kBufferBytes)
       : Step(control),
         at_(control.plus(offsetof(epoch::ControlBlock, by_leader.epoch))),

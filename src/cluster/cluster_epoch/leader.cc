@@ -33,7 +33,8 @@ class EpochLeader::Look : public Step {
   std::optional<Failure> failure_;
 };
 
-/// READs the control block as Look does, after one CAS for each word to raise. Whether they succeed shows at the next look.
+/// READs the control block as Look does, after one CAS for each word to raise. Whether they succeed shows at the next
+/// look.
 class EpochLeader::Change final : public Look {
  public:
   Change(const rdma::RemoteAddress& at, Place& place, const MemberView& seen, const Raise& raise)

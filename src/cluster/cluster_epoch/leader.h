@@ -1,6 +1,6 @@
 #pragma once
-// I7: advances the epoch of all nodes, with one-sided operations only. One turn READs the control blocks of all members and
-// does what plan.h says of them; nobody's processor takes part, the leader's own node is a member like the others.
+// I7: advances the epoch of all nodes, with one-sided operations only. One turn READs the control blocks of all members
+// and does what plan.h says of them; nobody's processor takes part, the leader's own node is a member like the others.
 //
 // A leader is one configuration's. A member that dies, or does not answer, stops the advance until there is another
 // configuration: E stays, nothing else is touched. A leader that sees a member in a later configuration stops leading.

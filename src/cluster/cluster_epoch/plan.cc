@@ -47,8 +47,8 @@ Goal common(Configuration configuration, std::span<const MemberView> members) {
   return goal;
 }
 
-/// Brings the members to the common words, and admits those that have them: one thing at a time, as the words must be there
-/// when the node sees that it is admitted. False if there is nothing to do.
+/// Brings the members to the common words, and admits those that have them: one thing at a time, as the words must be
+/// there when the node sees that it is admitted. False if there is nothing to do.
 bool settle(const Goal& goal, Configuration configuration, std::span<const MemberView> members, Plan& plan) {
   bool open = false;
   for (std::size_t i = 0; i < members.size(); ++i) {

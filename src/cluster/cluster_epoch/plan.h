@@ -1,16 +1,16 @@
 #pragma once
 // I7: decides what a leader does next, given what it has READ of the members' control blocks.
 //
-// The leader advances E when the E of all members, and the e_w of all their open transactions, have arrived in it. So members
-// differ by at most 1, and E is nowhere more than 1 ahead of a transaction that is open anywhere.
+// The leader advances E when the E of all members, and the e_w of all their open transactions, have arrived in it. So
+// members differ by at most 1, and E is nowhere more than 1 ahead of a transaction that is open anywhere.
 //
-// A former leader does no harm. A leader changes each word by compare-and-swap from the value that it has READ, and only upwards.
-// Once a leader may propose a value, that value stays right: all members have arrived in E, an epoch is durable everywhere, no
-// snapshot needs it. So operations of a former leader that are late change nothing, and a new leader finishes what is half done
-// without asking who began it.
+// A former leader does no harm. A leader changes each word by compare-and-swap from the value that it has READ, and
+// only upwards. Once a leader may propose a value, that value stays right: all members have arrived in E, an epoch is
+// durable everywhere, no snapshot needs it. So operations of a former leader that are late change nothing, and a new
+// leader finishes what is half done without asking who began it.
 //
-// Only admitting a node is up to one leader. It admits by its configuration, which the node compares with the one that it acts in,
-// and it begins once all members act in that configuration.
+// Only admitting a node is up to one leader. It admits by its configuration, which the node compares with the one that
+// it acts in, and it begins once all members act in that configuration.
 
 #include <array>
 #include <cstdint>
@@ -55,14 +55,16 @@ struct Raise {
 enum class Turn : std::uint8_t {
   kAdvanced,  ///< E is one more
   kSettling,  ///< members were brought to the same E, or admitted: there is more to do at once
-  kWaiting,  ///< a member holds E back: it has a transaction open, or acts in an earlier configuration; or E is the last
+  /// A member holds E back: it has a transaction open, or acts in an earlier configuration; or E is the last.
+  kWaiting,
   kUnreachable,  ///< a member does not answer: E stays as it is
   kSuperseded,   ///< a member acts in a later configuration: this one leads no more
 };
 
 struct Plan {
   Turn turn = Turn::kWaiting;
-  /// kWaiting, kSuperseded: the member because of which. kAdvanced: the one whose log has the least, so that D is no more.
+  /// kWaiting, kSuperseded: the member because of which. kAdvanced: the one whose log has the least, so that D is no
+  /// more.
   std::size_t member = 0;
   epoch::Epoch epoch = 0;     ///< the cluster's E, before the turn
   bool hurry = false;         ///< a member that joins is ahead of the others, which have to catch up

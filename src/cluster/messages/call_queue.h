@@ -1,6 +1,6 @@
 #pragma once
-// Procedure calls of other nodes on their way from the service to workers, and their results on the way back. The queue is bounded:
-// a call that does not fit is refused. Procedures may take long, so the service does not run them itself.
+// Procedure calls of other nodes on their way from the service to workers, and their results on the way back. The queue
+// is bounded: a call that does not fit is refused. Procedures may take long, so the service does not run them itself.
 
 #include <condition_variable>
 #include <cstdint>

@@ -1,6 +1,7 @@
 #pragma once
-// The places of a cluster's mailboxes. All mailboxes of a node lie in one region, at places that every node computes. Each worker of
-// each node has a mailbox in each direction with each node's service, and beside it registered memory in which its messages are made.
+// The places of a cluster's mailboxes. All mailboxes of a node lie in one region, at places that every node computes.
+// Each worker of each node has a mailbox in each direction with each node's service, and beside it registered memory in
+// which its messages are made.
 //
 //   requests    by asking node and worker     rings, filled by others       )
 //   answers     by worker and answering node  rings, filled by others       )  each `ring_bytes` long

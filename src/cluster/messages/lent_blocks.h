@@ -1,14 +1,16 @@
 #pragma once
 // I12: memory of this node that workers of other nodes hold, to WRITE old versions of this node's records into it.
 //
-// A worker of another node that overwrites a record here first WRITEs the version that is there into such a block, and links it to the
-// record (record_access/version_copy.h). It asks for blocks by message, many at once, so that hardly any transaction waits for a message.
+// A worker of another node that overwrites a record here first WRITEs the version that is there into such a block, and
+// links it to the record (record_access/version_copy.h). It asks for blocks by message, many at once, so that hardly
+// any transaction waits for a message.
 //
-// A block that was lent counts as used when its borrower asks for more, begins anew, or dies. Then it is registered as an old version with
-// this node's E of that moment, which is no less than the epoch of whatever was written over its record: a transaction takes a block when E
-// here has reached the transaction's epoch. So it stays while a snapshot may look for it. Registered earlier, with E of the moment when it
-// was lent, it could be freed while it is some record's only version for a snapshot. A block that was never used costs its memory a little longer.
-// The borrower may still WRITE into a block that it takes and reports in one transaction; that transaction's open epoch keeps the block.
+// A block that was lent counts as used when its borrower asks for more, begins anew, or dies. Then it is registered as
+// an old version with this node's E of that moment, which is no less than the epoch of whatever was written over its
+// record: a transaction takes a block when E here has reached the transaction's epoch. So it stays while a snapshot may
+// look for it. Registered earlier, with E of the moment when it was lent, it could be freed while it is some record's
+// only version for a snapshot. A block that was never used costs its memory a little longer. The borrower may still
+// WRITE into a block that it takes and reports in one transaction; that transaction's open epoch keeps the block.
 
 #include <cstdint>
 #include <map>
@@ -38,8 +40,8 @@ class LentBlocks {
 
   explicit LentBlocks(cc::WorkerState& worker) : worker_(worker) {}
 
-  /// Lends at most `count` blocks, each with room for a value of so many bytes; none if there is no memory. What was lent to the asker for
-  /// the table before counts as used.
+  /// Lends at most `count` blocks, each with room for a value of so many bytes; none if there is no memory. What was
+  /// lent to the asker for the table before counts as used.
   std::span<cc::Record* const> lend(Asker asker, TableId table, std::size_t value_bytes, std::size_t count);
   /// The node's life is over, and nothing that it has posted happens here any more.
   void take_back(std::uint32_t node);

@@ -51,8 +51,9 @@ class Messenger::Link {
   bool busy = false;  ///< the messenger's: it is among busy_
 
  private:
-  /// A worker's calls of a node have ids of their own, none of those that an earlier worker with its number has used. An answer to that one
-  /// may come in any session, but to no call of this one. No worker makes so many calls as the lower bits count.
+  /// A worker's calls of a node have ids of their own, none of those that an earlier worker with its number has used.
+  /// An answer to that one may come in any session, but to no call of this one. No worker makes so many calls as the
+  /// lower bits count.
   static constexpr unsigned kCallBits = 48;
 
   struct Waiting {
@@ -101,8 +102,8 @@ void Messenger::Link::step() {
   waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(done));
 }
 
-/// Takes what arrives before this worker has asked the node: answers to an earlier worker with its number. While they lie there the worker
-/// could not sleep, nor the node's service, whose session nobody served.
+/// Takes what arrives before this worker has asked the node: answers to an earlier worker with its number. While they
+/// lie there the worker could not sleep, nor the node's service, whose session nobody served.
 void Messenger::Link::drop_messages() {
   while (receiver_.poll()) {
   }

@@ -1,13 +1,14 @@
 #pragma once
-// A worker's side of messages: asks other nodes and waits for their answers. Several questions, to several nodes, cost one wait.
+// A worker's side of messages: asks other nodes and waits for their answers. Several questions, to several nodes, cost
+// one wait.
 //
 //   Ask<Place> one(2, {.table = 7, .key = "k", .make = true});
 //   Ask<Scan> two(3, {...});
 //   messenger.ask({&one, &two});
 //   if (one.outcome() == AskOutcome::kAnswered) use(one.answer());
 //
-// A node is connected when it is asked first, and anew after a connection broke, for example because the node restarted. Questions
-// that were under way then end as kBroken.
+// A node is connected when it is asked first, and anew after a connection broke, for example because the node
+// restarted. Questions that were under way then end as kBroken.
 
 #include <cstdint>
 #include <functional>
@@ -54,11 +55,11 @@ class Messenger {
   void ask(std::initializer_list<Question*> questions) { ask(std::span(questions.begin(), questions.size())); }
   void ask(Question& question) { ask({&question}); }
 
-  /// Takes what has arrived, sends what waits, ends what is overdue. The scheduler's poll calls it. Only the nodes that are being asked are
-  /// looked at, so it costs the same however many there are.
+  /// Takes what has arrived, sends what waits, ends what is overdue. The scheduler's poll calls it. Only the nodes that
+  /// are being asked are looked at, so it costs the same however many there are.
   void step();
-  /// Does the same for all nodes: from one whose question was given up, an answer may still come. Called by who is about to sleep until
-  /// something arrives.
+  /// Does the same for all nodes: from one whose question was given up, an answer may still come. Called by who is
+  /// about to sleep until something arrives.
   void step_all();
   /// How many nodes step() looks at.
   std::size_t looked_at() const { return busy_.size(); }

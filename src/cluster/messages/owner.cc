@@ -106,7 +106,8 @@ Owner::Look Owner::look(Record& record, std::string_view key, bool with_value, S
                         std::span<const std::uint64_t> held) {
   const std::uint64_t incarnation = record::incarnation_of(base::load_word(&record.size_word));
   if (is_held(record, held)) {
-    // Nobody else changes the record while the asker waits: a lock bit is that of an owner which is about to back off (I2).
+    // Nobody else changes the record while the asker waits: a lock bit is that of an owner which is about to back off
+    // (I2).
     const record::TidWord tid = record::unlocked(record.tid());
     seen = {.offset = offset_of(&record), .incarnation = incarnation, .tid = tid};
     return record::is_latest(tid) ? Look::kSeen : Look::kReplaced;
@@ -128,8 +129,8 @@ Verdict Owner::verdict_on(Look look) {
   return look == Look::kHeldByDead ? Verdict::kHeldByDead : Verdict::kBusy;
 }
 
-/// Garbage collection may take it away as soon as all transactions that are open now have ended, on any node, so not before this answer
-/// has been made, nor while the transaction that asks is open.
+/// Garbage collection may take it away as soon as all transactions that are open now have ended, on any node, so not
+/// before this answer has been made, nor while the transaction that asks is open.
 Record* Owner::make_placeholder(txn::TableCore& table, std::string_view key, PlaceAnswer& answer) {
   cc::WorkerState& state = worker_.state();
   Record* record = table.make_record(state, key, 0);

@@ -26,8 +26,8 @@ class Owner {
   /// A scan's piece ends with the entry that makes it so long.
   static constexpr std::size_t kPieceBytes = std::size_t{32} << 10;
 
-  /// `tables`: all of the database, secondary indexes too, by id. `region`: the engine's memory. `slot`: one that nobody else
-  /// uses, to enter for each answer. All outlive the owner.
+  /// `tables`: all of the database, secondary indexes too, by id. `region`: the engine's memory. `slot`: one that
+  /// nobody else uses, to enter for each answer. All outlive the owner.
   Owner(txn::WorkerCore& worker, epoch::Slot& slot, std::span<txn::TableCore* const> tables,
         const memory::Region& region)
       : worker_(worker),

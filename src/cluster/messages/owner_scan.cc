@@ -1,5 +1,5 @@
-// Answers with a piece of a scan for another node: the entries that a local scan would put into read and node set, and the
-// values.
+// Answers with a piece of a scan for another node: the entries that a local scan would put into read and node set, and
+// the values.
 
 #include "src/cluster/messages/owner.h"
 #include "src/cluster/messages/range.h"

@@ -1,5 +1,5 @@
-// Answers what a snapshot of another node sees here (Silo 4.9). Its epoch is pinned at its node, and versions that it needs
-// are kept on all nodes.
+// Answers what a snapshot of another node sees here (Silo 4.9). Its epoch is pinned at its node, and versions that it
+// needs are kept on all nodes.
 
 #include "src/cluster/messages/owner.h"
 #include "src/cluster/messages/range.h"
@@ -31,8 +31,8 @@ class At {
   At(const At&) = delete;
   At& operator=(const At&) = delete;
 
-  /// Versions that the snapshot needs are gone only if the asking node does not pin its epoch, or does not any more, or if this node came
-  /// back after the snapshot had begun.
+  /// Versions that the snapshot needs are gone only if the asking node does not pin its epoch, or does not any more, or
+  /// if this node came back after the snapshot had begun.
   Verdict begun() const {
     if (context_ == nullptr) return Verdict::kBusy;
     return serial_ == 0 ? Verdict::kNoSnapshots : Verdict::kDone;

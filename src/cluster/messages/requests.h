@@ -1,9 +1,9 @@
 #pragma once
-// What nodes ask of each other by message, since one-sided operations cannot do it, and the answers. Plain values; offsets are in
-// bytes from the start of the owner's engine memory (its region for one-sided access).
+// What nodes ask of each other by message, since one-sided operations cannot do it, and the answers. Plain values;
+// offsets are in bytes from the start of the owner's engine memory (its region for one-sided access).
 //
-// Requests hold views, which outlive the question. So do answers about records: their bytes are the owner's until its next answer, and
-// the question's (question.h) at the asking node. Other answers own what they hold.
+// Requests hold views, which outlive the question. So do answers about records: their bytes are the owner's until its
+// next answer, and the question's (question.h) at the asking node. Other answers own what they hold.
 
 #include <cstdint>
 #include <string>
@@ -20,7 +20,8 @@ namespace granary::cluster::messages {
 /// The number of a table, the same on all nodes (they create their tables in the same order).
 using TableId = std::uint32_t;
 
-/// The kinds of requests, as messages name them. A number is never given a new meaning; kVersion (frame.h) says when one changes.
+/// The kinds of requests, as messages name them. A number is never given a new meaning; kVersion (frame.h) says when
+/// one changes.
 enum class Type : std::uint8_t {
   kDescribe,
   kPlace,
@@ -63,7 +64,8 @@ std::string_view name(Verdict verdict);
 
 using kvstore::remote::NodeKind;
 
-/// A leaf or bucket for the coordinator's node set, as it was when the owner looked: to compare at commit with VersionCheck.
+/// A leaf or bucket for the coordinator's node set, as it was when the owner looked: to compare at commit with
+/// VersionCheck.
 struct SeenNode {
   NodeKind kind = NodeKind::kLeaf;
   std::uint64_t offset = 0;
@@ -152,8 +154,8 @@ struct DescribeAnswer {
   bool operator==(const DescribeAnswer&) const = default;
 };
 
-/// Where the record of a key is, in a table of any kind. With `make`, a key without one gets an absent placeholder, to be
-/// locked and written like any other record; garbage collection takes it away if nobody writes it.
+/// Where the record of a key is, in a table of any kind. With `make`, a key without one gets an absent placeholder, to
+/// be locked and written like any other record; garbage collection takes it away if nobody writes it.
 struct PlaceAnswer;
 struct Place {
   static constexpr Type kType = Type::kPlace;
@@ -198,8 +200,8 @@ struct Scan {
   using Answer = ScanAnswer;
   TableId table = 0;
   Range range{};
-  /// The words of x-locks of the asking transaction here, ascending: records so held are none that somebody else has locked. It
-  /// knows their values, which are not sent.
+  /// The words of x-locks of the asking transaction here, ascending: records so held are none that somebody else has
+  /// locked. It knows their values, which are not sent.
   std::vector<std::uint64_t> held{};
   static constexpr auto kMembers = std::tuple{&Scan::table, &Scan::range, &Scan::held};
   bool operator==(const Scan&) const = default;
@@ -214,11 +216,11 @@ struct ScanEntry {
 };
 struct ScanAnswer {
   std::vector<ScanEntry> entries{};
-  /// All leaves that overlap the part of the range that was looked at; of a secondary index also where base records were
-  /// missed. One may be there twice, with different versions if it changed meanwhile.
+  /// All leaves that overlap the part of the range that was looked at; of a secondary index also where base records
+  /// were missed. One may be there twice, with different versions if it changed meanwhile.
   std::vector<SeenNode> nodes{};
-  bool more =
-      false;  ///< the range goes on, or may, where the limit was reached: ask again from behind the last entry's key
+  /// The range goes on, or may, where the limit was reached: ask again from behind the last entry's key.
+  bool more = false;
   std::vector<SeenLeaf> leaves{};  ///< those of `nodes` that may be READ
   static constexpr auto kMembers =
       std::tuple{&ScanAnswer::entries, &ScanAnswer::nodes, &ScanAnswer::more, &ScanAnswer::leaves};
@@ -268,8 +270,8 @@ struct SnapshotScanAnswer {
   bool operator==(const SnapshotScanAnswer&) const = default;
 };
 
-/// I12: asks for memory of the owner, into which the asking worker will WRITE old versions of the table's records (lent_blocks.h). All blocks that
-/// the worker was lent for the table before count as used from then on.
+/// I12: asks for memory of the owner, into which the asking worker will WRITE old versions of the table's records
+/// (lent_blocks.h). All blocks that the worker was lent for the table before count as used from then on.
 struct LendBlocksAnswer;
 struct LendBlocks {
   static constexpr Type kType = Type::kLendBlocks;
@@ -317,7 +319,8 @@ struct CallAnswer {
   bool operator==(const CallAnswer&) const = default;
 };
 
-/// The logs of the node, for others that recover: names in one of its directories, in their order. "." is its data directory.
+/// The logs of the node, for others that recover: names in one of its directories, in their order. "." is its data
+/// directory.
 struct ListFilesAnswer;
 struct ListFiles {
   static constexpr Type kType = Type::kListFiles;

@@ -1,9 +1,9 @@
 #pragma once
-// A node's side of messages: answers the workers of all other nodes. Requests about data are answered on the spot by Owner,
-// procedure calls go to workers by way of a queue, control requests to a handler.
+// A node's side of messages: answers the workers of all other nodes. Requests about data are answered on the spot by
+// Owner, procedure calls go to workers by way of a queue, control requests to a handler.
 //
-// Messages of other nodes are not trusted (I26). A worker that sends what no messenger sends is cut off until it begins anew: it
-// gets no answers, and its further messages are dropped. The others notice nothing. Memory is bounded by the
+// Messages of other nodes are not trusted (I26). A worker that sends what no messenger sends is cut off until it begins
+// anew: it gets no answers, and its further messages are dropped. The others notice nothing. Memory is bounded by the
 // rings, and by Rpc::kMostCalls answers for each worker of another node.
 
 #include <atomic>
@@ -36,8 +36,9 @@ struct ServicePlace {
   FileSource* files = nullptr;  ///< none: nobody reads this node's files
   /// Answers control requests in the service's thread, and returns soon. None: they are refused.
   std::function<std::string(rdma::NodeId from, std::string_view bytes)> control;
-  /// How long connecting to a node that has asked is waited for at first (rdma::fiber::Peers says how much longer later). All that the
-  /// service does waits meanwhile, so each step tries a node that does not answer for only one of its workers.
+  /// How long connecting to a node that has asked is waited for at first (rdma::fiber::Peers says how much longer
+  /// later). All that the service does waits meanwhile, so each step tries a node that does not answer for only one of
+  /// its workers.
   std::uint64_t connect_timeout_us = 100'000;
 };
 
@@ -59,8 +60,8 @@ class Service {
 
   /// Takes and answers what has arrived. False if there was nothing to do.
   bool step(std::uint64_t now_us);
-  /// Has what the node holds of this node's memory taken back. Any thread may call it when the node's life is over and was cut off, and before
-  /// a later life of the node is served.
+  /// Has what the node holds of this node's memory taken back. Any thread may call it when the node's life is over and
+  /// was cut off, and before a later life of the node is served.
   void forget(rdma::NodeId node);
   const ServiceCounts& counts() const { return counts_; }
 
@@ -94,8 +95,9 @@ class Service {
   };
   std::vector<Asker> askers_;                 ///< by the nodes' places
   std::vector<std::unique_ptr<Link>> links_;  ///< by the nodes' places, then by worker
-  /// By the nodes' places: to be forgotten in the next step. forget() stores with release before the node's next life is known to anybody, so
-  /// the step that meets a message of that life, which comes after it, loads it before it answers.
+  /// By the nodes' places: to be forgotten in the next step. forget() stores with release before the node's next life
+  /// is known to anybody, so the step that meets a message of that life, which comes after it, loads it before it
+  /// answers.
   std::vector<std::atomic<bool>> forgotten_;
 };
 

@@ -34,8 +34,8 @@ bool Service::Link::step(std::uint64_t now_us) {
   return any;
 }
 
-/// The worker has begun anew, perhaps with its node: answers begin anew as well, since what it still gets on the old session's
-/// account would be lost to it or, worse, taken for an answer to another question.
+/// The worker has begun anew, perhaps with its node: answers begin anew as well, since what it still gets on the old
+/// session's account would be lost to it or, worse, taken for an answer to another question.
 void Service::Link::meet_new_session(std::uint64_t now_us) {
   session_ = receiver_.wanted_session();
   cut_off_ = garbage_ = false;
@@ -74,9 +74,10 @@ bool Service::Link::open(std::uint64_t now_us) {
   return true;
 }
 
-/// A worker that has begun a session lived a moment ago, so it is worth some patience: what it has asked would be thrown away, and it asks
-/// again only when its question has timed out. That of a node that came back would serve so much later. If the node is silent all the same,
-/// it has ended since, and what its other workers have asked in this step is thrown away without another attempt.
+/// A worker that has begun a session lived a moment ago, so it is worth some patience: what it has asked would be
+/// thrown away, and it asks again only when its question has timed out. That of a node that came back would serve so
+/// much later. If the node is silent all the same, it has ended since, and what its other workers have asked in this
+/// step is thrown away without another attempt.
 bool Service::Link::connect() {
   constexpr unsigned kAttempts = 3;
   const unsigned most = begins_ ? kAttempts : 1;
@@ -95,7 +96,8 @@ void Service::Link::close() {
   ++answering_;
 }
 
-/// A worker that is cut off again and again is heard less and less. The connection is that of all workers of its node, so it stays.
+/// A worker that is cut off again and again is heard less and less. The connection is that of all workers of its node,
+/// so it stays.
 void Service::Link::cut_off(std::uint64_t now_us) {
   constexpr std::uint64_t kFirst_us = 1'000, kLongest_us = 10'000'000;
   distrust_us_ = std::clamp(2 * distrust_us_, kFirst_us, kLongest_us);

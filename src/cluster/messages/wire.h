@@ -1,6 +1,7 @@
 #pragma once
-// Values as bytes of a message, and back. Values come from another process (I26): nothing is believed, a count or a length no
-// more than the bytes that follow it, so memory stays within a small multiple of the message. Numbers are little endian.
+// Values as bytes of a message, and back. Values come from another process (I26): nothing is believed, a count or a
+// length no more than the bytes that follow it, so memory stays within a small multiple of the message. Numbers are
+// little endian.
 //
 // A struct takes part by naming its members in order, once for both directions:
 //

@@ -6,7 +6,8 @@
 
 namespace granary::cluster {
 
-/// How often a step looks at a record that is locked or changing before its outcome is kBusy. It pauses between two looks.
+/// How often a step looks at a record that is locked or changing before its outcome is kBusy. It pauses between two
+/// looks.
 inline constexpr unsigned kMostLooks = 64;
 
 class AccessStep : public rdma::fiber::Step {

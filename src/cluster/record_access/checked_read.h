@@ -35,7 +35,8 @@ class CheckedRead final : public AccessStep {
   std::uint64_t incarnation() const { return record::incarnation_of(copy().head.size_word); }
   /// The state word that was there at the same moment.
   record::StateWord state() const { return copy().state_word; }
-  /// The address that its owner has for the version before, if the reader holds the record's x-lock; otherwise it may be of another version.
+  /// The address that its owner has for the version before, if the reader holds the record's x-lock; otherwise it may
+  /// be of another version.
   std::uint64_t previous() const { return copy().head.previous_word; }
   /// How often the checksum showed that others had been writing meanwhile.
   unsigned torn() const { return torn_; }

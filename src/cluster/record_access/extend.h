@@ -1,9 +1,11 @@
 #pragma once
-// TicToc at another node: makes the version of a record that was READ valid until a later time (src/cc/tictoc/shared_record.h).
+// TicToc at another node: makes the version of a record that was READ valid until a later time
+// (src/cc/tictoc/shared_record.h).
 //
-// One chain raises the state word by CAS from the rts that was seen to the one that is wanted, and READs the header. A writer that x-locks the
-// record behind the CAS finds the new rts in what it replaces, and an owner that locks it behind the CAS loads it. Whoever had the lock
-// before shows in the word that the CAS found, or by its lock bit or its new TID in the header.
+// One chain raises the state word by CAS from the rts that was seen to the one that is wanted, and READs the header. A
+// writer that x-locks the record behind the CAS finds the new rts in what it replaces, and an owner that locks it
+// behind the CAS loads it. Whoever had the lock before shows in the word that the CAS found, or by its lock bit or its
+// new TID in the header.
 
 #include "src/cluster/record_access/access_step.h"
 #include "src/cluster/record_access/remote_record.h"
@@ -19,8 +21,8 @@ class Extend final : public AccessStep {
     record::TidWord least = 0;  ///< until when it has to be valid
     record::TidWord rts = 0;    ///< to where the rts is raised if it is before that
   };
-  /// `tid` and the (whole) `incarnation` are those that were READ before, and `seen` the state word, as far as it is known. If it has changed, the
-  /// extension costs one more round. `buffer`: kBufferBytes in a registered region.
+  /// `tid` and the (whole) `incarnation` are those that were READ before, and `seen` the state word, as far as it is
+  /// known. If it has changed, the extension costs one more round. `buffer`: kBufferBytes in a registered region.
   Extend(const RemoteRecord& record, record::TidWord tid, const Wanted& wanted, record::StateWord seen, void* buffer)
       : AccessStep(record.at),
         at_(record.at),

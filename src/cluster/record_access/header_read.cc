@@ -7,8 +7,8 @@ namespace granary::cluster {
 using rdma::Operation;
 using rdma::fiber::Next;
 
-/// READs the state before the TID word, by one READ within a cache line. The other way round, an x-lock that was there with
-/// the TID word could be gone with the state, and the write of its holder go unnoticed.
+/// READs the state before the TID word, by one READ within a cache line. The other way round, an x-lock that was there
+/// with the TID word could be gone with the state, and the write of its holder go unnoticed.
 void HeaderRead::append(std::vector<Operation>& chain) {
   if (!base::injected("tid-before-state")) {
     chain.emplace_back() = Operation::read(buffer_, at_, sizeof(record::SharedRecord));

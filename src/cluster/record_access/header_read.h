@@ -9,7 +9,8 @@ namespace granary::cluster {
 /// Looks once and does not wait: kDone, kChanged or kBusy.
 class HeaderRead final : public AccessStep {
  public:
-  /// `tid` and the (whole) `incarnation` are those that were read before. `buffer`: a SharedRecord in a registered region.
+  /// `tid` and the (whole) `incarnation` are those that were read before. `buffer`: a SharedRecord in a registered
+  /// region.
   HeaderRead(const RemoteRecord& record, record::TidWord tid, std::uint64_t incarnation, void* buffer,
              record::StateWord mine = record::kFree)
       : AccessStep(record.at),

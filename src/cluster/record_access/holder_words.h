@@ -11,7 +11,8 @@ class HolderWords {
   HolderWords(std::uint32_t node, std::uint32_t generation, std::uint32_t worker)
       : holder_{.node = node, .generation = generation, .worker = worker} {}
 
-  /// A word for one x-lock. No word is used twice, since the word shows whether a CAS whose completion was lost took effect (I5).
+  /// A word for one x-lock. No word is used twice, since the word shows whether a CAS whose completion was lost took
+  /// effect (I5).
   record::StateWord next() {
     ++holder_.sequence;
     return record::x_lock_word(holder_);

@@ -1,6 +1,7 @@
 #pragma once
-// Finds a record of another node's table by its key, and READs it: at the location that the cache remembers, or else where the hash
-// index says. A location that turns out not to be the key's is forgotten, and the key is looked up again.
+// Finds a record of another node's table by its key, and READs it: at the location that the cache remembers, or else
+// where the hash index says. A location that turns out not to be the key's is forgotten, and the key is looked up
+// again.
 
 #include <optional>
 
@@ -28,8 +29,8 @@ class KeyRead final : public AccessStep {
   void append(std::vector<rdma::Operation>& chain) override;
   rdma::fiber::Next settle() override;
 
-  /// After kDone, and after kMissing if the record is there and absent: what is needed to read it again, lock it and validate it.
-  /// nullptr if the key is in no slot: then missed() has what to validate.
+  /// After kDone, and after kMissing if the record is there and absent: what is needed to read it again, lock it and
+  /// validate it. nullptr if the key is in no slot: then missed() has what to validate.
   const CheckedRead* read() const { return read_ ? &*read_ : nullptr; }
   RemoteRecord record() const;
   /// After kBusy: the record's state word as it was last, if there is a record.

@@ -1,21 +1,21 @@
 #pragma once
-// I9: holds a record under a lease, so that nobody changes it until the lease ends (DrTM, slides 28 to 35). The read side of the
-// protocol lease_2pl; x_lock.h is the write side, and src/cluster/transaction/declared_keys.h uses both.
+// I9: holds a record under a lease, so that nobody changes it until the lease ends (DrTM, slides 28 to 35). The read
+// side of the protocol lease_2pl; x_lock.h is the write side, and src/cluster/transaction/declared_keys.h uses both.
 //
-// Taking one. One chain CASes the state word from free, or from a lease that has expired, to the end that is wanted, and READs the
-// header.
+// Taking one. One chain CASes the state word from free, or from a lease that has expired, to the end that is wanted,
+// and READs the header.
 //
-// Sharing one. A lease that is there and ends late enough is shared: the READ that came with the CAS was made under it. An earlier
-// READ that showed the lease was made under it, too, and then no step is needed (LeaseTerm::shares). A lease is never made longer,
-// because readers that come one after the other would keep writers away for ever. Nobody waits for the end of a lease that is too
-// short to share; the record is then read optimistically.
+// Sharing one. A lease that is there and ends late enough is shared: the READ that came with the CAS was made under it.
+// An earlier READ that showed the lease was made under it, too, and then no step is needed (LeaseTerm::shares). A lease
+// is never made longer, because readers that come one after the other would keep writers away for ever. Nobody waits
+// for the end of a lease that is too short to share; the record is then read optimistically.
 //
-// The gap. A lease does not follow another at once: in the gap between them come the writers that have waited for the end. A writer
-// meets the next lease only if it needs longer than the gap to come to its lock.
+// The gap. A lease does not follow another at once: in the gap between them come the writers that have waited for the
+// end. A writer meets the next lease only if it needs longer than the gap to come to its lock.
 //
-// The lock bit. The header counts once the owner's lock bit is clear, as for an x-lock (x_lock.h): an owner whose lock is older than
-// the lease may still be writing. Later bits are those of owners that will see the lease and back off. If TID and incarnation are
-// those of an earlier READ, that READ shows the record as it is; else the record is READ again.
+// The lock bit. The header counts once the owner's lock bit is clear, as for an x-lock (x_lock.h): an owner whose lock
+// is older than the lease may still be writing. Later bits are those of owners that will see the lease and back off. If
+// TID and incarnation are those of an earlier READ, that READ shows the record as it is; else the record is READ again.
 //
 // Nobody gives a lease back: it ends. So nothing has to be found out when a connection breaks or a node dies.
 
@@ -42,8 +42,8 @@ struct LeaseTerm {
     return record::is_lease(seen) && now.valid(record::lease_end_us(seen)) &&
            record::lease_end_us(seen) >= least_end_us;
   }
-  /// Whether a lease may take the place of this one. By our clock it may be over by twice the clock's error when a writer finds it
-  /// expired, and the gap begins.
+  /// Whether a lease may take the place of this one. By our clock it may be over by twice the clock's error when a
+  /// writer finds it expired, and the gap begins.
   bool follows(record::StateWord seen, const base::TimeReading& now) const {
     return record::is_lease(seen) && now.expired(record::lease_end_us(seen), now.error_us + gap_us);
   }
@@ -73,7 +73,8 @@ class Lease final : public AccessStep {
   std::uint64_t end_us() const { return end_us_; }
   /// To be asked after all else that the reader relies on: then it held all of that at one moment.
   bool valid(const base::TimeReading& now) const { return now.valid(end_us_); }
-  /// kBusy: the state word that was in the way, if one was; a lease that ends too soon to be shared, or not to be taken over.
+  /// kBusy: the state word that was in the way, if one was; a lease that ends too soon to be shared, or not to be taken
+  /// over.
   record::StateWord holder() const { return holder_; }
 
  private:
@@ -82,8 +83,8 @@ class Lease final : public AccessStep {
   rdma::fiber::Next look();
   rdma::fiber::Next begin_again(record::StateWord seen, rdma::fiber::Next when);
   rdma::fiber::Next give_up(record::StateWord seen);
-  /// What the next CAS expects: free, or this lease if it may be taken over. Otherwise the CAS is bound to fail, and only
-  /// READs the word.
+  /// What the next CAS expects: free, or this lease if it may be taken over. Otherwise the CAS is bound to fail, and
+  /// only READs the word.
   record::StateWord expected_after(record::StateWord seen) const;
 
   const record::SharedRecord& copy() const { return *reinterpret_cast<const record::SharedRecord*>(words_ + 1); }

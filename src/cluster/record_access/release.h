@@ -1,13 +1,15 @@
 #pragma once
 // I5: gives an x-lock back, with a new version of the record or without.
 //
-// A write-back is one WRITE from the TID word on (VersionWrite), and then one of state = free, in one chain. WRITEs of a connection are in
-// order; the bytes of the first may land in any order, as the record is locked. A write-back never stores to the previous version, which
-// is the owner's, and it stores to the state only to free it. It wipes out a lock bit that an owner has set before it saw our word; then
-// the owner's undo fails, as it should. A delete is a write-back of an absent TID.
+// A write-back is one WRITE from the TID word on (VersionWrite), and then one of state = free, in one chain. WRITEs of
+// a connection are in order; the bytes of the first may land in any order, as the record is locked. A write-back never
+// stores to the previous version, which is the owner's, and it stores to the state only to free it. It wipes out a lock
+// bit that an owner has set before it saw our word; then the owner's undo fails, as it should. A delete is a write-back
+// of an absent TID.
 //
-// If the connection breaks, resume() goes on over a new one, made by the same endpoint to the same life of the node, if the state
-// word is still ours. If it is not, all has been done: only this WRITE frees the word, and recovery, which writes back before.
+// If the connection breaks, resume() goes on over a new one, made by the same endpoint to the same life of the node, if
+// the state word is still ours. If it is not, all has been done: only this WRITE frees the word, and recovery, which
+// writes back before.
 
 #include "src/cluster/record_access/access_step.h"
 #include "src/cluster/record_access/remote_record.h"
@@ -22,7 +24,8 @@ class Release final : public AccessStep {
     return kVersion * base::kWord + VersionWrite::buffer_bytes(key_bytes, value_bytes);
   }
 
-  /// Gives the lock back without a change. `mine`: the x-lock's word. `replaced`: what it had taken the place of, which is put there again.
+  /// Gives the lock back without a change. `mine`: the x-lock's word. `replaced`: what it had taken the place of, which
+  /// is put there again.
   Release(const RemoteRecord& record, record::StateWord mine, record::StateWord replaced, void* buffer);
 
   /// Gives it back with this version (VersionWrite::set()), of which nobody knows anything so far.
@@ -34,7 +37,8 @@ class Release final : public AccessStep {
   void append(std::vector<rdma::Operation>& chain) override;
   rdma::fiber::Next settle() override;
 
-  /// Prepares the step to be run once more over a new connection: after kBroken, or for a lock that may or may not have been taken.
+  /// Prepares the step to be run once more over a new connection: after kBroken, or for a lock that may or may not have
+  /// been taken.
   void resume();
 
  private:

@@ -33,12 +33,13 @@ struct RemoteRecord {
     return static_cast<std::uint32_t>(record::shared_record_bytes(key.size(), max_value_bytes));
   }
 
-  /// Whether the bytes that were READ there (head_bytes() at least) are this record's, and the latest version of its key.
-  /// The key of an incarnation never changes, so it does not matter when its words were READ.
+  /// Whether the bytes that were READ there (head_bytes() at least) are this record's, and the latest version of its
+  /// key. The key of an incarnation never changes, so it does not matter when its words were READ.
   bool is(const record::SharedRecord& copy) const;
 };
 
-/// The value in a copy of the whole record, if the checksum shows that it is of one version (I4). The lock bit does not count.
+/// The value in a copy of the whole record, if the checksum shows that it is of one version (I4). The lock bit does not
+/// count.
 std::optional<std::string_view> whole_value(const RemoteRecord& record, const record::SharedRecord& copy);
 
 /// Whether the record is locked, by a worker of its owner or by a holder other than `mine`.

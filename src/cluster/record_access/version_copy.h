@@ -1,14 +1,16 @@
 #pragma once
-// I12: keeps the version of another node's record that its x-lock's holder is going to overwrite, for the snapshots that may need it.
+// I12: keeps the version of another node's record that its x-lock's holder is going to overwrite, for the snapshots
+// that may need it.
 //
-// One chain WRITEs a copy of the version into a block that the owner has lent (messages/lent_blocks.h), and then the block's address into
-// the record's previous version. WRITEs of a connection are in order, so snapshot readers at the owner that follow the pointer find the
-// copy whole. The pointer has a WRITE of its own, complete before the transaction is decided: if it went along with the new version,
-// whoever finishes a dead node's write-back would have to know whether it came through, and could find the old value half overwritten.
+// One chain WRITEs a copy of the version into a block that the owner has lent (messages/lent_blocks.h), and then the
+// block's address into the record's previous version. WRITEs of a connection are in order, so snapshot readers at the
+// owner that follow the pointer find the copy whole. The pointer has a WRITE of its own, complete before the
+// transaction is decided: if it went along with the new version, whoever finishes a dead node's write-back would have
+// to know whether it came through, and could find the old value half overwritten.
 //
-// Nobody else stores to the previous version meanwhile. The owner does so only under its lock bit, which it takes back when it sees the
-// x-lock, and garbage collection never does. Should the transaction abort, the copy stays linked: it has the record's own TID, so
-// only readers that look for an older version go through it.
+// Nobody else stores to the previous version meanwhile. The owner does so only under its lock bit, which it takes back
+// when it sees the x-lock, and garbage collection never does. Should the transaction abort, the copy stays linked: it
+// has the record's own TID, so only readers that look for an older version go through it.
 
 #include <cstdint>
 #include <string_view>

@@ -1,6 +1,7 @@
 #pragma once
-// I5: the WRITE that gives another node's record its new version, under the x-lock: TID word, size and incarnation, check word, the owner's rts, key, value.
-// It never stores to the state, nor to the previous version, which is the owner's.
+// I5: the WRITE that gives another node's record its new version, under the x-lock: TID word, size and incarnation,
+// check word, the owner's rts, key, value. It never stores to the state, nor to the previous version, which is the
+// owner's.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +23,8 @@ class VersionWrite {
       : record_(record),
         words_(static_cast<std::uint64_t*>(buffer)) {}
 
-  /// Prepares the version: `tid` has latest set, and absent for a delete, whose value is empty. The incarnation is the one under the lock.
+  /// Prepares the version: `tid` has latest set, and absent for a delete, whose value is empty. The incarnation is the
+  /// one under the lock.
   void set(record::TidWord tid, std::uint64_t incarnation, std::string_view value);
   bool is_set() const { return bytes_ != 0; }
   /// After set().

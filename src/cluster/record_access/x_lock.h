@@ -1,21 +1,23 @@
 #pragma once
 // I2, the remote side: takes a record's x-lock. The write side of both protocols, occ and lease_2pl.
 //
-// Taking it. One chain CASes the state word from free, or from a lease that has expired, to the holder's word, and READs the header.
-// If the header has the lock bit, the owner may hold the record rightfully, as its lock may be older than ours. So the header is
-// READ again until the bit is clear, a bounded number of times, and else the lock is let go. Once the bit was seen clear, later
-// lock bits are those of owners that will see our word and back off, and nobody looks at them.
+// Taking it. One chain CASes the state word from free, or from a lease that has expired, to the holder's word, and
+// READs the header. If the header has the lock bit, the owner may hold the record rightfully, as its lock may be older
+// than ours. So the header is READ again until the bit is clear, a bounded number of times, and else the lock is let
+// go. Once the bit was seen clear, later lock bits are those of owners that will see our word and back off, and nobody
+// looks at them.
 //
-// Lost connections. If the connection breaks, it is not known whether the CAS took effect. Once the endpoint is connected to the
-// node again, nothing of the old connection happens any more, and resume() finds it out by the state word, which nobody else makes
-// the same (I5).
+// Lost connections. If the connection breaks, it is not known whether the CAS took effect. Once the endpoint is
+// connected to the node again, nothing of the old connection happens any more, and resume() finds it out by the state
+// word, which nobody else makes the same (I5).
 //
-// Fetching. The record may be READ together with the header. With a clear bit these bytes are the record's, except for bytes that
-// moved before the bit was cleared, which the checksum shows (I4).
+// Fetching. The record may be READ together with the header. With a clear bit these bytes are the record's, except for
+// bytes that moved before the bit was cleared, which the checksum shows (I4).
 //
-// The previous version (I12) is not in the checksum. An owner that held the record first may store it, and the TID word behind it, while
-// the READ passes over them. So the word that came with a TID is that version's only if the same TID was READ before the lock was asked
-// for. A lock that fetches READs the word once more behind the record, when nobody changes it any more.
+// The previous version (I12) is not in the checksum. An owner that held the record first may store it, and the TID word
+// behind it, while the READ passes over them. So the word that came with a TID is that version's only if the same TID
+// was READ before the lock was asked for. A lock that fetches READs the word once more behind the record, when nobody
+// changes it any more.
 
 #include <algorithm>
 #include <functional>
@@ -27,8 +29,8 @@
 
 namespace granary::cluster {
 
-/// Whether a lease with this end has expired for everybody. Empty: no lease ever expires. Where state words hold rts, which keep nobody
-/// away, it says so of every one.
+/// Whether a lease with this end has expired for everybody. Empty: no lease ever expires. Where state words hold rts,
+/// which keep nobody away, it says so of every one.
 using LeaseExpired = std::function<bool(std::uint64_t end_us)>;
 
 class XLock final : public AccessStep {
@@ -39,28 +41,29 @@ class XLock final : public AccessStep {
   }
   static std::size_t buffer_bytes(const RemoteRecord& record) { return record.bytes() + kCopy * base::kWord; }
 
-  /// `mine`: a word of HolderWords, for this lock only. `expired` outlives it. `seen`: the state word as it was last. If it has
-  /// changed, the lock costs one more round.
+  /// `mine`: a word of HolderWords, for this lock only. `expired` outlives it. `seen`: the state word as it was last.
+  /// If it has changed, the lock costs one more round.
   XLock(const RemoteRecord& record, record::StateWord mine, void* buffer, const LeaseExpired& expired,
         record::StateWord seen = record::kFree, Fetch fetch = Fetch::kHeader);
 
   void append(std::vector<rdma::Operation>& chain) override;
   rdma::fiber::Next settle() override;
 
-  /// Prepares the step to be run once more, after kBroken and a new connection. The outcome is that of any lock if our word is
-  /// there, and otherwise kNotHeld.
+  /// Prepares the step to be run once more, after kBroken and a new connection. The outcome is that of any lock if our
+  /// word is there, and otherwise kNotHeld.
   void resume();
 
   record::StateWord mine() const { return mine_; }
-  /// Returns the word that the lock has taken the place of, if it was taken. Whoever gives the lock back unchanged puts it there again (release.h).
+  /// Returns the word that the lock has taken the place of, if it was taken. Whoever gives the lock back unchanged puts
+  /// it there again (release.h).
   record::StateWord replaced() const { return expected_; }
   /// After kDone: TID and incarnation of the record, which stay until the lock is given back (release.h).
   record::TidWord tid() const { return record::unlocked(copy().head.tid_word); }
   std::uint64_t incarnation() const { return record::incarnation_of(copy().head.size_word); }
   /// After kDone, under TicToc: returns the time until which anybody may know the version to be valid.
   record::TidWord rts() const { return std::max({record::tid_of(tid()), replaced(), copy().owner_rts_word}); }
-  /// After kDone: the address that the owner has for the version before. Of a lock that does not fetch, it is that of tid()'s version only if
-  /// this TID was READ unlocked before the lock was asked for.
+  /// After kDone: the address that the owner has for the version before. Of a lock that does not fetch, it is that of
+  /// tid()'s version only if this TID was READ unlocked before the lock was asked for.
   std::uint64_t previous() const { return fetch_ == Fetch::kRecord ? words_[2] : copy().head.previous_word; }
   /// After kDone, of a lock that fetches: the value, if it came whole; else it has to be READ.
   std::optional<std::string_view> value() const;
@@ -84,8 +87,8 @@ class XLock final : public AccessStep {
 
   RemoteRecord record_;
   record::StateWord mine_;
-  std::uint64_t*
-      words_;  ///< the CAS's old value, what to leave behind, the previous version READ behind a fetched record, header and key
+  /// The CAS's old value, what to leave behind, the previous version READ behind a fetched record, header and key.
+  std::uint64_t* words_;
   const LeaseExpired* expired_;
   Fetch fetch_;
   Phase phase_ = Phase::kTake;

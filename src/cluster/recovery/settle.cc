@@ -76,7 +76,8 @@ Next Settle::looked() {
   return Next::kAtOnce;
 }
 
-/// Asks for the very word that was named: another transaction of the dead node may hold the record, and have decided otherwise.
+/// Asks for the very word that was named: another transaction of the dead node may hold the record, and have decided
+/// otherwise.
 bool Settle::is_held() const {
   const record::StateWord state = copy().state_word;
   if (injected("free-by-node") && record::is_x_locked(state) && same_life(state, debt_->word)) return true;

@@ -1,14 +1,15 @@
 #pragma once
 // I10: settles, at its home, one x-lock that a dead node may hold.
 //
-// One round READs state word, header and key at the place that the dead node has named. If the state is not exactly the word that was
-// named, there is nothing to do: the lock was never taken, or has been given back since. Else a second round frees the record, by CAS from
-// exactly this word. If the dead node had decided to write, the version's WRITE stands before the CAS in the same chain. It is left out if
-// the record is another key's by now, or has a greater TID. An equal TID is written again, since a write-back may be half done: the TID
-// word is there, and the value is not.
+// One round READs state word, header and key at the place that the dead node has named. If the state is not exactly the
+// word that was named, there is nothing to do: the lock was never taken, or has been given back since. Else a second
+// round frees the record, by CAS from exactly this word. If the dead node had decided to write, the version's WRITE
+// stands before the CAS in the same chain. It is left out if the record is another key's by now, or has a greater TID.
+// An equal TID is written again, since a write-back may be half done: the TID word is there, and the value is not.
 //
-// While the state is this word, nobody writes to the record but the dead node, which its home has cut off, and whoever recovers it. So
-// what the first round has seen still holds in the second, and several recoverers, one after the other, do no harm.
+// While the state is this word, nobody writes to the record but the dead node, which its home has cut off, and whoever
+// recovers it. So what the first round has seen still holds in the second, and several recoverers, one after the other,
+// do no harm.
 
 #include <functional>
 
@@ -31,8 +32,9 @@ class Settle final : public AccessStep {
   /// How much registered memory it needs, on a cache line's boundary.
   static std::size_t buffer_bytes(const log::Debt& debt);
 
-  /// `home`: the region of records in the life of the home that is reached. `may_act` is asked between the rounds: whether this node may
-  /// still act for the dead one; whoever runs the step asks before the first. The arguments outlive the step.
+  /// `home`: the region of records in the life of the home that is reached. `may_act` is asked between the rounds:
+  /// whether this node may still act for the dead one; whoever runs the step asks before the first. The arguments
+  /// outlive the step.
   Settle(const log::Debt& debt, const rdma::RemoteAddress& home, void* buffer, const std::function<bool()>& may_act);
 
   void append(std::vector<rdma::Operation>& chain) override;

@@ -82,7 +82,8 @@ Settling::Home Settling::reach(rdma::NodeId node) {
   return means_.peers.connect(node, means_.connect_timeout_us).ok() ? Home::kReached : Home::kSilent;
 }
 
-/// Takes as many of the debts as there is room for, and settles those together. Those whose connection breaks are open again.
+/// Takes as many of the debts as there is room for, and settles those together. Those whose connection breaks are open
+/// again.
 bool Settling::settle_next(std::vector<const Debt*>& wanted) {
   if (!means_.may_act()) return false;
   std::deque<Settle> settles;
@@ -117,8 +118,9 @@ void Settling::take(const Settle& step) {
   if (step.debt().version && step.debt().version->removed) removed_.push_back(&step.debt());
 }
 
-/// Also of records that had been freed before: whoever did it may have died before it could tell. The owner looks whether its record
-/// still has this TID. A question that gets no answer is not asked again: the record is found when its owner recovers.
+/// Also of records that had been freed before: whoever did it may have died before it could tell. The owner looks
+/// whether its record still has this TID. A question that gets no answer is not asked again: the record is found when
+/// its owner recovers.
 void Settling::note_removed(std::span<const Debt* const> removed) {
   if (removed.empty()) return;
   questions_.clear();

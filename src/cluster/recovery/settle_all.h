@@ -1,10 +1,11 @@
 #pragma once
-// I10: settles all that a dead node owes at the nodes that live, when each of them has cut it off. What becomes of a single lock is in
-// settle.h.
+// I10: settles all that a dead node owes at the nodes that live, when each of them has cut it off. What becomes of a
+// single lock is in settle.h.
 //
-// All homes are reached at once, in as few round trips as there are batches. A home whose own life has ended is passed by: its locks are
-// gone with its memory, and what had been decided for it is in the dead node's log. A home that lives and cannot be reached is tried
-// again until it can, or does not live any more. Everything may be done once more from its beginning, by this node or by another.
+// All homes are reached at once, in as few round trips as there are batches. A home whose own life has ended is passed
+// by: its locks are gone with its memory, and what had been decided for it is in the dead node's log. A home that lives
+// and cannot be reached is tried again until it can, or does not live any more. Everything may be done once more from
+// its beginning, by this node or by another.
 
 #include <cstdint>
 #include <functional>
@@ -18,8 +19,8 @@
 
 namespace granary::cluster {
 
-/// The means of the node that recovers: those of one of its workers, which is in no epoch, as this may wait for long. All calls are made
-/// by one fiber, or by one thread outside of fibers.
+/// The means of the node that recovers: those of one of its workers, which is in no epoch, as this may wait for long.
+/// All calls are made by one fiber, or by one thread outside of fibers.
 struct SettleMeans {
   rdma::fiber::Scheduler& scheduler;
   rdma::fiber::FiberEndpoint& endpoint;
@@ -29,8 +30,8 @@ struct SettleMeans {
   std::span<char> room;  ///< in a registered region, on a cache line's boundary: at least settle_room_bytes()
   std::uint64_t connect_timeout_us = 0;
   std::function<bool(rdma::NodeId)> lives;  ///< whether a node is a member that lives, by the newest configuration
-  std::function<bool()>
-      may_act;  ///< whether this node may act for the dead one: asked before each round, and each attempt to reach the homes
+  /// Whether this node may act for the dead one: asked before each round, and each attempt to reach the homes.
+  std::function<bool()> may_act;
 };
 
 /// What became of the locks. Each is counted once, by what was found when it was settled.
@@ -45,8 +46,8 @@ struct SettleCounts {
 /// How much room the largest of the debts needs. With more, more of them travel together.
 std::size_t settle_room_bytes(std::span<const log::Debt> debts);
 
-/// Returns when no lock of the debts is left, and the owners know of the records that were removed. kUnavailable if `may_act` said no, and
-/// kResourceExhausted if the room is too small: then some of them may be settled.
+/// Returns when no lock of the debts is left, and the owners know of the records that were removed. kUnavailable if
+/// `may_act` said no, and kResourceExhausted if the room is too small: then some of them may be settled.
 Result<SettleCounts> settle_all(std::span<const log::Debt> debts, const SettleMeans& means);
 
 }  // namespace granary::cluster

@@ -14,9 +14,10 @@ AbortReason why_held_by_dead(rdma::NodeId owner, const Reach& reach) {
   return cc::why_unusable(owner, reach.worker);
 }
 
-/// Whether the state word is the x-lock of another open transaction of the same worker, which cannot end while this one waits or is run
-/// again, as what a `run` holds by declare() when its body calls another `run`. Other fibers' transactions end meanwhile, and so do the
-/// giving back of a lock that is under way and of one that could not be delivered.
+/// Whether the state word is the x-lock of another open transaction of the same worker, which cannot end while this one
+/// waits or is run again, as what a `run` holds by declare() when its body calls another `run`. Other fibers'
+/// transactions end meanwhile, and so do the giving back of a lock that is under way and of one that could not be
+/// delivered.
 bool is_held_by_own_worker(record::StateWord state, const Reach& reach) {
   const bool stands = reach.scheduler.is_alone() && reach.under_way == 0 && reach.undelivered.empty();
   return stands && reach.holders.has_made(state);

@@ -210,9 +210,9 @@ base::LeaseEnd CommitElsewhere::held_until() const {
   return {.end_us = end_us, .jumps = declared_.lease_jumps()};
 }
 
-/// Returns the latest epoch of a removal whose record may have left its index at another node by now. A removal waits there
-/// until no snapshot needs what it has replaced, by what all nodes have told the leader before; or, without snapshots,
-/// for the transactions that are open, of which this is one.
+/// Returns the latest epoch of a removal whose record may have left its index at another node by now. A removal waits
+/// there until no snapshot needs what it has replaced, by what all nodes have told the leader before; or, without
+/// snapshots, for the transactions that are open, of which this is one.
 epoch::Epoch CommitElsewhere::removed_up_to() const {
   const cc::Shared& shared = footprint_.reach().worker.shared;
   const epoch::Epoch after = shared.settings.snapshots

@@ -70,8 +70,8 @@ class Participants {
     rdma::RemoteAddress control;  ///< of its control block
     epoch::Epoch epoch = 0;       ///< E of the node, as READ last; 0: it was not READ
     bool agrees = true;           ///< whether it has to agree on the epoch (touch())
-    std::optional<std::array<record::TidWord, cc::Misses::kTables>> missed =
-        std::nullopt;  ///< the greatest of all lines
+    /// The greatest of all lines.
+    std::optional<std::array<record::TidWord, cc::Misses::kTables>> missed = std::nullopt;
 
     bool was_read_at_least(epoch::Epoch other) const { return !agrees || epoch >= other; }
   };

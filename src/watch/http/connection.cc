@@ -30,7 +30,8 @@ void set_common_fields(beast::http::fields& fields) {
              "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:");
 }
 
-/// What was wrong with a head that cannot be read; none if the other side has just gone, or has said nothing for too long.
+/// What was wrong with a head that cannot be read; none if the other side has just gone, or has said nothing for too
+/// long.
 std::optional<Response> complaint(error_code failed) {
   using HttpError = beast::http::error;
   if (failed == HttpError::end_of_stream || failed == HttpError::partial_message) return std::nullopt;
@@ -99,7 +100,8 @@ std::optional<Response> Connection::refusal() const {
 
 void Connection::respond(Response response) {
   const auto& request = parser_->get();
-  // After a refusal the rest of the request may still come, so nothing that follows on this connection can be told from it.
+  // After a refusal the rest of the request may still come, so nothing that follows on this connection can be told from
+  // it.
   const bool refused =
       response.status == 400 || response.status == 405 || response.status == 413 || response.status == 431;
   answer_ = Fields();

@@ -1,5 +1,6 @@
 #pragma once
-// One connection of the server: reads a request's head, has it handled, writes the answer, and again. All by the server's thread.
+// One connection of the server: reads a request's head, has it handled, writes the answer, and again. All by the
+// server's thread.
 
 #include <list>
 #include <memory>
@@ -49,7 +50,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   template <typename Message>
   void write(Message& message);
   void after_write();
-  /// Reads what is still coming for a moment, so that the other side can read why it was refused before it hears of the end.
+  /// Reads what is still coming for a moment, so that the other side can read why it was refused before it hears of the
+  /// end.
   void linger();
 
   ServerParts& parts_;

@@ -1,12 +1,13 @@
 #pragma once
-// A small HTTP server for whoever looks at a node: one thread, which answers GET and HEAD. Nobody who connects can hold it up:
+// A small HTTP server for whoever looks at a node: one thread, which answers GET and HEAD. Nobody who connects can hold
+// it up:
 //
-// - There are at most ServerLimits::connections. One more takes the place of the one that has been silent for longest, so that connections
-//   that say nothing, or read nothing, never keep a new one out.
+// - There are at most ServerLimits::connections. One more takes the place of the one that has been silent for longest,
+//   so that connections that say nothing, or read nothing, never keep a new one out.
 // - A connection that is silent for idle_ms, or takes longer than answer_ms to read an answer, is closed.
 // - Request line and headers are bounded. A body is never read: a request that announces one is refused.
-// - Without a token, which only a loopback address may do without, requests have to name the host by an IP address or as "localhost".
-//   So a web page that has its own name point to this host gets nothing.
+// - Without a token, which only a loopback address may do without, requests have to name the host by an IP address or
+//   as "localhost". So a web page that has its own name point to this host gets nothing.
 //
 // HTTP itself, its parser included, is Boost.Beast's.
 

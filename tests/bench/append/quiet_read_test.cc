@@ -1,4 +1,5 @@
-// The reading at the end of a list-append run, which a conflict must not keep from its lists. Not covered: a node that is lost meanwhile.
+// The reading at the end of a list-append run, which a conflict must not keep from its lists. Not covered: a node that
+// is lost meanwhile.
 
 #include <atomic>
 #include <chrono>

@@ -14,8 +14,8 @@ constexpr std::uint64_t kMs = 1'000'000;
 constexpr std::uint64_t kBegin = 7'000 * kMs;
 constexpr std::size_t kTicksOfSecond = 200;
 
-/// Three nodes with 10 commits in each tick of two seconds, and a release in each fourth. The second one is killed after 500 ms,
-/// and started again after 1000 ms.
+/// Three nodes with 10 commits in each tick of two seconds, and a release in each fourth. The second one is killed
+/// after 500 ms, and started again after 1000 ms.
 class Run : public testing::Test {
  protected:
   Run() {

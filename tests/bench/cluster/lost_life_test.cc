@@ -21,8 +21,8 @@ class LostLife : public testing::Test {
     lost_.workers[1].changed[0] = 5;
     lost_.workers[1].changed[1] = 1;
   }
-  /// Two nodes, each with one condition about the data and two about sums; what is found in all, beyond what the lives that reported
-  /// expect.
+  /// Two nodes, each with one condition about the data and two about sums; what is found in all, beyond what the lives
+  /// that reported expect.
   bool holds(std::uint64_t first, std::uint64_t second) {
     const NodeShare share{.node = 0, .nodes = 2, .in_cluster = true};
     std::vector<Measurement> nodes(2);

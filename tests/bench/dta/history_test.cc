@@ -1,5 +1,6 @@
-// Histories of transactions with intervals of timestamps are serializable: stepped on one thread in a random order, also inside of one
-// another's reads and commits, where each seed replays exactly; and on threads. They need not be strictly serializable.
+// Histories of transactions with intervals of timestamps are serializable: stepped on one thread in a random order,
+// also inside of one another's reads and commits, where each seed replays exactly; and on threads. They need not be
+// strictly serializable.
 
 #include <algorithm>
 #include <atomic>
@@ -27,7 +28,8 @@
 namespace granary::bench::dta {
 namespace {
 
-// --- list-append transactions: a row has a list's elements and then zeros, a second row its last element, written blindly ---
+// --- list-append transactions: a row has a list's elements and then zeros, a second row its last element, written
+// blindly ---
 
 /// The clients of one history share this.
 struct Lists {

@@ -1,4 +1,5 @@
-// How the factor analysis ends by what its steps have measured. The measurements are made up; the command itself is not run.
+// How the factor analysis ends by what its steps have measured. The measurements are made up; the command itself is not
+// run.
 
 #include <gtest/gtest.h>
 

@@ -64,8 +64,8 @@ TEST_F(Attempts, ARequestThatTakesTooLongNowAndThenIsNot) {
   }
 }
 
-/// The requests of a batch want each other's locks, and one that pauses holds up those that have them: they would abort each other for
-/// ever, as each pause is longer than what the others do between two of them.
+/// The requests of a batch want each other's locks, and one that pauses holds up those that have them: they would abort
+/// each other for ever, as each pause is longer than what the others do between two of them.
 TEST(AttemptsInTurns, DoNotAbortEachOtherForEver) {
   constexpr int kKeys = 20, kSteps = 10;
   constexpr std::size_t kBatch = 4;

@@ -1,4 +1,5 @@
-// What a benchmark's flags are on a cluster. That they are asked for is tested through the program itself, in tests/cli.
+// What a benchmark's flags are on a cluster. That they are asked for is tested through the program itself, in
+// tests/cli.
 
 #include "bench/harness/cluster_flags.h"
 

@@ -1,5 +1,5 @@
-// How a command ends that is interrupted: which signal ends it, and what it leaves behind. Not here: what a measurement or a node does
-// when it is asked to end.
+// How a command ends that is interrupted: which signal ends it, and what it leaves behind. Not here: what a measurement
+// or a node does when it is asked to end.
 
 #include <signal.h>
 #include <sys/wait.h>

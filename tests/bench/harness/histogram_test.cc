@@ -25,8 +25,8 @@ struct Reference {
   double mean;
 };
 
-// Made by tests/bench/harness/hdr_histogram_reference.py with PyPI's hdrhistogram 0.10.8, three significant digits: each figure
-// is the top of a range of at most 0.1 %.
+// Made by tests/bench/harness/hdr_histogram_reference.py with PyPI's hdrhistogram 0.10.8, three significant digits:
+// each figure is the top of a range of at most 0.1 %.
 const Reference kUniform{[](std::uint64_t state, std::uint64_t) { return 1 + (state >> 33) % 1000000; },
                          {10015, 249983, 499711, 750591, 900095, 950783, 990207, 998911, 999935, 1000447},
                          499864.80049};

@@ -182,8 +182,7 @@ TEST(Report, TableTellsOfHardwareTransactionsAndOfOtherNodes) {
   std::string text = result_text("title", {run});
   for (const char* expected :
        {"htm         sim: 1,000 commits, 6 (0.60 %) gave way to locks; aborts by conflict 2, capacity 3 (0.30 % of "
-        "attempts), "
-        "explicit 0, other 0\n",
+        "attempts), explicit 0, other 0\n",
         "distributed 5.00 % of attempts; each 0.00 READs, 0.00 WRITEs, 2.50 compare-and-swaps, 0.00 messages\n",
         "leases      4,321 times a record was read under one\n", "clock       ptp, no bound known: asleep\n"}) {
     EXPECT_NE(text.find(expected), std::string::npos) << expected << " missing in\n" << text;

@@ -47,7 +47,8 @@ TEST(Runner, TellsTypesApart) {
   EXPECT_NEAR(static_cast<double>(result->types[0].finished()), static_cast<double>(result->types[1].finished()), 4);
 }
 
-/// The warm-up is two fifths of all. This thread may lose its processor between the look at the figures and the measurement's begin.
+/// The warm-up is two fifths of all. This thread may lose its processor between the look at the figures and the
+/// measurement's begin.
 TEST(Runner, LeavesTheWarmUpOutOfWhatTheStoreAndTheClusterCount) {
   FakeWorkload workload;
   const auto result = run(workload, short_plan());

@@ -1,5 +1,5 @@
-// READs per lookup, against slide 42 of DrTM, with smaller tables than the benchmark's. Not covered: what a lookup of a missing
-// key takes.
+// READs per lookup, against slide 42 of DrTM, with smaller tables than the benchmark's. Not covered: what a lookup of a
+// missing key takes.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// Predictions follow from two runs: what they were made from they give back, and elsewhere the same counts cost what they cost there.
+// Predictions follow from two runs: what they were made from they give back, and elsewhere the same counts cost what
+// they cost there.
 
 #include <filesystem>
 #include <fstream>
@@ -68,7 +69,8 @@ TEST(Predict, CoresBoundWorkers) {
   EXPECT_NEAR(model().predict(0.2, {.nodes = 24, .costs = kShm}).throughput, 12 * two, 1);
 }
 
-/// 3.3 us of work and 7.5 us of waiting: with one transaction at a time the wait counts whole, and with four nothing of it.
+/// 3.3 us of work and 7.5 us of waiting: with one transaction at a time the wait counts whole, and with four nothing of
+/// it.
 TEST(Predict, FibersHideWhatACardTakes) {
   const auto of = [](std::uint32_t fibers) {
     return model().predict(1, {.nodes = 1, .workers = 1, .fibers = fibers, .costs = kCard});
@@ -139,8 +141,8 @@ TEST_F(Reports, ThatAreNone) {
             std::string::npos);
 }
 
-/// A tenth of the requests are ten transactions, and another tenth snapshots, which are none of the cluster's attempts. Each transaction is
-/// tried twice, and one in ten is distributed.
+/// A tenth of the requests are ten transactions, and another tenth snapshots, which are none of the cluster's attempts.
+/// Each transaction is tried twice, and one in ten is distributed.
 TEST_F(Reports, TellHowManyTransactionsARequestIs) {
   const std::string text =
       R"({"Benchmark Type":"tpcc","granary":{"median_repeat":0,"parameters":{"workers":1},"machine":{"cpus":2},)"

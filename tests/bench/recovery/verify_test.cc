@@ -1,5 +1,5 @@
-// The check at the end of `granary bench recovery` notices what is missing, wrong or too much. That processes are really
-// killed and databases recovered is tested with the command, in tests/cli/recovery_bench_test.cc.
+// The check at the end of `granary bench recovery` notices what is missing, wrong or too much. That processes are
+// really killed and databases recovered is tested with the command, in tests/cli/recovery_bench_test.cc.
 
 #include "bench/recovery/verify.h"
 

@@ -1,6 +1,6 @@
-// Lookups in the tables of other systems: that each key is found, in as many READs as its table says, and no other key. READs
-// are copies out of the owner's region here. Not covered: READs that others' changes tear, but for a slot that is damaged;
-// how fast lookups are.
+// Lookups in the tables of other systems: that each key is found, in as many READs as its table says, and no other key.
+// READs are copies out of the owner's region here. Not covered: READs that others' changes tear, but for a slot that is
+// damaged; how fast lookups are.
 
 #include "bench/remote/peer_reads.h"
 

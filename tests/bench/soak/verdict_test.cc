@@ -41,7 +41,8 @@ TEST(Verdict, SteadyGrowthFails) {
   EXPECT_FALSE(judge([](int second) { return (500 + 2 * static_cast<unsigned>(second + 2)) * kMiB; }, 60).holds);
 }
 
-/// Old versions wait for two seconds, say, so there are more of them where more is done, as when other programs have ended.
+/// Old versions wait for two seconds, say, so there are more of them where more is done, as when other programs have
+/// ended.
 TEST(Verdict, MemoryMayFollowTheRate) {
   constexpr double kKept = 400;
   const auto judge_at = [](const std::function<std::uint64_t(int second)>& rate, std::uint64_t leak) {

@@ -1,5 +1,5 @@
-// A session meets records that another node holds, in transactions and in snapshots; a request that takes too long; and what a
-// breakdown counts.
+// A session meets records that another node holds, in transactions and in snapshots; a request that takes too long; and
+// what a breakdown counts.
 
 #include <map>
 #include <optional>

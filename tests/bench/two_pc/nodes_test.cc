@@ -1,5 +1,5 @@
-// Transactions between nodes over TCP on this host: sums that must stay, messages that are counted, callers that make no
-// sense, a node that goes away.
+// Transactions between nodes over TCP on this host: sums that must stay, messages that are counted, callers that make
+// no sense, a node that goes away.
 
 #include <sys/socket.h>
 
@@ -72,7 +72,8 @@ class TwoPcNodes : public testing::Test {
   AbortCounts aborts_{};
 };
 
-/// Moves money within pairs of neighbours, which are on different nodes, and looks at pairs: each has the same money always.
+/// Moves money within pairs of neighbours, which are on different nodes, and looks at pairs: each has the same money
+/// always.
 void TwoPcNodes::work(std::uint32_t node, std::uint64_t seed, std::uint64_t transactions) {
   const auto own = session(node, seed);
   const Accounts& table = tables_[node];

@@ -1,5 +1,5 @@
-// The check of YCSB's data says of sound data that it is sound, also where the check's own transactions are retried, and
-// says of data that it could not read that it could not. Damaged data is in tests/cli.
+// The check of YCSB's data says of sound data that it is sound, also where the check's own transactions are retried,
+// and says of data that it could not read that it could not. Damaged data is in tests/cli.
 
 #include <memory>
 #include <string>

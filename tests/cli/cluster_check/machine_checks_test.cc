@@ -1,5 +1,5 @@
-// What `granary cluster check` makes of machines, of directories and keys. Machines are values here; only what the test's
-// own machine is like is asked once.
+// What `granary cluster check` makes of machines, of directories and keys. Machines are values here; only what the
+// test's own machine is like is asked once.
 
 #include "src/cli/cluster_check/machine_checks.h"
 
@@ -81,7 +81,8 @@ TEST_F(MachineChecks, RingsThatALogoutRemovesAreAWarning) {
   EXPECT_EQ(told(), 0);
 }
 
-/// The last word counts: of the file with the greatest name below any of the directories, and of all before the main file.
+/// The last word counts: of the file with the greatest name below any of the directories, and of all before the main
+/// file.
 TEST(Logout, RemovesTheRingsOfUsersUnlessToldOtherwise) {
   const tests::TemporaryDirectory root;
   const auto say = [&](const std::string& path, const char* text) {

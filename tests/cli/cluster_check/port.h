@@ -13,7 +13,8 @@
 
 namespace granary::tests {
 
-/// A TCP port of this host. What connects is told `answer` once it has said something; without an answer, it is refused.
+/// A TCP port of this host. What connects is told `answer` once it has said something; without an answer, it is
+/// refused.
 class Port {
  public:
   explicit Port(std::string answer)

@@ -1,4 +1,5 @@
-// READs between two doctors: over another provider, as CI has no devices outside its virtual machines, and what the two say to each other.
+// READs between two doctors: over another provider, as CI has no devices outside its virtual machines, and what the two
+// say to each other.
 
 #include "src/cli/doctor/rdma_reads.h"
 

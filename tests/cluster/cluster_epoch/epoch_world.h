@@ -1,6 +1,7 @@
 #pragma once
-// A simulated cluster of which only the epochs are there: nodes with transactions, snapshots and a log that is more or less behind,
-// leaders, and configurations that change while nodes crash, join, or are taken for dead. What must hold is checked after each event.
+// A simulated cluster of which only the epochs are there: nodes with transactions, snapshots and a log that is more or
+// less behind, leaders, and configurations that change while nodes crash, join, or are taken for dead. What must hold
+// is checked after each event.
 
 #include <functional>
 #include <memory>

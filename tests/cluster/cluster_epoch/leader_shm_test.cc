@@ -1,5 +1,5 @@
-// Leaders of epochs over shared memory: databases with threads of their own, and nodes in other processes. Not covered: transactions
-// across nodes.
+// Leaders of epochs over shared memory: databases with threads of their own, and nodes in other processes. Not covered:
+// transactions across nodes.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -191,7 +191,8 @@ TEST_F(OverShm, ADeadNodeStopsTheAdvanceUntilItIsNoMember) {
   EXPECT_LT(nodes_[0]->doors.control().by_leader.durable.load(), stopped) << "its log is not taken over";
 }
 
-/// A node without a database: enters epochs and looks at its own E, until told to stop. Exit code 0 if nothing was wrong.
+/// A node without a database: enters epochs and looks at its own E, until told to stop. Exit code 0 if nothing was
+/// wrong.
 int other_process(rdma::NodeId id, const std::string& directory) {
   const Doors doors(id, directory);
   epoch::EpochManager epochs({.first_epoch = Epoch{5} * id, .control = &doors.control()});

@@ -1,4 +1,5 @@
-// Leaders of epochs in simulated clusters (epoch_world.h), by seeds. Not covered: real clocks and threads (leader_shm_test.cc).
+// Leaders of epochs in simulated clusters (epoch_world.h), by seeds. Not covered: real clocks and threads
+// (leader_shm_test.cc).
 
 #include "src/cluster/cluster_epoch/leader.h"
 

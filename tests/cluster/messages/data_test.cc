@@ -1,5 +1,5 @@
-// What the owner answers about its data, together with the one-sided operations that go on from there. Two simulated nodes with real
-// engines: node 0 asks, node 1 owns. Not covered: the commit that uses all this.
+// What the owner answers about its data, together with the one-sided operations that go on from there. Two simulated
+// nodes with real engines: node 0 asks, node 1 owns. Not covered: the commit that uses all this.
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,5 @@
-// Workers whose number another worker had before, on simulated nodes: they sleep, and get no answer that was meant for the other one.
+// Workers whose number another worker had before, on simulated nodes: they sleep, and get no answer that was meant for
+// the other one.
 
 #include "rdma/mailbox/sleeper.h"
 #include "src/base/random.h"
@@ -35,8 +36,8 @@ TEST(NumberUsedAgain, AnAnswerInTheSessionOfAnEarlierWorkerIsTakenForNoOther) {
   }
 }
 
-/// The service has lost its connection, so it begins a session for the first call's answer when the first worker has ended. The second worker
-/// serves that session, asks for another call, and gets the answer at any time.
+/// The service has lost its connection, so it begins a session for the first call's answer when the first worker has
+/// ended. The second worker serves that session, asks for another call, and gets the answer at any time.
 TEST(NumberUsedAgain, AnAnswerToAnEarlierWorkerInANewSessionIsTakenForNoOther) {
   for (const std::uint64_t seed : tests::seeds(200)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -77,7 +78,8 @@ TEST(NumberUsedAgain, AWorkerWhoseNumberWasUsedBeforeSleeps) {
   }
 }
 
-/// So it does if the session was taken on the account of its predecessor, and served by nobody: it is served and not used.
+/// So it does if the session was taken on the account of its predecessor, and served by nobody: it is served and not
+/// used.
 TEST(NumberUsedAgain, AWorkerSleepsWhomeverAnAnswerWasFor) {
   SimNodes nodes;
   nodes.resting = 1;

@@ -1,5 +1,5 @@
-// A service on a thread of its own, over shared memory: it answers, sleeps while nobody asks, and ends when it is told. Not covered
-// here: nodes in processes of their own.
+// A service on a thread of its own, over shared memory: it answers, sleeps while nobody asks, and ends when it is told.
+// Not covered here: nodes in processes of their own.
 
 #include <chrono>
 #include <thread>

@@ -1,5 +1,5 @@
-// Services and messengers: many questions at once, time-outs, lost connections, lives that end, peers that talk nonsense. On simulated
-// nodes; service_shm_test.cc has threads.
+// Services and messengers: many questions at once, time-outs, lost connections, lives that end, peers that talk
+// nonsense. On simulated nodes; service_shm_test.cc has threads.
 
 #include <cstring>
 
@@ -66,7 +66,8 @@ TEST(Service, AWorkerLooksAtTheNodesThatItAsks) {
   EXPECT_EQ(messenger.looked_at(), 0u);
 }
 
-/// The question has timed out before its message was out, and then the other node dies: a worker that sleeps need not look any more.
+/// The question has timed out before its message was out, and then the other node dies: a worker that sleeps need not
+/// look any more.
 TEST(Service, AWorkerDoesNotLookForEverAtAQuestionThatTimedOut) {
   SimNodes nodes;
   nodes.resting = 1;
@@ -101,8 +102,8 @@ TEST(Service, CallsAreRunByWorkersWhileShortRequestsGoOn) {
                                             "quick: quick did arguments"}));
 }
 
-/// The asking side loses its connection and asks again, and what it asked before is answered then: before or after the service
-/// hears of the new session.
+/// The asking side loses its connection and asks again, and what it asked before is answered then: before or after the
+/// service hears of the new session.
 TEST(Service, ALateAnswerIsTakenForNoOther) {
   for (const bool after : {false, true}) {
     CallQueue calls(2);

@@ -1,5 +1,5 @@
-// Messages as bytes: all kinds survive the way, and nothing that is damaged or made up is taken for a message. The decoder meets
-// more in tests/fuzz (message_fuzz.cc).
+// Messages as bytes: all kinds survive the way, and nothing that is damaged or made up is taken for a message. The
+// decoder meets more in tests/fuzz (message_fuzz.cc).
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Each outcome of each step over a simulated fabric, one step at a time. What several do to each other is in hammer_test.cc.
+// Each outcome of each step over a simulated fabric, one step at a time; several at once are in hammer_test.cc.
 
 #include <gtest/gtest.h>
 
@@ -327,7 +327,7 @@ TEST_P(Access, ALockTellsTheTidThatStaysUnderIt) {
   EXPECT_LT(commits, 100u);
 }
 
-/// Another node's write-back ends at every time from posting a look to its completion: nobody may see its old TID unlocked.
+/// Another node's write-back ends at all times from posting a look to its completion. Nobody sees its old TID unlocked.
 TEST_P(Access, AnOldTidIsNotSeenWithTheStateOfLater) {
   unsigned changed = 0;
   for (std::uint64_t after = 0, sequence = 10; after < 60'000; after += 500, ++sequence) {

@@ -1,5 +1,6 @@
-// TicToc's extension of another node's record, one step at a time: what it raises, and that whoever overwrites the record at the same moment either
-// goes beyond the new rts or is noticed. The owner's side is in tests/cluster/transaction/times_test.cc.
+// TicToc's extension of another node's record, one step at a time: what it raises, and that whoever overwrites the
+// record at the same moment either goes beyond the new rts or is noticed. The owner's side is in
+// tests/cluster/transaction/times_test.cc.
 
 #include "src/cluster/record_access/extend.h"
 
@@ -79,7 +80,8 @@ TEST_F(Extension, FailsWhereTheRecordIsHeldOrAnother) {
   EXPECT_EQ(extend(), Outcome::kDone) << "the record of its incarnation";
 }
 
-/// Whenever an owner locks the record and chooses a time by the rts that it finds, either the extension fails, or that time is behind it.
+/// Whenever an owner locks the record and chooses a time by the rts that it finds, either the extension fails, or that
+/// time is behind it.
 TEST_F(Extension, IsSeenByAnOwnerOrSeesIt) {
   unsigned done = 0, failed = 0;
   for (std::uint64_t after = 0; after < 60'000; after += 100) {

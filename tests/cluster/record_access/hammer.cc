@@ -305,7 +305,8 @@ void Hammer::crash_some() {
   }
 }
 
-/// What recovery does with the log of the dead, once nothing of theirs can happen any more: finishes what was decided, frees the rest.
+/// What recovery does with the log of the dead, once nothing of theirs can happen any more: finishes what was decided,
+/// frees the rest.
 void Hammer::recover(const Life& dead) {
   for (const auto& worker : dead.workers) {
     const Intent& intent = worker->intent;

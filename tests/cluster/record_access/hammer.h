@@ -1,6 +1,7 @@
 #pragma once
-// Fibers of an owner and of other nodes that increment, delete and bear a few counters, whose records die and whose places are used
-// again, over a network that tears, delays, breaks and crashes. What must hold is checked at each step and in the end.
+// Fibers of an owner and of other nodes that increment, delete and bear a few counters, whose records die and whose
+// places are used again, over a network that tears, delays, breaks and crashes. What must hold is checked at each step
+// and in the end.
 
 #include <functional>
 #include <map>

@@ -1,5 +1,5 @@
-// Leases on records, one at a time: how they are taken, shared and replaced, what they keep from whom, and what the clock has to
-// do with it (I9). What several nodes do to each other is in hammer_test.cc.
+// Leases on records, one at a time: how they are taken, shared and replaced, what they keep from whom, and what the
+// clock has to do with it (I9). What several nodes do to each other is in hammer_test.cc.
 
 #include "src/cluster/record_access/lease.h"
 

@@ -1,5 +1,6 @@
 #pragma once
-// A shared record as its owner's CPU handles it, by the owner's part of I2 to I4; with pauses, in which others get in between.
+// A shared record as its owner's CPU handles it, by the owner's part of I2 to I4; with pauses, in which others get in
+// between.
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
-// Two other processes add to the counters of a real engine whose threads do the same, and remove and insert them: nothing is
-// lost, nothing torn is seen, no lock stays. And the end of a process in the middle of each operation.
+// Two other processes add to the counters of a real engine whose threads do the same, and remove and insert them:
+// nothing is lost, nothing torn is seen, no lock stays. And the end of a process in the middle of each operation.
 
 #include <atomic>
 #include <sstream>
@@ -140,8 +140,8 @@ struct Kill {
   bool locked;
 };
 
-/// The victim's operations: 0 READ of the bucket, 1 of the record, 2 CAS, 3 READ of the header, 4 WRITE of the version, 5 of the state.
-/// Halves of copies: 0 and 1 as above, 2 of the header, 3 of the version.
+/// The victim's operations: 0 READ of the bucket, 1 of the record, 2 CAS, 3 READ of the header, 4 WRITE of the version,
+/// 5 of the state. Halves of copies: 0 and 1 as above, 2 of the header, 3 of the version.
 constexpr Kill kKills[] = {
     {"BeforeTheLock", "shm.operation", 2, false},
     {"AfterTheCas", "shm.operation", 3, true},

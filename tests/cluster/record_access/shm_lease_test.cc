@@ -1,5 +1,5 @@
-// Leases between processes: a real engine that commits with locks or in regions, its garbage collection, and another node that is
-// stopped for longer than its lease and goes on (I9).
+// Leases between processes: a real engine that commits with locks or in regions, its garbage collection, and another
+// node that is stopped for longer than its lease and goes on (I9).
 
 #include <csignal>
 #include <sstream>

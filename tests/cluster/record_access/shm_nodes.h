@@ -1,6 +1,6 @@
 #pragma once
-// Nodes in processes of their own over shared memory: the test's process is the owner, with a real engine; the others are its
-// children, which are forked before it has threads and learn from a file where the table is.
+// Nodes in processes of their own over shared memory: the test's process is the owner, with a real engine; the others
+// are its children, which are forked before it has threads and learn from a file where the table is.
 
 #include <chrono>
 #include <filesystem>

@@ -85,7 +85,8 @@ class SimNodes : private base::Waiter {
     EXPECT_TRUE(fabric_->listen().ok());
   }
 
-  /// Runs steps in a fiber of a remote node until they have ended; `between` is called between rounds that want a pause.
+  /// Runs steps in a fiber of a remote node until they have ended; `between` is called between rounds that want a
+  /// pause.
   void run(std::vector<rdma::fiber::Step*> steps, std::function<void()> between = {}) {
     const Between waiter(scheduler, std::move(between));
     scheduler.spawn([&] {

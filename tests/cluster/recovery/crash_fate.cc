@@ -35,7 +35,8 @@ void CrashWorld::pause_until_dead(const Life& life) {
   for (unsigned turns = 0; turns < 500 && !life.dead; ++turns) cluster_.scheduler.yield();
 }
 
-/// From now on the others may take the node for dead; its fence has shut before. Its process ends at once, or goes on for a while.
+/// From now on the others may take the node for dead; its fence has shut before. Its process ends at once, or goes on
+/// for a while.
 void CrashWorld::condemn(unsigned id) {
   const LifePtr life = lives_[id];
   life->condemned = true;
@@ -58,8 +59,8 @@ void CrashWorld::end_process(unsigned id) {
   cluster_.scheduler.spawn([this, id] { come_back(id); });
 }
 
-/// The disk and the rings stay as they are now, whatever fibers of this life still do to theirs. Now and then the disk has lost what was not
-/// synced, and the rings are there all the same, so nothing that has committed may be missing.
+/// The disk and the rings stay as they are now, whatever fibers of this life still do to theirs. Now and then the disk
+/// has lost what was not synced, and the rings are there all the same, so nothing that has committed may be missing.
 void CrashWorld::keep_what_is_left(unsigned id) {
   if (random_.chance(0.3)) {
     ++counts_.lost_at_death;
@@ -122,7 +123,8 @@ void CrashWorld::come_back(unsigned id) {
   });
 }
 
-/// Waits until nothing is owed and the others are quiet and have logged what they did before; then its database can be opened.
+/// Waits until nothing is owed and the others are quiet and have logged what they did before; then its database can be
+/// opened.
 bool CrashWorld::prepare_return(Life& life) {
   const std::uint64_t began = life.membership->configuration()->number;
   std::shared_ptr<const Configuration> found;

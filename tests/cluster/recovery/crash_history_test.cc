@@ -1,7 +1,8 @@
-// Nodes die at random moments, are recovered by others that go on, and come back in the same history. The history is strictly
-// serializable, nothing stays locked, and an epoch that counts as durable is in all logs and stays durable. Other nodes die while a node
-// is being recovered or comes back; a disk loses what was not synced, and the rings are there. A failure prints the line that replays its
-// seed. Not here: loss of power with the rings, leases, secondary indexes, snapshots, checkpoints, and all nodes starting together.
+// Nodes die at random moments, are recovered by others that go on, and come back in the same history. The history is
+// strictly serializable, nothing stays locked, and an epoch that counts as durable is in all logs and stays durable.
+// Other nodes die while a node is being recovered or comes back; a disk loses what was not synced, and the rings are
+// there. A failure prints the line that replays its seed. Not here: loss of power with the rings, leases, secondary
+// indexes, snapshots, checkpoints, and all nodes starting together.
 
 #include <functional>
 
@@ -98,7 +99,8 @@ CrashOptions some_deaths(std::uint64_t seed, std::uint64_t least, std::uint64_t 
           .most_between = static_cast<unsigned>(random.between(200, 3'000))};
 }
 
-/// The second one may be the node that recovers the first, the first itself on its way back, or the last but one that serves.
+/// The second one may be the node that recovers the first, the first itself on its way back, or the last but one that
+/// serves.
 TEST_F(CrashHistory, AnotherDiesMeanwhile) {
   judge([](std::uint64_t seed) { return some_deaths(seed, 2, 2); });
   expect_much();

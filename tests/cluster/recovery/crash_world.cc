@@ -115,7 +115,8 @@ bool CrashWorld::await(const char* what, const std::function<bool()>& holds) {
   return true;
 }
 
-/// A fiber that waits for ever, in a transaction or a recovery, would make the program hang: it ends here, and tells of which seed.
+/// A fiber that waits for ever, in a transaction or a recovery, would make the program hang: it ends here, and tells of
+/// which seed.
 void CrashWorld::expect_ends() {
   for (unsigned turns = 0; fibers_ > 0 && turns < kMostTurns; ++turns) cluster_.scheduler.yield();
   if (fibers_ == 0) return;
@@ -195,7 +196,8 @@ void CrashWorld::follow_membership(const LifePtr& life) {
   }
 }
 
-/// The duties of ClusterNode. They belong to the life, so they name it by reference: a shared pointer would keep it for ever.
+/// The duties of ClusterNode. They belong to the life, so they name it by reference: a shared pointer would keep it for
+/// ever.
 db::SurvivorDuties CrashWorld::duties(Life& life) {
   return {
       .cut_off =
@@ -305,7 +307,8 @@ void CrashWorld::publish(Life& life) {
   }
 }
 
-/// An epoch that counts as durable is in the logs of all lives that have served, the dead ones included as long as they owe something.
+/// An epoch that counts as durable is in the logs of all lives that have served, the dead ones included as long as they
+/// owe something.
 void CrashWorld::expect_logged(epoch::Epoch durable) {
   for (const LifePtr& life : lives_) {
     const bool concerned = life->serves && life->first_epoch <= durable;

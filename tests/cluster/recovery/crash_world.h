@@ -1,11 +1,13 @@
 #pragma once
-// A simulated cluster whose nodes die, are recovered by others, and come back, while clients on all nodes append to lists and read them.
-// Nodes follow a membership at a board in memory, and do in fibers what the threads of a real node do: they cut dead nodes off, become
-// quiet, recover (db::SurvivorTurns, db::Recoverer), lead the epochs (EpochLeader), and come back with what all logs have.
+// A simulated cluster whose nodes die, are recovered by others, and come back, while clients on all nodes append to
+// lists and read them. Nodes follow a membership at a board in memory, and do in fibers what the threads of a real node
+// do: they cut dead nodes off, become quiet, recover (db::SurvivorTurns, db::Recoverer), lead the epochs (EpochLeader),
+// and come back with what all logs have.
 //
-// A node's process ends in an instant, maybe some time after the others have begun to take it for dead. Its rings stay as they are then, and
-// so does its disk, or what the disk had synced and some of the rest; nothing that the node does afterwards reaches anybody, but its fibers
-// go on until they find out. Its next life begins when they have ended. The lives are in crash_world.cc, how they end and come back is in crash_fate.cc, and what clients do in crash_clients.cc.
+// A node's process ends in an instant, maybe some time after the others have begun to take it for dead. Its rings stay
+// as they are then, and so does its disk, or what the disk had synced and some of the rest; nothing that the node does
+// afterwards reaches anybody, but its fibers go on until they find out. Its next life begins when they have ended. The
+// lives are in crash_world.cc, how they end and come back is in crash_fate.cc, and what clients do in crash_clients.cc.
 
 #include <functional>
 #include <map>

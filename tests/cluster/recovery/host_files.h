@@ -1,5 +1,6 @@
 #pragma once
-// The disks of several nodes as the host sees them that recovers a dead one: paths "/disk/N/..." are on the disk that node N has at present.
+// The disks of several nodes as the host sees them that recovers a dead one: paths "/disk/N/..." are on the disk that
+// node N has at present.
 
 #include <memory>
 #include <string>

@@ -170,8 +170,8 @@ void RedoWorld::direct() {
   over_ = true;
 }
 
-/// The process ends. What its device has under way may still arrive, until the node is cut off. Fibers of the node only come to an end:
-/// they reach nobody.
+/// The process ends. What its device has under way may still arrive, until the node is cut off. Fibers of the node only
+/// come to an end: they reach nobody.
 void RedoWorld::die(rdma::NodeId node) {
   dead_.insert(node);
   if (node == kDead) left_.copy(directory_of(node));
@@ -258,7 +258,8 @@ void RedoWorld::follow(unsigned at) {
 
 // --- The recoverers ---
 
-/// The first recoverer may die between two rounds or at any other moment. Or it may not act for a moment, and begins anew.
+/// The first recoverer may die between two rounds or at any other moment. Or it may not act for a moment, and begins
+/// anew.
 void RedoWorld::recover_first() {
   const std::uint64_t questions = 2 + 2 * left_.debts().size();  // if all are held, and settled one by one
   const auto dies_at = random_.chance(0.5) ? random_.below(questions) : ~std::uint64_t{0};

@@ -1,10 +1,11 @@
 #pragma once
-// Clients of several nodes move money between accounts until one of the nodes dies. What it owes is settled by another node, and once
-// more by a third, while the clients of the living go on. Meanwhile more goes wrong: a home of accounts dies, the first recoverer dies or
-// may not act for a moment, connections are lost, and links are down for a while. All moments are random.
+// Clients of several nodes move money between accounts until one of the nodes dies. What it owes is settled by another
+// node, and once more by a third, while the clients of the living go on. Meanwhile more goes wrong: a home of accounts
+// dies, the first recoverer dies or may not act for a moment, connections are lost, and links are down for a while. All
+// moments are random.
 //
-// In the end the rings tell what was decided: of each account the newest write counts. It has to be in the memory of each home that
-// lives, the rings' newest writes together have to be all the money, and nothing may be locked.
+// In the end the rings tell what was decided: of each account the newest write counts. It has to be in the memory of
+// each home that lives, the rings' newest writes together have to be all the money, and nothing may be locked.
 
 #include <array>
 #include <map>

@@ -1,5 +1,6 @@
-// A node dies, and more goes wrong while what it owes is settled: at random moments, over many seeds (redo_world.h). A failure prints the
-// line that replays its seed. Each single step is in settle_all_test.cc; who recovers when is for src/node and its tests.
+// A node dies, and more goes wrong while what it owes is settled: at random moments, over many seeds (redo_world.h). A
+// failure prints the line that replays its seed. Each single step is in settle_all_test.cc; who recovers when is for
+// src/node and its tests.
 
 #include <gtest/gtest.h>
 

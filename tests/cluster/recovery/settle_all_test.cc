@@ -1,6 +1,6 @@
-// A node dies in the middle of its transactions, and what it owes is read from copies of its rings and its log, and settled by another
-// node at all homes: everything is there that was decided, nothing else is, and nothing stays locked. Who recovers when, and that the
-// dead node is cut off before, is for src/node.
+// A node dies in the middle of its transactions, and what it owes is read from copies of its rings and its log, and
+// settled by another node at all homes: everything is there that was decided, nothing else is, and nothing stays
+// locked. Who recovers when, and that the dead node is cut off before, is for src/node.
 
 #include "src/cluster/recovery/settle_all.h"
 
@@ -128,7 +128,8 @@ class SettleAll : public testing::TestWithParam<IndexKind> {
 INSTANTIATE_TEST_SUITE_P(Kinds, SettleAll, testing::Values(IndexKind::kHash, IndexKind::kOrdered),
                          [](const auto& kind) { return kind.param == IndexKind::kHash ? "Hash" : "Ordered"; });
 
-/// From before the first lock until after the last write-back has been carried out; also twice, as by a second recoverer.
+/// From before the first lock until after the last write-back has been carried out; also twice, as by a second
+/// recoverer.
 TEST_P(SettleAll, IsAllOrNothingWheneverTheNodeDies) {
   const std::vector<std::string> keys = {"1x", "1y", "2x"};
   const auto put_all = [&](const std::string& value) {

@@ -1,5 +1,5 @@
-// One lock of a dead node is settled at its home, over a simulated fabric: each state that the record may be in. Whole transactions of
-// a node that dies are in settle_all_test.cc.
+// One lock of a dead node is settled at its home, over a simulated fabric: each state that the record may be in. Whole
+// transactions of a node that dies are in settle_all_test.cc.
 
 #include "src/cluster/recovery/settle.h"
 
@@ -156,7 +156,8 @@ TEST_P(SettleTest, APlaceThatIsAnotherKeysByNowIsOnlyFreed) {
   }
 }
 
-/// The dead node had taken the record's lock when its owner had ended the record's life: nobody finds it, and nothing is written there.
+/// The dead node had taken the record's lock when its owner had ended the record's life: nobody finds it, and nothing
+/// is written there.
 TEST_P(SettleTest, ARecordWhoseLifeHasEndedIsOnlyFreed) {
   set_state(kFree);
   record::TidWord before = 0;
@@ -187,7 +188,8 @@ TEST_P(SettleTest, TwiceGivesTheSame) {
   expect_version(kNewTid, kNewValue);
 }
 
-/// It has set its lock bit and looks at the state only then: the write-back wipes the bit out, and the owner backs off (I2).
+/// It has set its lock bit and looks at the state only then: the write-back wipes the bit out, and the owner backs off
+/// (I2).
 TEST_P(SettleTest, AnOwnerThatTriesMeanwhileBacksOff) {
   record_.shared().head.store_tid(kTid | kLocked);
   EXPECT_EQ(settle(decided()), LockEnd::kRedone);

@@ -1,6 +1,7 @@
 #pragma once
-// The stage for anomalies with their keys on different nodes: x on node 0, y on node 1, z on node 2. Each history is run with its
-// transactions at the owners of what they touch, at other nodes, and at both, since each pair conflicts by another mechanism.
+// The stage for anomalies with their keys on different nodes: x on node 0, y on node 1, z on node 2. Each history is
+// run with its transactions at the owners of what they touch, at other nodes, and at both, since each pair conflicts by
+// another mechanism.
 
 #include <string>
 #include <tuple>

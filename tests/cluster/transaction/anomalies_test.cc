@@ -1,5 +1,5 @@
-// Every anomaly by name, by optimistic transactions. "One aborts" means that at least one gets a retryable conflict. By transactions that
-// declare what they do: declared_anomalies_test.cc.
+// Every anomaly by name, by optimistic transactions. "One aborts" means that at least one gets a retryable conflict. By
+// transactions that declare what they do: declared_anomalies_test.cc.
 
 #include "tests/cluster/transaction/anomalies.h"
 
@@ -198,8 +198,8 @@ TEST_P(AcrossAnomalies, G2PhantomOfRanges) {
   EXPECT_TRUE(first || second);
 }
 
-/// Leaves split after both have looked into them, by a third transaction or by one's own inserts, which are no phantoms of its own. What
-/// two inserts is then in another leaf than one has seen.
+/// Leaves split after both have looked into them, by a third transaction or by one's own inserts, which are no phantoms
+/// of its own. What two inserts is then in another leaf than one has seen.
 TEST_P(AcrossAnomalies, G2PhantomOfLeavesThatSplit) {
   if (!ordered()) return;
   for (const std::string home : {"1", "2"}) {
@@ -243,8 +243,8 @@ TEST_P(AcrossAnomalies, PhantomInALeafThatOnesOwnInsertsHaveSplit) {
   }
 }
 
-/// In the range of a scan, before it and after it: what is inserted again may be born in the record that was deleted, of which no leaf
-/// tells.
+/// In the range of a scan, before it and after it: what is inserted again may be born in the record that was deleted,
+/// of which no leaf tells.
 TEST_P(AcrossAnomalies, G2PhantomOfKeysThatAreDeletedAndInsertedAgain) {
   if (!ordered()) return;
   for (const std::string key : {"0m", "1m", "2m"}) {

@@ -123,7 +123,8 @@ bool AppendWorld::append(Open& open, const MicroOp& op) {
   return open.t.put(table, key_of(op.key, place), bytes_of_list(list.elements)) == granary::Outcome::kOk;
 }
 
-/// A snapshot is of an epoch's beginning on all nodes alike, which wrong_epochs() looks at. One that meets a held record gives up.
+/// A snapshot is of an epoch's beginning on all nodes alike, which wrong_epochs() looks at. One that meets a held
+/// record gives up.
 void AppendWorld::look_back(const Client& client) {
   Snapshot snapshot = cluster_.node(client.node).worker(client.worker).snapshot();
   Plan plan;

@@ -1,5 +1,6 @@
-// What befalls the nodes of an AppendWorld: connections between them are lost, and configurations follow each other, each with another
-// leader, of which the nodes learn one after the other; and their clocks. Nobody dies: whoever commits has committed for good.
+// What befalls the nodes of an AppendWorld: connections between them are lost, and configurations follow each other,
+// each with another leader, of which the nodes learn one after the other; and their clocks. Nobody dies: whoever
+// commits has committed for good.
 
 #include <algorithm>
 #include <numeric>

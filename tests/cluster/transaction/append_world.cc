@@ -130,8 +130,8 @@ void AppendWorld::begin_interruptions() {
   base::set_sync_hook([this](std::string_view point) { interrupt(point); });
 }
 
-/// Runs a transaction of a node's worker that has no client and that reaches no other node: it is over before the interrupted
-/// step goes on.
+/// Runs a transaction of a node's worker that has no client and that reaches no other node: it is over before the
+/// interrupted step goes on.
 void AppendWorld::interrupt(std::string_view point) {
   static constexpr std::string_view kPoints[] = {"owner.placeholder_made", "service.answered", "x_lock.taken",
                                                  "version_copy.linked",    "across.locked",    "across.agreed",
@@ -188,8 +188,8 @@ AbortReason AppendWorld::transact(const Client& client, Plan plan, double abort_
   return done.reason;
 }
 
-/// I13: nothing counts as durable of an epoch in which somebody, who has ended but now, was still to commit. (Who could not deliver
-/// something tries again first, in its own time.)
+/// I13: nothing counts as durable of an epoch in which somebody, who has ended but now, was still to commit. (Who could
+/// not deliver something tries again first, in its own time.)
 void AppendWorld::expect_open(epoch::Epoch epoch) {
   for (unsigned node = 0; !options_.trouble && node < options_.nodes; ++node) {
     if (cluster_.node(node).control().by_leader.durable.load() >= epoch)

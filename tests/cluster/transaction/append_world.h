@@ -1,7 +1,8 @@
 #pragma once
-// Clients on all nodes of a simulated cluster append to lists and read them, in transactions, while READs tear and epochs move node by
-// node; connections may be lost, leaders change and clocks wander, too (append_trouble.cc). What they asked for and were told is a
-// history, for the judge of bench/append/history. What they do to the lists is in append_lists.cc.
+// Clients on all nodes of a simulated cluster append to lists and read them, in transactions, while READs tear and
+// epochs move node by node; connections may be lost, leaders change and clocks wander, too (append_trouble.cc). What
+// they asked for and were told is a history, for the judge of bench/append/history. What they do to the lists is in
+// append_lists.cc.
 
 #include <deque>
 #include <memory>
@@ -37,15 +38,16 @@ struct AppendOptions {
   std::uint64_t skew_us = 60;  ///< that clocks differ at most, and may at any time
   /// They are set, forward and back, one node's or all nodes'.
   bool clocks_are_set = false;
-  /// Share of appends that take the list to another key: one record ends, and another is born, maybe in the place of a third.
+  /// Share of appends that take the list to another key: one record ends, and another is born, maybe in the place of a
+  /// third.
   double moves = 0;
   /// Keys have more than 8 bytes: then leaves of ordered tables are not READ by other nodes.
   bool long_keys = true;
   bool regions = false;  ///< what a node does to its own lists is committed in simulated HTM regions, mostly
   /// Nodes have logs, and clients are told of a transaction when it is released, as every log has it.
   bool logged = false;
-  /// Between two steps of a worker or a service, another worker of a node runs a transaction on lists of that node. Threads
-  /// do so to each other; the fibers of the simulation change only where they wait.
+  /// Between two steps of a worker or a service, another worker of a node runs a transaction on lists of that node.
+  /// Threads do so to each other; the fibers of the simulation change only where they wait.
   bool interrupted = false;
 };
 
@@ -53,8 +55,9 @@ class AppendWorld {
  public:
   explicit AppendWorld(const AppendOptions& options);
 
-  /// Runs it to its end. An empty string, or what went wrong beside the history: somebody did not come to an end, the epochs do not
-  /// agree with it (I7), a write was seen that nobody had logged (I8), a record was locked that no ring names, or a list was seen twice.
+  /// Runs it to its end. An empty string, or what went wrong beside the history: somebody did not come to an end, the
+  /// epochs do not agree with it (I7), a write was seen that nobody had logged (I8), a record was locked that no ring
+  /// names, or a list was seen twice.
   std::string run();
   bench::history::History& history() { return history_; }
   std::uint64_t committed() const { return committed_; }

@@ -1,5 +1,6 @@
-// A node that died and came back has the newest version of each record, as logs have them: a snapshot that another node has had since
-// before is refused there, instead of being told less than it should see (I16). Not covered: loading (tests/durability/come_back_test.cc).
+// A node that died and came back has the newest version of each record, as logs have them: a snapshot that another node
+// has had since before is refused there, instead of being told less than it should see (I16). Not covered: loading
+// (tests/durability/come_back_test.cc).
 
 #include "tests/cluster/transaction/across_nodes.h"
 
@@ -78,7 +79,8 @@ TEST_P(CameBack, AnswersSnapshotsThatSeeAllThatItLoaded) {
   EXPECT_EQ(value, "newest");
 }
 
-/// Until the others have learnt its tables it may lack data, and be epochs ahead: whoever waited for such an E would hold all others back.
+/// Until the others have learnt its tables it may lack data, and be epochs ahead: whoever waited for such an E would
+/// hold all others back.
 TEST_P(CameBack, IsNotReadBeforeItServes) {
   begin_without_serving();
   Transaction t = begin(0);

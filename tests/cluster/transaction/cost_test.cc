@@ -48,7 +48,7 @@ class Cost : public AcrossNodes {
 
 INSTANTIATE_TEST_SUITE_P(Hash, Cost, testing::Values(IndexKind::kHash), [](const auto&) { return "Hash"; });
 
-/// w writes and r reads at one participant, places known: a round trip for each step.
+/// W writes and r reads at one participant, places known: a round trip for each step.
 TEST_P(Cost, OneRoundTripAStepAtOneParticipant) {
   const auto run = [](Transaction& t, const Table& table) {
     std::array<std::array<char, 32>, 2> buffers;
@@ -65,8 +65,8 @@ TEST_P(Cost, OneRoundTripAStepAtOneParticipant) {
   EXPECT_EQ(warm.messages, 0u);
 }
 
-/// The transaction gets its time at this node, so its epoch may be one that the other node has not reached. The worker's first transaction
-/// READs the other node's E, and the second one relies on that.
+/// The transaction gets its time at this node, so its epoch may be one that the other node has not reached. The
+/// worker's first transaction READs the other node's E, and the second one relies on that.
 TEST_P(Cost, WhatIsWrittenHereAndReadThereNeedsNoRoundTripForTheEpoch) {
   const auto run = [](Transaction& t, const Table& table) {
     EXPECT_EQ(value_of(t, table, "1x"), "old");

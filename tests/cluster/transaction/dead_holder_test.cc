@@ -1,5 +1,5 @@
-// What a node held when it died stays locked until it is recovered: whoever meets it, at its owner's or from elsewhere, is told so
-// instead of trying again for ever. The same with processes that are killed is in tests/node/kill_test.cc.
+// What a node held when it died stays locked until it is recovered: whoever meets it, at its owner's or from elsewhere,
+// is told so instead of trying again for ever. The same with processes that are killed is in tests/node/kill_test.cc.
 
 #include <gtest/gtest.h>
 
@@ -137,7 +137,8 @@ TEST_P(DeadHolder, IsNotReachedThoughItRuns) {
   EXPECT_EQ(snapshot.get(tables_[0], "1x", value), Outcome::kUnreachable);
 }
 
-/// What it held is given back, or redone, by the recovery: it is worth while to try again, for what meets it here and elsewhere.
+/// What it held is given back, or redone, by the recovery: it is worth while to try again, for what meets it here and
+/// elsewhere.
 TEST_P(DeadHolder, IsWaitedForWhileItIsRecovered) {
   become(MemberState::kDead);
   for (const bool comes_back : {true, false}) {

@@ -1,5 +1,5 @@
-// Transactions that declare what they will do elsewhere (lease_2pl): what they hold and for how long, what it costs, and what becomes
-// of leases when time passes. Single leases are in tests/cluster/record_access/lease_test.cc.
+// Transactions that declare what they will do elsewhere (lease_2pl): what they hold and for how long, what it costs,
+// and what becomes of leases when time passes. Single leases are in tests/cluster/record_access/lease_test.cc.
 
 #include <gtest/gtest.h>
 

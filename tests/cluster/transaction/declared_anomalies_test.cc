@@ -1,6 +1,6 @@
-// The anomalies by transactions that declare what they do (lease_2pl), beside each other and beside optimistic ones; while leases last, and
-// when time has passed in between, so that others have found them expired. Who declares and what time does are tried in all ways in
-// each case. Phantoms are not here: what is declared are keys.
+// The anomalies by transactions that declare what they do (lease_2pl), beside each other and beside optimistic ones;
+// while leases last, and when time has passed in between, so that others have found them expired. Who declares and what
+// time does are tried in all ways in each case. Phantoms are not here: what is declared are keys.
 
 #include "tests/cluster/transaction/anomalies.h"
 
@@ -184,8 +184,8 @@ TEST_P(DeclaredAnomalies, LongFork) {
   });
 }
 
-/// Clocks that are wrong by an hour, and do not know it, may keep writers away, or let them in where a lease is there still; who reads
-/// after a commit sees it.
+/// Clocks that are wrong by an hour, and do not know it, may keep writers away, or let them in where a lease is there
+/// still; who reads after a commit sees it.
 TEST_P(DeclaredAnomalies, RealTimeByClocksThatAreWrong) {
   constexpr std::int64_t kHour = 3'600'000'000;
   constexpr int kHoursOff[][3] = {{1, 0, -1}, {-1, 1, 0}, {0, -1, 1}};

@@ -1,5 +1,5 @@
-// The directory learns a node anew while workers read it: what they find is all of one life, and stays until they have ended. Not covered
-// here: transactions that use it (former_life_test.cc).
+// The directory learns a node anew while workers read it: what they find is all of one life, and stays until they have
+// ended. Not covered here: transactions that use it (former_life_test.cc).
 
 #include <atomic>
 #include <chrono>
@@ -145,8 +145,9 @@ void read_until(const std::atomic<bool>& stop, unsigned me, const Directory& dir
   epochs.release_slot(&slot);
 }
 
-/// Transactions of real threads, each in its epoch slot, use one life's tables and caches while another thread learns the next ones, and
-/// drops a former one as soon as it may: too soon would end the process, since the memory of its caches is unmapped.
+/// Transactions of real threads, each in its epoch slot, use one life's tables and caches while another thread learns
+/// the next ones, and drops a former one as soon as it may: too soon would end the process, since the memory of its
+/// caches is unmapped.
 TEST(DirectoryStress, ReadersMeetWholeLivesWhileANodeIsLearntAnew) {
   constexpr unsigned kReaders = 3;
   constexpr auto kDuration = std::chrono::milliseconds(1500);

@@ -1,5 +1,6 @@
-// DrTM across nodes: what is declared elsewhere is held and fetched before the region, which then needs no other node; leases hold until its
-// end; and locks of either kind end it. That histories are serializable is for history_test.cc to show.
+// DrTM across nodes: what is declared elsewhere is held and fetched before the region, which then needs no other node;
+// leases hold until its end; and locks of either kind end it. That histories are serializable is for history_test.cc to
+// show.
 
 #include <filesystem>
 

@@ -1,6 +1,6 @@
 #pragma once
-// I7 as the lists show it: a transaction's epoch is not less than that of what it depends on, nor greater than that of what overwrites
-// what it read, on whichever nodes; and a snapshot sees exactly the epochs before its own.
+// I7 as the lists show it: a transaction's epoch is not less than that of what it depends on, nor greater than that of
+// what overwrites what it read, on whichever nodes; and a snapshot sees exactly the epochs before its own.
 
 #include <string>
 #include <vector>

@@ -138,7 +138,8 @@ TEST_P(ANodeIsOut, OthersDoNotWaitForIt) {
   EXPECT_EQ(reason_of({"1x", "2x"}, [&] { living_.follow(configuration); }), AbortReason::kNodeUnreachable);
 }
 
-/// The owner holds the record when the x-lock is taken, and gives it back in the next epoch: only from then on is it locked.
+/// The owner holds the record when the x-lock is taken, and gives it back in the next epoch: only from then on is it
+/// locked.
 class OwnerGivesWayLate : public OneNodeIsAhead {
  protected:
   void run(std::string_view read_too) {
@@ -168,8 +169,8 @@ INSTANTIATE_TEST_SUITE_P(Hash, OwnerGivesWayLate, testing::Values(IndexKind::kHa
 TEST_P(OwnerGivesWayLate, EIsReadBehindTheLastLook) { run(""); }
 TEST_P(OwnerGivesWayLate, AlsoIfAnotherNodeTakesPart) { run("2x"); }
 
-/// A lease that is shared by a READ alone: E is READ behind that, though it takes a lookup to find the record. A packet's way takes
-/// 10 us.
+/// A lease that is shared by a READ alone: E is READ behind that, though it takes a lookup to find the record. A
+/// packet's way takes 10 us.
 TEST(SharedLease, EIsReadBehindTheRecord) {
   const tests::WithLeases with_leases;
   SimCluster cluster(3, 2, {.least_delay = 10'000, .most_delay = 10'000, .tear = 0});

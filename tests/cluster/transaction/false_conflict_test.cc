@@ -1,7 +1,8 @@
-// The matrix of conflicts between a transaction in an HTM region and what another node does to the same record, a case for each cell
-// (DrTM's slide 67). A conflict is false if nobody's value was at stake: the region has the record's state word in its read set, and a
-// remote read writes that word to take its lease. False conflicts cost an attempt, never correctness.
-// Pairs of remote operations meet at the locks and leases themselves, which lease_test.cc and access_test.cc are about.
+// The matrix of conflicts between a transaction in an HTM region and what another node does to the same record, a case
+// for each cell (DrTM's slide 67). A conflict is false if nobody's value was at stake: the region has the record's
+// state word in its read set, and a remote read writes that word to take its lease. False conflicts cost an attempt,
+// never correctness. Pairs of remote operations meet at the locks and leases themselves, which lease_test.cc and
+// access_test.cc are about.
 
 #include <gtest/gtest.h>
 
@@ -46,8 +47,8 @@ class FalseConflicts : public testing::TestWithParam<Case> {
     if (!base::kTestHooks) GTEST_SKIP() << "a build without the simulation";
   }
 
-  /// Returns why the transaction of node 0 aborted. Notes whether nothing is left of a conflict: the value is as it was, and a second
-  /// attempt commits beside the other node's transaction.
+  /// Returns why the transaction of node 0 aborted. Notes whether nothing is left of a conflict: the value is as it
+  /// was, and a second attempt commits beside the other node's transaction.
   AbortReason try_in_new_world(Local local, Remote remote) {
     worlds_.push_back(std::make_unique<RegionWorld>(Htm::kSim, "", "drtm"));
     world_ = worlds_.back().get();
@@ -98,8 +99,8 @@ class FalseConflicts : public testing::TestWithParam<Case> {
 
 TEST_P(FalseConflicts, CellOfTheMatrix) {
   const auto [local, remote, cell, name] = GetParam();
-  // The simulation takes two lines for one where their addresses have the same hash, which differs from world to world. So what is
-  // shared must commit in one of some worlds, and what conflicts must not commit in the first.
+  // The simulation takes two lines for one where their addresses have the same hash, which differs from world to world.
+  // So what is shared must commit in one of some worlds, and what conflicts must not commit in the first.
   constexpr int kMostWorlds = 10;
   AbortReason reason = try_in_new_world(local, remote);
   for (int turn = 1; cell == Cell::kShared && reason != AbortReason::kNone && turn < kMostWorlds; ++turn)

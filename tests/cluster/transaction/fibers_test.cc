@@ -1,4 +1,5 @@
-// Several open transactions of one worker, each in a fiber: their round trips overlap, and they share the worker's log and its TIDs.
+// Several open transactions of one worker, each in a fiber: their round trips overlap, and they share the worker's log
+// and its TIDs.
 
 #include <algorithm>
 #include <array>
@@ -20,8 +21,8 @@ using granary::Outcome;
 /// A card's: 2.5 us there and back.
 constexpr rdma::sim::SimOptions kCard{.least_delay = 1'250, .most_delay = 1'250, .tear = 0, .overtake = 0};
 
-/// Runs one transaction after the other that adds to a record of each of two other nodes, in so many fibers of one worker, and returns what
-/// the network's time has moved on by.
+/// Runs one transaction after the other that adds to a record of each of two other nodes, in so many fibers of one
+/// worker, and returns what the network's time has moved on by.
 std::uint64_t time_of(unsigned fibers) {
   constexpr unsigned kTransactions = 64;
   SimCluster cluster(3, 1, kCard);
@@ -97,7 +98,8 @@ TEST_F(UnderWay, IsNotWaitedForAndArrives) {
   commit_and([&] {
     EXPECT_FALSE(epochs().idle()) << "the transaction is still in its epoch";
     EXPECT_EQ(write_back_rounds(), rounds);
-    // Others wait for it, as the record is locked until it is there; the next transaction of this worker does not meet a lock.
+    // Others wait for it, as the record is locked until it is there; the next transaction of this worker does not meet
+    // a lock.
     EXPECT_TRUE(write("newer"));
   });
   cluster_.node(0).remote().await_arrival();
@@ -146,8 +148,8 @@ Status survey(const std::string& directory) {
   return recovery::survey_log(files, *manifest, *settled, {}).status();
 }
 
-/// Runs two transactions that each find room, and would not both fit: the second waits until the loggers have taken the first one out.
-/// `read_first`: they lock what they read. Returns how many have committed.
+/// Runs two transactions that each find room, and would not both fit: the second waits until the loggers have taken the
+/// first one out. `read_first`: they lock what they read. Returns how many have committed.
 unsigned run_two_large(IndexKind kind, bool read_first) {
   const tests::RingDirectory directory;
   const auto with_log = [&](unsigned node) {
@@ -194,8 +196,8 @@ unsigned run_two_large(IndexKind kind, bool read_first) {
 
 class FibersThatKeepVersions : public testing::TestWithParam<IndexKind> {};
 
-/// A commit waits last for what it keeps and checks at other nodes. Two transactions that wait there at once must not have taken the
-/// same TID before.
+/// A commit waits last for what it keeps and checks at other nodes. Two transactions that wait there at once must not
+/// have taken the same TID before.
 TEST_P(FibersThatKeepVersions, TakeTheirTidsBehindTheirLastWait) {
   if (!tests::asked_protocol.in_real_time) GTEST_SKIP() << "TIDs are computed times, which two transactions may share";
   SimCluster cluster(2, 1, kCard);
@@ -222,8 +224,8 @@ TEST_P(FibersThatKeepVersions, TakeTheirTidsBehindTheirLastWait) {
   EXPECT_EQ(std::ranges::adjacent_find(tids), tids.end()) << "two transactions have one TID";
 }
 
-/// A time is chosen before the last waits of a commit. So another transaction of the worker that ends meanwhile, in the next epoch, stands before
-/// it in the log; a process that dies then leaves rings that are whole.
+/// A time is chosen before the last waits of a commit. So another transaction of the worker that ends meanwhile, in the
+/// next epoch, stands before it in the log; a process that dies then leaves rings that are whole.
 TEST(FibersOfTicToc, MayLogATimeOfTheEpochBefore) {
   unsigned behind = 0;
   for (unsigned turns = 0; turns < 60; ++turns) {

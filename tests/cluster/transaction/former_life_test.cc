@@ -1,5 +1,5 @@
-// A node dies and comes back, with its tables elsewhere: what others know of its former life leads nowhere any more, and once they have
-// learnt it anew they use it again.
+// A node dies and comes back, with its tables elsewhere: what others know of its former life leads nowhere any more,
+// and once they have learnt it anew they use it again.
 
 #include <gtest/gtest.h>
 
@@ -96,7 +96,8 @@ TEST_P(FormerLife, ServesNoLocationOnceItWasLearntAnew) {
   EXPECT_EQ(hits(), 2u) << "where it is in this life";
 }
 
-/// A transaction that has seen something of the former life ends, whenever it meets the next one, and whatever it does then.
+/// A transaction that has seen something of the former life ends, whenever it meets the next one, and whatever it does
+/// then.
 TEST_P(FormerLife, EndsTransactionsThatHaveSeenIt) {
   Transaction reads = begin(0);
   EXPECT_EQ(value_of(reads, table(0), "1x"), "old");
@@ -114,7 +115,8 @@ TEST_P(FormerLife, EndsTransactionsThatHaveSeenIt) {
   EXPECT_EQ(at(0, "1x"), "anew") << "it wrote nothing";
 }
 
-/// Where nodes recover one another it is worth while to try again, also before this node has learnt where the tables are by now.
+/// Where nodes recover one another it is worth while to try again, also before this node has learnt where the tables
+/// are by now.
 TEST_P(FormerLife, IsOverForAWhileOnlyWhereNodesComeBack) {
   tell(1, membership::MemberState::kServing);
   cluster_.node(0).set_living(living_);

@@ -1,6 +1,6 @@
-// Random transactions on lists that lie on three nodes are strictly serializable, by the judge of recorded histories, whatever the
-// network and the clocks do, and their epochs agree with that (I7). A failure prints the line that replays its seed. Not here: nodes that die, secondary
-// indexes.
+// Random transactions on lists that lie on three nodes are strictly serializable, by the judge of recorded histories,
+// whatever the network and the clocks do, and their epochs agree with that (I7). A failure prints the line that replays
+// its seed. Not here: nodes that die, secondary indexes.
 
 #include <functional>
 
@@ -104,7 +104,8 @@ TEST(HistoryAcrossNodes, LeasesByClocksFarApart) {
     judge(30, {.index = IndexKind::kHash, .declared = share, .lease_us = 100, .skew_us = 300});
 }
 
-/// Clocks are set forward and back, by half a lease, two of them or an hour, whatever their leases are about to be used for.
+/// Clocks are set forward and back, by half a lease, two of them or an hour, whatever their leases are about to be used
+/// for.
 TEST(HistoryAcrossNodes, ClocksThatAreSet) {
   for (const double share : {1.0, 0.5}) {
     const Sums sums = judge(30, {.index = IndexKind::kHash, .lists = 3, .declared = share, .clocks_are_set = true});
@@ -134,8 +135,8 @@ TEST(HistoryAcrossNodes, WhatIsReleasedIsInAllLogs) {
   judge(25, {.network = {.loss = 0.0005}, .index = IndexKind::kHash, .trouble = true, .logged = true});
 }
 
-/// Other threads run between the steps of a service, which answers, and of a worker, which commits. Lists are short, so that many
-/// records are made.
+/// Other threads run between the steps of a service, which answers, and of a worker, which commits. Lists are short, so
+/// that many records are made.
 TEST(HistoryAcrossNodes, OthersRunBetweenSteps) {
   if (!base::kTestHooks) GTEST_SKIP() << "a build without sync points";
   for (const IndexKind index : {IndexKind::kHash, IndexKind::kOrdered}) {

@@ -1,5 +1,6 @@
-// Look-ups and scans of ordered tables of other nodes by READs of leaves: no messages once the leaves are known, and right answers whatever has become
-// of the leaves since. Not covered: a leaf that changes during the READ (tests/kvstore/remote/leaf_read_test.cc).
+// Look-ups and scans of ordered tables of other nodes by READs of leaves: no messages once the leaves are known, and
+// right answers whatever has become of the leaves since. Not covered: a leaf that changes during the READ
+// (tests/kvstore/remote/leaf_read_test.cc).
 
 #include <algorithm>
 
@@ -232,7 +233,8 @@ TEST_F(LeavesAcrossNodes, OfAnIndexLeadToTheRecords) {
   EXPECT_EQ(scan(0), scan(1));
 }
 
-/// What TPC-C's payment does of a remote customer who is named: a scan of an ordered table, and an update in a table of either kind.
+/// What TPC-C's payment does of a remote customer who is named: a scan of an ordered table, and an update in a table of
+/// either kind.
 TEST_F(LeavesAcrossNodes, APaymentByNameAsksNobody) {
   constexpr int kNames = 200;
   const std::string customer = "1c";

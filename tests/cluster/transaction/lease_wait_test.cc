@@ -1,5 +1,5 @@
-// Writers that meet a lease: they wait for its end, for as long as it lasts, and meanwhile hold nothing that others could wait for.
-// The clocks run, in virtual time.
+// Writers that meet a lease: they wait for its end, for as long as it lasts, and meanwhile hold nothing that others
+// could wait for. The clocks run, in virtual time.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 #pragma once
-// How the lists of an AppendWorld are read, by a transaction or a snapshot. A list is a record, at one of several keys if lists move.
+// How the lists of an AppendWorld are read, by a transaction or a snapshot. A list is a record, at one of several keys
+// if lists move.
 
 #include <array>
 #include <cstring>

@@ -1,5 +1,5 @@
-// What the rings of a node say that its transactions hold at other nodes: all that they do, from before it is locked until it has
-// been given back. Processes that are killed are for tests/node/held_by_dead_test.cc.
+// What the rings of a node say that its transactions hold at other nodes: all that they do, from before it is locked
+// until it has been given back. Processes that are killed are for tests/node/held_by_dead_test.cc.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -240,7 +240,8 @@ TEST_P(LockAhead, WhoWouldLockMoreThanThereIsRoomForIsToldBeforeTheFirstLock) {
   EXPECT_THAT(named(), IsEmpty());
 }
 
-/// A region says before it runs where its entry ends. If it was in vain, what others log there meanwhile decides nothing.
+/// A region says before it runs where its entry ends. If it was in vain, what others log there meanwhile decides
+/// nothing.
 TEST_P(LockAhead, ARegionInVainDecidesNothing) {
   if (cluster_.node(0).worker().core()->state().region == nullptr) GTEST_SKIP() << "commits take locks";
   bool in_vain = false, others = false;

@@ -1,5 +1,5 @@
-// I12: snapshots read what transactions of other nodes have overwritten. These keep the old versions themselves, in memory that the records' owner
-// has lent them.
+// I12: snapshots read what transactions of other nodes have overwritten. These keep the old versions themselves, in
+// memory that the records' owner has lent them.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// A transaction that meets an x-lock of another open transaction of its own worker: it cannot wait for it, unless the other one is of
-// another fiber. Locks at the worker's own node are in tests/isolation/two_pl_test.cc.
+// A transaction that meets an x-lock of another open transaction of its own worker: it cannot wait for it, unless the
+// other one is of another fiber. Locks at the worker's own node are in tests/isolation/two_pl_test.cc.
 
 #include <functional>
 #include <string>

@@ -1,5 +1,6 @@
-// Commits across nodes whose local part is one HTM region: when it is tried, what must still hold at its end, and what is logged. That
-// they are as serializable as those with locks, the other tests here show, which run with --htm=sim as well.
+// Commits across nodes whose local part is one HTM region: when it is tried, what must still hold at its end, and what
+// is logged. That they are as serializable as those with locks, the other tests here show, which run with --htm=sim as
+// well.
 
 #include <gtest/gtest.h>
 
@@ -35,7 +36,8 @@ TEST(RegionAcrossNodes, IsUsedUnderLeases) {
   EXPECT_EQ(world.at("0x"), "new");
 }
 
-/// Write skew: without locks here, nothing would keep the other one from committing between the validation there and the region.
+/// Write skew: without locks here, nothing would keep the other one from committing between the validation there and
+/// the region.
 TEST(RegionAcrossNodes, IsNotUsedForWhatIsOnlyReadThere) {
   World world(Htm::kSim);
   AbortReason other = AbortReason::kNone;

@@ -1,4 +1,5 @@
-// Scans of ordered tables and secondary indexes of other nodes: order, own writes, phantoms, and indexes kept in step from afar.
+// Scans of ordered tables and secondary indexes of other nodes: order, own writes, phantoms, and indexes kept in step
+// from afar.
 
 #include <gtest/gtest.h>
 
@@ -72,8 +73,8 @@ TEST_F(ScansAcrossNodes, SeeTheirOwnWrites) {
   });
 }
 
-/// The visitor removes what comes next, so the owner has to be asked for more than the first piece, which ended with the limit. Long keys:
-/// the leaves are not remembered, and the owner is asked; short ones: they are.
+/// The visitor removes what comes next, so the owner has to be asked for more than the first piece, which ended with
+/// the limit. Long keys: the leaves are not remembered, and the owner is asked; short ones: they are.
 TEST_F(ScansAcrossNodes, VisitAsManyAsAskedForWhateverTheVisitorRemoves) {
   for (const std::string tail : {"", "-long-key"}) {
     const auto key = [&](char number) { return std::string{'1', number} + tail; };
@@ -297,7 +298,8 @@ TEST_F(ScansAcrossNodes, AUniqueIndexThereRefusesASecondRecord) {
   EXPECT_EQ(t.commit().reason, AbortReason::kUniqueViolation);
 }
 
-/// The words of its locks go with each piece of a scan that the owner is asked for. Nor does a value of a snapshot go into any message.
+/// The words of its locks go with each piece of a scan that the owner is asked for. Nor does a value of a snapshot go
+/// into any message.
 TEST(ScansWithSmallMessages, SayThatWhatIsAskedDoesNotFit) {
   constexpr std::uint64_t kMessageBytes = 40'000, kLockBytes = 8;
   SimCluster cluster(

@@ -1,5 +1,5 @@
-// Immutable tables of other nodes (I31): only their owner writes them, and once the owner has said that they are sealed, reads of them are not
-// validated, nor held.
+// Immutable tables of other nodes (I31): only their owner writes them, and once the owner has said that they are
+// sealed, reads of them are not validated, nor held.
 
 #include <gtest/gtest.h>
 

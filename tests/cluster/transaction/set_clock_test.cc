@@ -1,7 +1,7 @@
-// A clock is set forward or back, by half a lease, two of them or an hour, at each moment of a lease's life: before it is taken and after,
-// while a writer waits for its end and while others share it; one node's clock, or those of all. Until a node looks at its clock it
-// counts on by the counter, and is right; from then on it has no time, and locks what it would lease (I9, docs/clock.md).
-// Random histories of it are in history_test.cc.
+// A clock is set forward or back, by half a lease, two of them or an hour, at each moment of a lease's life: before it
+// is taken and after, while a writer waits for its end and while others share it; one node's clock, or those of all.
+// Until a node looks at its clock it counts on by the counter, and is right; from then on it has no time, and locks
+// what it would lease (I9, docs/clock.md). Random histories of it are in history_test.cc.
 
 #include <gtest/gtest.h>
 
@@ -83,8 +83,8 @@ class SetClocks : tests::WithLeases, public testing::TestWithParam<std::int64_t>
     }
   }
   std::uint64_t leases(std::size_t node) { return cluster_.node(node).remote().counters().leases; }
-  /// With a lock in place of a lease, if none is left of before, as only who knows the time takes it for over; there is nothing to
-  /// wait for afterwards.
+  /// With a lock in place of a lease, if none is left of before, as only who knows the time takes it for over; there is
+  /// nothing to wait for afterwards.
   void expect_locks(std::size_t node, std::string_view value) {
     const std::uint64_t before = leases(node);
     Transaction t = reader(node, value);

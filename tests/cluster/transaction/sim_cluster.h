@@ -1,6 +1,6 @@
 #pragma once
-// A simulated cluster: several nodes with real engines in one process, on one thread, over the simulated fabric. Each node has a
-// service and workers; what waits lets virtual time pass.
+// A simulated cluster: several nodes with real engines in one process, on one thread, over the simulated fabric. Each
+// node has a service and workers; what waits lets virtual time pass.
 
 #include <atomic>
 #include <functional>
@@ -296,8 +296,8 @@ class SimCluster {
     std::uint64_t error_us = 0;  ///< that nodes know of
     std::uint64_t lease_us = 0;  ///< how long leases are
   };
-  /// The node crashes and begins another life, with an empty database, at the cluster's E. Its tables are made, it listens and gets its
-  /// workers afterwards, and the others learn it.
+  /// The node crashes and begins another life, with an empty database, at the cluster's E. Its tables are made, it
+  /// listens and gets its workers afterwards, and the others learn it.
   SimClusterNode& restart(unsigned id, rdma::Generation generation) {
     nodes_[id]->crash();
     SimClusterNode& node = next_life(id, generation);
@@ -325,7 +325,8 @@ class SimCluster {
     for (const auto& node : nodes_) node->time().write(us, 0, kClockError);
   }
   static constexpr std::uint64_t kClockError = 100;
-  /// From a lease's beginning until whoever has it, or wants to share it, finds that it is too late, and until it has expired for all.
+  /// From a lease's beginning until whoever has it, or wants to share it, finds that it is too late, and until it has
+  /// expired for all.
   static constexpr std::uint64_t kLeaseIsValid = SimClusterNode::kLease_us;
   static constexpr std::uint64_t kLeaseIsShared = kLeaseIsValid - SimClusterNode::kLease_us / 8;
   static constexpr std::uint64_t kLeaseIsThere = kLeaseIsValid + 2 * kClockError;

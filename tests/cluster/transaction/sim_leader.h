@@ -9,8 +9,8 @@
 
 namespace granary::cluster::test {
 
-/// The node leads as long as `goes_on` says so, which is asked after each look with the report of a turn, if there was one. With a
-/// scheduler of its own, as in a real node; its waits let the world go on.
+/// The node leads as long as `goes_on` says so, which is asked after each look with the report of a turn, if there was
+/// one. With a scheduler of its own, as in a real node; its waits let the world go on.
 inline void lead_epochs(SimCluster& cluster, unsigned node, const LeaderOptions& options,
                         const std::function<bool(const std::optional<TurnReport>&)>& goes_on) {
   SimClusterNode& mine = cluster.node(node);

@@ -1,4 +1,5 @@
-// Lookups that had to be made bring pieces of the other node's main header along, so that most keys are never looked up (header_sweep.h).
+// Lookups that had to be made bring pieces of the other node's main header along, so that most keys are never looked up
+// (header_sweep.h).
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
-// TicToc across nodes: a reader R commits at a late time of its epoch, since it has also read a record that was changed often. Whoever changes
-// afterwards what R has read, at whichever node, gets a later time; and nobody frees what a dead node held before that is sure.
+// TicToc across nodes: a reader R commits at a late time of its epoch, since it has also read a record that was changed
+// often. Whoever changes afterwards what R has read, at whichever node, gets a later time; and nobody frees what a dead
+// node held before that is sure.
 
 #include <array>
 #include <utility>
@@ -81,8 +82,9 @@ class Times : OfTicToc, public AcrossNodes {
     base::set_sync_hook({});
     EXPECT_GE(raised, reader);
   }
-  /// Reads the record at node 1, where a holder of another node has written its version as far as the TID, and returns the rts that the reader
-  /// believes. Before, a reader has raised the owner's rts in vain, to `raised`, and the holder has yet to clear it.
+  /// Reads the record at node 1, where a holder of another node has written its version as far as the TID, and returns
+  /// the rts that the reader believes. Before, a reader has raised the owner's rts in vain, to `raised`, and the holder
+  /// has yet to clear it.
   record::TidWord rts_under_way(std::string_view key, record::TidWord raised, bool copy) {
     auto& record = const_cast<record::SharedRecord&>(record_at(1, key));
     class HolderGoesOn final : public base::Waiter {
@@ -141,7 +143,8 @@ TEST_P(Times, ThatIsSoBehindALockThatWasGivenBack) {
   }
 }
 
-/// The holder writes the TID before it clears the owner's rts. So whoever finds that TID under its lock knows nothing of the version's rts.
+/// The holder writes the TID before it clears the owner's rts. So whoever finds that TID under its lock knows nothing
+/// of the version's rts.
 TEST_P(Times, AReaderBelievesNoRtsThatItFoundUnderAnXLock) {
   const record::TidWord raised = record::make_tid(record::epoch_of(put(0, "1r")), 1000);
   EXPECT_LT(rts_under_way("1r", raised, /*copy=*/true), raised);
@@ -247,7 +250,8 @@ TEST_P(Times, AReaderHasTheTimeOfWhatItRead) {
   EXPECT_EQ(ticket.epoch, record::epoch_of(written)) << "so it may be shown as soon as that is durable";
 }
 
-/// The owner raises its rts before it looks whether others hold the record: who takes it at that moment finds it raised.
+/// The owner raises its rts before it looks whether others hold the record: who takes it at that moment finds it
+/// raised.
 TEST_P(Times, AnOwnerRaisesBeforeItLooks) { expect_raised_before_look("1x"); }
 TEST_P(Times, AnOwnerRaisesWhatIsAbsentBeforeItLooks) { expect_raised_before_look("1gone"); }
 

@@ -256,7 +256,8 @@ TEST_P(AcrossNodes, WhoIsNoMemberAnyMoreCommitsNothing) {
   EXPECT_EQ(at(1, "1x"), "old") << "and nothing stays locked";
 }
 
-/// The node loses its right at the last moment: behind every wait of the commit, or, for one that only reads, behind its validation.
+/// The node loses its right at the last moment: behind every wait of the commit, or, for one that only reads, behind
+/// its validation.
 TEST_P(AcrossNodes, TheRightToCommitIsAskedForBehindTheLastWait) {
   membership::Fence fence;
   fence.extend(membership::kForever);

@@ -1,5 +1,6 @@
-// Nodes that live and cannot reach each other for a while, whenever that begins: what a transaction held there is given back when they
-// can again, with what it had decided or without. That other nodes' memory and messages come through is for rdma/ and messages/.
+// Nodes that live and cannot reach each other for a while, whenever that begins: what a transaction held there is given
+// back when they can again, with what it had decided or without. That other nodes' memory and messages come through is
+// for rdma/ and messages/.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// What a clock writes to softtime: jumps, sources without a bound, threads that come late; and the thread that drives it.
+// What a clock writes to softtime: jumps, sources without a bound, threads that come late; and the thread that drives
+// it.
 
 #include "cluster_config/clock/clock.h"
 
@@ -123,7 +124,8 @@ TEST_F(ClockTest, SlewingIsNoJump) {
   }
 }
 
-/// By 0.9 % the clock gains less than a step may between any two steps, but more than readings allow for while the thread is late.
+/// By 0.9 % the clock gains less than a step may between any two steps, but more than readings allow for while the
+/// thread is late.
 TEST_F(ClockTest, ASlewThatEachStepAllowsIsNoticed) {
   for (int i = 1; i <= 100; ++i) {
     source_->set_skew(9 * i);
@@ -151,7 +153,8 @@ TEST_F(ClockTest, TwoSmallStepsAreAJump) {
   EXPECT_EQ(clock_.report().jumps, 1u) << "what was read before the jump counts no more";
 }
 
-/// Disturbed readings are off in either direction, and never by so much that the next one shows more than a step may be.
+/// Disturbed readings are off in either direction, and never by so much that the next one shows more than a step may
+/// be.
 TEST_F(ClockTest, ReadingsThatAreOffAreNoSlew) {
   for (int i = 0; i < 200; ++i) {
     source_->set_skew(i % 3 == 0 ? 9 : 0);

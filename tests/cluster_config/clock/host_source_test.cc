@@ -42,8 +42,8 @@ constexpr std::uint64_t kShiftSeconds = 100'000;
   _exit(WEXITSTATUS(status));
 }
 
-/// Daemons slew CLOCK_MONOTONIC, by up to 10 %. Where none has done so since the machine has started, this test cannot tell it from the
-/// clock that is meant.
+/// Daemons slew CLOCK_MONOTONIC, by up to 10 %. Where none has done so since the machine has started, this test cannot
+/// tell it from the clock that is meant.
 TEST(HostSource, IsTheClockThatNobodySlews) {
   std::ifstream offsets("/proc/self/timens_offsets");
   std::string clock;

@@ -1,5 +1,6 @@
-// Leases on clocks that are set forward and back, by up to an hour, one node's or those of all, while their threads come late or stand
-// still: whoever still counts on a lease, nobody else takes it for expired, nor ever has (I9). Whether owners, x-locks and regions judge by these clocks is tested with them.
+// Leases on clocks that are set forward and back, by up to an hour, one node's or those of all, while their threads
+// come late or stand still: whoever still counts on a lease, nobody else takes it for expired, nor ever has (I9).
+// Whether owners, x-locks and regions judge by these clocks is tested with them.
 
 #include <memory>
 #include <string>
@@ -81,7 +82,8 @@ class Nodes {
     given_.push_back({.node = node, .end = {.end_us = end_us, .jumps = now.jumps}});
     ++shared_;
   }
-  /// As when a host that all nodes are on, or that the others follow, is set: each finds out when its thread comes to its turn.
+  /// As when a host that all nodes are on, or that the others follow, is set: each finds out when its thread comes to
+  /// its turn.
   void set_all(std::int64_t by_us) {
     for (SetClock* const source : sources_) source->set_cluster(by_us);
   }

@@ -1,5 +1,5 @@
-// Against real ptp4l daemons, which between_namespaces.sh starts; skipped without them. They run freely, so that they steer
-// nobody's clock; hence the slave's port never gets beyond UNCALIBRATED, which is refused as it should be.
+// Against real ptp4l daemons, which between_namespaces.sh starts; skipped without them. They run freely, so that they
+// steer nobody's clock; hence the slave's port never gets beyond UNCALIBRATED, which is refused as it should be.
 
 #include <chrono>
 #include <cstdlib>

@@ -1,4 +1,5 @@
-// When a node counts as synchronized by PTP, against a ptp4l that says what it is told to. A real one is in ptp4l_test.cc.
+// When a node counts as synchronized by PTP, against a ptp4l that says what it is told to. A real one is in
+// ptp4l_test.cc.
 
 #include "cluster_config/clock/ptp_source.h"
 

@@ -1,6 +1,6 @@
 #pragma once
-// A clock that a daemon keeps within half of δ from the true time, until somebody sets it. The daemon sets it right, and says so a
-// while later.
+// A clock that a daemon keeps within half of δ from the true time, until somebody sets it. The daemon sets it right,
+// and says so a while later.
 
 #include <atomic>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The bells by which the boards of one run directory wake each other, and when a board rings them. How soon a death is seen is in
-// local_test.cc.
+// The bells by which the boards of one run directory wake each other, and when a board rings them. How soon a death is
+// seen is in local_test.cc.
 
 #include "cluster_config/membership/local/bells.h"
 
@@ -125,7 +125,8 @@ TEST(LocalBoard, RingsForWhatItChanges) {
   EXPECT_TRUE(heard());
 }
 
-/// A killed process must end at once, since nobody recovers its node before. One that watches files by inotify may take many seconds (bells.h).
+/// A killed process must end at once, since nobody recovers its node before. One that watches files by inotify may take
+/// many seconds (bells.h).
 TEST(LocalBoard, WatchesNothingByInotify) {
   const granary::tests::TemporaryDirectory directory;
   const auto board = open_local_board(directory.path(), 60'000'000).value();

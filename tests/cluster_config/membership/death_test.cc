@@ -1,5 +1,5 @@
-// How a membership ends: in order, by the end of its process (here: of its object), by what others say, or since the board was wiped.
-// For all kinds of boards.
+// How a membership ends: in order, by the end of its process (here: of its object), by what others say, or since the
+// board was wiped. For all kinds of boards.
 
 #include <atomic>
 #include <optional>

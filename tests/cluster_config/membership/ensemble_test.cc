@@ -1,5 +1,5 @@
-// An ensemble of three servers, one of which is cut off from the other two. It serves its clients' reads from its memory meanwhile, and
-// knows nothing of what the others decide.
+// An ensemble of three servers, one of which is cut off from the other two. It serves its clients' reads from its
+// memory meanwhile, and knows nothing of what the others decide.
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
@@ -44,8 +44,8 @@ std::array<int, 3 * kServers> free_ports() {
   return ports;
 }
 
-/// Server 0 reaches the others' quorum ports, where the leader of the ensemble is one of, through proxies. It has the lowest number, so
-/// it leads only if the others do not come.
+/// Server 0 reaches the others' quorum ports, where the leader of the ensemble is one of, through proxies. It has the
+/// lowest number, so it leads only if the others do not come.
 class Ensemble {
  public:
   Ensemble() {

@@ -76,7 +76,8 @@ TEST_F(Fenced, ALostMarkClosesItForGood) {
   EXPECT_EQ(lost_, 1);
 }
 
-/// Whoever misses the mark cannot know when the fence was extended for the last time; but that was before the mark went.
+/// Whoever misses the mark cannot know when the fence was extended for the last time; but that was before the mark
+/// went.
 TEST_F(Fenced, NobodyIsDeadBeforeItsFenceHasShut) {
   constexpr std::uint64_t kLasts_us = 200'000;
   const Result<std::unique_ptr<Membership>> other =

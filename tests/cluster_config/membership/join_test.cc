@@ -122,7 +122,8 @@ TEST_F(MembershipSuite, ANodeWhoseDataAreGoneIsRefused) {
   EXPECT_EQ(back->generation(), 3u) << "the life in between left the data alone";
 }
 
-/// A life that comes to nothing after it was noted leaves data that seem newer than the configuration, and are the node's own.
+/// A life that comes to nothing after it was noted leaves data that seem newer than the configuration, and are the
+/// node's own.
 TEST_F(MembershipSuite, ALifeIsNotedBeforeAnybodyLearnsOfIt) {
   Node other(world(), 5);
   MembershipOptions options = options_of(0);

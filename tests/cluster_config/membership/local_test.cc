@@ -259,7 +259,8 @@ TEST_F(Heartbeats, ANextLifeIsNotCondemnedForTheLast) {
   EXPECT_TRUE(next.beat());
 }
 
-/// A node that beats, and is watched by several that are wrong about it: it never beats once one of them says that it is condemned.
+/// A node that beats, and is watched by several that are wrong about it: it never beats once one of them says that it
+/// is condemned.
 TEST_F(Heartbeats, WhoIsCondemnedHasBeatenBeforeOrNeverAgain) {
   for (std::uint64_t round = 0; round < granary::tests::scaled(300); ++round) {
     Heartbeat own = begin();

@@ -1,6 +1,6 @@
 #pragma once
-// Stands between a ZooKeeper client and its server, and loses a chosen request or its answer together with the connection, or
-// carries nothing for a while. One client at a time.
+// Stands between a ZooKeeper client and its server, and loses a chosen request or its answer together with the
+// connection, or carries nothing for a while. One client at a time.
 
 #include <arpa/inet.h>
 #include <poll.h>

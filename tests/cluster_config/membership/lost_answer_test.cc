@@ -1,4 +1,5 @@
-// A change of the configuration whose answer was lost, and behind which another member has made the next one: it counts as made.
+// A change of the configuration whose answer was lost, and behind which another member has made the next one: it counts
+// as made.
 
 #include <algorithm>
 #include <functional>

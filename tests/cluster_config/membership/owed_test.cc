@@ -1,4 +1,5 @@
-// What a life owes that did not end in order, who may recover it, and when its node comes back. For all kinds of boards.
+// What a life owes that did not end in order, who may recover it, and when its node comes back. For all kinds of
+// boards.
 
 #include <algorithm>
 #include <atomic>
@@ -25,7 +26,8 @@ class OwedSuite : public MembershipSuite {
       EXPECT_TRUE(joined()) << status().message();
       EXPECT_TRUE((*this)->serve().ok());
     }
-    /// Waits until it knows that the life owes something, and returns the number of the membership in which it was over.
+    /// Waits until it knows that the life owes something, and returns the number of the membership in which it was
+    /// over.
     std::uint64_t number_of_debt(NodeId node, Generation generation) {
       const auto owes = [=](const Configuration& found) { return found.debt(node, generation) != nullptr; };
       EXPECT_TRUE((*this)->wait_until(owes, kPatienceUs));
@@ -46,8 +48,8 @@ TEST_F(OwedSuite, WhoDiesOwesAndWhoLeavesDoesNot) {
   EXPECT_EQ(one->configuration()->owed.size(), 1u);
 }
 
-/// R1 and R2: a survivor that has not spoken may still be told something by the dead node, or have a transaction open that it began
-/// before.
+/// R1 and R2: a survivor that has not spoken may still be told something by the dead node, or have a transaction open
+/// that it began before.
 TEST_F(OwedSuite, NobodyClaimsBeforeAllThatServeAreQuiet) {
   Serving one(world(), 1);
   Serving two(world(), 2);
@@ -83,7 +85,8 @@ TEST_F(OwedSuite, OneRecoversAndTheDebtIsGone) {
   EXPECT_FALSE(one->claim(3, 1).ok());
 }
 
-/// It joined before the death, so it has not been asked about the claim; the recoverer waits for its word, and does not end because of it.
+/// It joined before the death, so it has not been asked about the claim; the recoverer waits for its word, and does not
+/// end because of it.
 TEST_F(OwedSuite, WhoBeginsToServeDuringARecoveryIsWaitedFor) {
   Serving one(world(), 1);
   Node two(world(), 2);
@@ -171,7 +174,8 @@ TEST_F(OwedSuite, ANodeComesBackOnceNobodyOwesAnything) {
   EXPECT_GT(back->configuration()->number, number);
 }
 
-/// A node dies just before this one enters. While this one waits for that, the cluster is started again with another file.
+/// A node dies just before this one enters. While this one waits for that, the cluster is started again with another
+/// file.
 TEST_F(OwedSuite, ARefusalEndsTheWaitForALateDebt) {
   std::optional<Serving> one(std::in_place, world(), 1);
   std::optional<Serving> three(std::in_place, world(), 3);

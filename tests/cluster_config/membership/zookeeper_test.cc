@@ -282,8 +282,9 @@ TEST_F(Zookeeper, WhatBecameOfAnOperationIsFoundOut) {
   }
 }
 
-/// The C client never answers a call that it takes while it learns that the session has expired (ZOOKEEPER-2802). A text as great as this one
-/// takes so long to copy that the client learns it meanwhile. Without a bound the call hangs, in a thread that keeps all it needs.
+/// The C client never answers a call that it takes while it learns that the session has expired (ZOOKEEPER-2802). A
+/// text as great as this one takes so long to copy that the client learns it meanwhile. Without a bound the call hangs,
+/// in a thread that keeps all it needs.
 TEST_F(Zookeeper, ACallDuringWhichTheSessionExpiresReturns) {
   const auto proxy = std::make_shared<LossyProxy>(zookeeper_server());
   options_.servers = proxy->address();

@@ -1,6 +1,6 @@
-// Several threads on one small table whose chains grow, with epochs that pass and names that are freed. Some keys are always
-// there and must always be found; of each pair at least one is there, so both may not be missed at one validated moment.
-// Not covered: rebuild(), which runs alone.
+// Several threads on one small table whose chains grow, with epochs that pass and names that are freed. Some keys are
+// always there and must always be found; of each pair at least one is there, so both may not be missed at one validated
+// moment. Not covered: rebuild(), which runs alone.
 
 #include <atomic>
 #include <chrono>

@@ -1,5 +1,5 @@
-// Random operations against std::map: keys of 8 bytes, keys of every other length, few and many buckets, memory that runs
-// out, rebuilding. Not covered: other threads (concurrency_test).
+// Random operations against std::map: keys of 8 bytes, keys of every other length, few and many buckets, memory that
+// runs out, rebuilding. Not covered: other threads (concurrency_test).
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 // What versions promise: an accepted lookup is of one moment, whenever each line was read; a miss stays valid exactly
-// until its chain changes. Lines are taken at every combination of moments around one change, as a READ may bring them. Not
-// covered: words within a line that move in another order than ascending, which the fabric rules out.
+// until its chain changes. Lines are taken at every combination of moments around one change, as a READ may bring them.
+// Not covered: words within a line that move in another order than ascending, which the fabric rules out.
 
 #include <cstring>
 #include <functional>

@@ -90,8 +90,8 @@ TYPED_TEST(OrderedMemoryEach, OutOfMemoryLeavesTheTreeValid) {
       << "nothing leaked on the way";
 }
 
-/// Returns keys that are spread evenly in any order of numbers. Leaves fill and split at about the same time, so all of them are full at some
-/// moment.
+/// Returns keys that are spread evenly in any order of numbers. Leaves fill and split at about the same time, so all of
+/// them are full at some moment.
 std::string spread_key(std::uint64_t i) { return number_key(i * 0x9E3779B97F4A7C15); }
 
 TYPED_TEST(OrderedMemoryEach, PackedKeysTakeWhatKeysLoadedInOrderTake) {

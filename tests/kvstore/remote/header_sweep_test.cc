@@ -1,4 +1,5 @@
-// These tests sweep the main header of a real table, and look at what the location cache knows then and at when the sweep is made once more.
+// These tests sweep the main header of a real table, and look at what the location cache knows then and at when the
+// sweep is made once more.
 
 #include "kvstore/remote/header_sweep.h"
 

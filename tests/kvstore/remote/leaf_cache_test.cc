@@ -1,4 +1,5 @@
-// One thread on the leaf cache: what is found, replaced, forgotten, and makes room. Not covered: threads (tests/cluster, under sanitizers).
+// One thread on the leaf cache: what is found, replaced, forgotten, and makes room. Not covered: threads
+// (tests/cluster, under sanitizers).
 
 #include "kvstore/remote/leaf_cache.h"
 

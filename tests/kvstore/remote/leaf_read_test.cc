@@ -1,5 +1,6 @@
-// READs of leaves of a real tree, over a simulated fabric that tears what is READ: a leaf that has split, is gone, is being changed, or whose block
-// is another leaf's is never taken for what was remembered, and what is read belongs to the version.
+// READs of leaves of a real tree, over a simulated fabric that tears what is READ: a leaf that has split, is gone, is
+// being changed, or whose block is another leaf's is never taken for what was remembered, and what is read belongs to
+// the version.
 
 #include "kvstore/remote/leaf_read.h"
 

@@ -1,5 +1,5 @@
-// Threads that replace each other's entries all the time: a hit is always a location of its own key. Not covered: how often a
-// torn entry is a miss.
+// Threads that replace each other's entries all the time: a hit is always a location of its own key. Not covered: how
+// often a torn entry is a miss.
 
 #include <atomic>
 #include <chrono>

@@ -1,5 +1,5 @@
-// One thread on the location cache: what is remembered, replaced, forgotten, counted. Not covered: how good the replacement is
-// (tests/bench/hash), threads (location_cache_stress_test).
+// One thread on the location cache: what is remembered, replaced, forgotten, counted. Not covered: how good the
+// replacement is (tests/bench/hash), threads (location_cache_stress_test).
 
 #include "kvstore/remote/location_cache.h"
 

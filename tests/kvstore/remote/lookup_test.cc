@@ -1,5 +1,5 @@
-// Remote lookups in a real table, over a simulated fabric that tears what is READ: what they find, in how many READs, and that they
-// neither miss what is there nor take a miss for valid once it is there.
+// Remote lookups in a real table, over a simulated fabric that tears what is READ: what they find, in how many READs,
+// and that they neither miss what is there nor take a miss for valid once it is there.
 
 #include "kvstore/remote/lookup.h"
 

@@ -130,8 +130,9 @@ TEST_F(Exchange, CallsEndWhenThePeerDiesAndItsNextLifeIsCalledAgain) {
   EXPECT_TRUE(echoes(kPeer, "welcome back"));
 }
 
-/// Three processes, one of which waits for the two others, which wait for it: on two cores, whoever waits must leave the
-/// processor to the others. Time tells little here; what is counted is how often they looked in vain, and slept in vain.
+/// Three processes, one of which waits for the two others, which wait for it: on two cores, whoever waits must leave
+/// the processor to the others. Time tells little here; what is counted is how often they looked in vain, and slept in
+/// vain.
 TEST_F(Exchange, WorkersThatWaitForEachOtherSleep) {
   meet(kPeer);
   meet(kOther);

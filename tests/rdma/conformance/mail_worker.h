@@ -122,7 +122,8 @@ class MailWorker {
   std::uint64_t handed_on_ = 0;
 };
 
-/// What a peer of the suite answers: its sleeper's counts ("pauses sleeps slept_through") to "counts", the same to all else.
+/// What a peer of the suite answers: its sleeper's counts ("pauses sleeps slept_through") to "counts", the same to all
+/// else.
 inline std::string answer_of_peer(MailWorker* worker, std::string_view request) {
   if (request != "counts") return std::string(request);
   const mailbox::Sleeper::Counts& counts = worker->sleeper().counts();

@@ -1,7 +1,7 @@
 #pragma once
 // Peers on another machine: an agent there (run_agent) starts and ends them, as it is told over TCP, a line at a time:
-// "start NODE GENERATION LAYOUT KEY [worker|zombie]", "kill NODE", "stop NODE", "resume NODE"; each is answered by a line, "done" if it is. When the
-// connection ends, so do the peers that it started. "end" ends the agent.
+// "start NODE GENERATION LAYOUT KEY [worker|zombie]", "kill NODE", "stop NODE", "resume NODE"; each is answered by a
+// line, "done" if it is. When the connection ends, so do the peers that it started. "end" ends the agent.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

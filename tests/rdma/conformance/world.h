@@ -57,10 +57,12 @@ class World {
   virtual std::uint64_t death_notice_us() const = 0;
 };
 
-/// Until something that hangs is given up, nothing else: emulated devices of a busy machine may be a hundred times slower.
+/// Until something that hangs is given up, nothing else: emulated devices of a busy machine may be a hundred times
+/// slower.
 inline constexpr std::uint64_t kPatience_us = 60'000'000;
 
-/// Rounds of what is a matter of chance: many where they are quick, and where they are not as many as begin within a second, but a few.
+/// Rounds of what is a matter of chance: many where they are quick, and where they are not as many as begin within a
+/// second, but a few.
 class Rounds {
  public:
   static constexpr std::uint64_t kFewest = 10;

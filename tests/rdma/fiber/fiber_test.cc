@@ -1,5 +1,5 @@
-// Fibers: switching, stacks, order; and waiting on the fabric in them, over the simulator, where time passes between the
-// fibers' turns. Under the sanitizers these tests show that they follow the switches.
+// Fibers: switching, stacks, order; and waiting on the fabric in them, over the simulator, where time passes between
+// the fibers' turns. Under the sanitizers these tests show that they follow the switches.
 
 #include "src/base/fiber.h"
 

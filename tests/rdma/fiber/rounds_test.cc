@@ -1,5 +1,5 @@
-// Steps in rounds, to several simulated nodes: all go out before anything is waited for, and what fails on one node is no
-// business of the others.
+// Steps in rounds, to several simulated nodes: all go out before anything is waited for, and what fails on one node is
+// no business of the others.
 
 #include "rdma/fiber/rounds.h"
 
@@ -136,8 +136,8 @@ TEST_F(InRounds, WhatFailsOnOneNodeDoesNotTouchTheOthers) {
   EXPECT_EQ(word_of(4), 1u);
 }
 
-/// The endpoint forgets which life a broken connection reached once another one was tried. The step is of that life all the same: whoever
-/// posted it must not take it for one whose node is over, which would settle all by itself.
+/// The endpoint forgets which life a broken connection reached once another one was tried. The step is of that life all
+/// the same: whoever posted it must not take it for one whose node is over, which would settle all by itself.
 TEST_F(InRounds, WhatCannotBeReachedAgainIsNotOfAnEarlierLife) {
   network_.lose_connections(1, 2);
   network_.cut_link(1, 2);

@@ -127,8 +127,8 @@ TEST(Mailbox, NothingOfAnEarlierLifeArrivesAfterAMessageOfTheNext) {
   }
 }
 
-/// A worker has gone, and the next one has its ring: there is nothing for it to do, and it is given nothing of what was sent to the other
-/// one, also if the other one has taken a part of that. The sender finds room all the same.
+/// A worker has gone, and the next one has its ring: there is nothing for it to do, and it is given nothing of what was
+/// sent to the other one, also if the other one has taken a part of that. The sender finds room all the same.
 TEST(Mailbox, ALaterReceiverOfARingTakesNothingOfTheSessionThatItFinds) {
   for (const std::uint64_t seed : tests::seeds(kSeeds)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);

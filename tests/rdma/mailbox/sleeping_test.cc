@@ -1,5 +1,6 @@
-// Workers that sleep while there is nothing for them: no message is slept over, whatever the network does to the sender's
-// WRITEs, READs and rings. Two simulated nodes whose workers run in fibers, so that both may sleep; many seeds.
+// Workers that sleep while there is nothing for them: no message is slept over, whatever the network does to the
+// sender's WRITEs, READs and rings. Two simulated nodes whose workers run in fibers, so that both may sleep; many
+// seeds.
 
 #include <algorithm>
 #include <array>

@@ -153,7 +153,8 @@ TEST_F(Meeting, StrangersThatSendNonsenseAreHungUpAndChangeNothing) {
   expect_alive(node);
 }
 
-/// A caller waits until the process may open files again; meanwhile the node, which cannot let it in, does not look again and again.
+/// A caller waits until the process may open files again; meanwhile the node, which cannot let it in, does not look
+/// again and again.
 TEST_F(Meeting, ANodeWithoutFreeDescriptorsRests) {
   ShmNode node(2, directory_.path());
   const Descriptor first = call(2);
@@ -279,7 +280,8 @@ TEST_F(Meeting, AnImpostorsAnswerIsRefused) {
       (void)send_hello(socket.get(), greeting, {});
       if (!wait_readable(socket.get(), 1'000'000) || !receive_hello(socket.get()).ok()) return;
       (void)send_hello(socket.get(), hello, files);
-      // Whoever has passed its process's pidfd would be killed with its former lives unless it says that it has mapped nothing.
+      // Whoever has passed its process's pidfd would be killed with its former lives unless it says that it has mapped
+      // nothing.
       const Result<ReceivedHello> last = wait_readable(socket.get(), 1'000'000)
                                              ? receive_hello(socket.get())
                                              : Status(StatusCode::kUnavailable, "it says nothing");

@@ -1,5 +1,6 @@
-// I4 and the fabric's order on shared memory, with threads that look while operations run. On x86-64 the processor keeps
-// most orders by itself; what these tests can catch is a copy in another direction and a WRITE that a later READ passes.
+// I4 and the fabric's order on shared memory, with threads that look while operations run. On x86-64 the processor
+// keeps most orders by itself; what these tests can catch is a copy in another direction and a WRITE that a later READ
+// passes.
 
 #include <atomic>
 #include <thread>

@@ -1,6 +1,6 @@
-// Simulated HTM regions of one process and one-sided operations of another one, over shared memory: what such an operation
-// stores aborts the regions that have used its line, and none comes between the stores of a region that commits. Processes
-// are killed while they hold a line. Whole nodes with simulated regions: tests/node.
+// Simulated HTM regions of one process and one-sided operations of another one, over shared memory: what such an
+// operation stores aborts the regions that have used its line, and none comes between the stores of a region that
+// commits. Processes are killed while they hold a line. Whole nodes with simulated regions: tests/node.
 
 #include <array>
 #include <chrono>

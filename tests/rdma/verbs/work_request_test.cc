@@ -1,4 +1,5 @@
-// What a device is asked to do for an operation. The suite cannot see a missing fence on Soft-RoCE, which answers in order anyway.
+// What a device is asked to do for an operation. The suite cannot see a missing fence on Soft-RoCE, which answers in
+// order anyway.
 
 #include "rdma/verbs/work_request.h"
 

@@ -1,5 +1,5 @@
-// Covers checkpoints of shared tables: whole records come back, a record that another node holds is never left out. How such
-// records are read beside a holder: tests/isolation/shared_read_test.cc.
+// Covers checkpoints of shared tables: whole records come back, a record that another node holds is never left out. How
+// such records are read beside a holder: tests/isolation/shared_read_test.cc.
 
 #include <gtest/gtest.h>
 

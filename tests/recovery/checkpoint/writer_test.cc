@@ -1,5 +1,5 @@
-// Covers how a checkpoint is written: failures at every operation, cancelling, the order of syncs, wrong options, E that
-// goes on meanwhile, pacing.
+// Covers how a checkpoint is written: failures at every operation, cancelling, the order of syncs, wrong options, E
+// that goes on meanwhile, pacing.
 
 #include <time.h>
 

@@ -1,6 +1,6 @@
-// Power fails before any call that an opening makes, also one that moves the log to other directories: the next openings
-// find the same database. And which directories an opening accepts. Not covered: crashes of the process with rings left,
-// and of transactions.
+// Power fails before any call that an opening makes, also one that moves the log to other directories: the next
+// openings find the same database. And which directories an opening accepts. Not covered: crashes of the process with
+// rings left, and of transactions.
 
 #include <filesystem>
 #include <mutex>
@@ -55,8 +55,8 @@ struct Image {
   std::size_t number;
   std::string path;  ///< of the call
 };
-/// Takes images before each call for `files` from now until stop(). They are looked at when the process that they are of
-/// is done, as it holds the lock of its rings until then.
+/// Takes images before each call for `files` from now until stop(). They are looked at when the process that they are
+/// of is done, as it holds the lock of its rings until then.
 class Images {
  public:
   explicit Images(FaultFiles& files) : files_(files) {

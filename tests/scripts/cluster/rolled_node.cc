@@ -1,12 +1,13 @@
-// A node of a bank of three branches, for restarts under load (rolling_test.py): an application that cluster.sh starts in place of
-// `granary node`.
+// A node of a bank of three branches, for restarts under load (rolling_test.py): an application that cluster.sh starts
+// in place of `granary node`.
 //
 //   rolled_node --cluster=FILE --id=NODE
 //
-// Opens the accounts of its branch if they are new, looks whether money is missing, and says that it serves. Until SIGTERM it moves money
-// between all branches, counts its moves in a number that another node keeps, and reads all accounts in turn; what it needs may be away.
-// NODE.receipt in the cluster file's folder has up to where its moves were released, NODE.away for how long an account could not be read.
-// Exit code 2 if money is missing, or the number is behind the receipt: then something released was lost.
+// Opens the accounts of its branch if they are new, looks whether money is missing, and says that it serves. Until
+// SIGTERM it moves money between all branches, counts its moves in a number that another node keeps, and reads all
+// accounts in turn; what it needs may be away. NODE.receipt in the cluster file's folder has up to where its moves were
+// released, NODE.away for how long an account could not be read. Exit code 2 if money is missing, or the number is
+// behind the receipt: then something released was lost.
 
 #include <signal.h>
 

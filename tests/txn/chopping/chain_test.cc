@@ -1,6 +1,6 @@
-// Procedures that run in pieces: order, retries, and what a crash between pieces leaves. The crash is one of the call: the database
-// closes and is opened again. Not here: which chains may (chopping_test.cc), who finishes in the same life what could not go on
-// (finish_left_test.cc), and nodes that are away (tests/node/chain_test.cc).
+// Procedures that run in pieces: order, retries, and what a crash between pieces leaves. The crash is one of the call:
+// the database closes and is opened again. Not here: which chains may (chopping_test.cc), who finishes in the same life
+// what could not go on (finish_left_test.cc), and nodes that are away (tests/node/chain_test.cc).
 
 #include <array>
 #include <atomic>
@@ -257,7 +257,8 @@ TEST_F(ChainTest, AProcedureThatIsNoChainMayCommit) {
   EXPECT_EQ(balance(bank_.second), 5);
 }
 
-/// Calls a chain that is kept and whose pieces commit as `commits` says, which is misuse. Returns how many pieces are left.
+/// Calls a chain that is kept and whose pieces commit as `commits` says, which is misuse. Returns how many pieces are
+/// left.
 std::size_t pieces_left_by_a_commit(Life& life, Bank::Commits commits) {
   EXPECT_TRUE(life.procedures.keep_chains(*life.database, *life.worker).ok());
   life.fill(10);

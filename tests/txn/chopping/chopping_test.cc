@@ -1,4 +1,5 @@
-// Which chains may run in pieces. Not here: that pieces which may, really give whole transactions a serial order; that is the paper's.
+// Which chains may run in pieces. Not here: that pieces which may, really give whole transactions a serial order; that
+// is the paper's.
 
 #include "src/txn/chopping/chopping.h"
 

@@ -1,5 +1,5 @@
-// Calls of chains that could not go on are finished in the same life, by whoever finds them. Not here: what the next life finishes
-// (chain_test.cc).
+// Calls of chains that could not go on are finished in the same life, by whoever finds them. Not here: what the next
+// life finishes (chain_test.cc).
 
 #include <array>
 #include <atomic>

@@ -1,5 +1,5 @@
-// Half-done calls of an earlier life of which keep_chains() cannot finish all: each is tried, and none is forgotten. Not here: lives
-// in which all can be finished (chain_test.cc).
+// Half-done calls of an earlier life of which keep_chains() cannot finish all: each is tried, and none is forgotten.
+// Not here: lives in which all can be finished (chain_test.cc).
 
 #include <stdexcept>
 #include <thread>
