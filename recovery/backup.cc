@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "src/base/crc32c.h"
@@ -97,7 +98,14 @@ Status Backup::check_target() {
   if (!names.ok() && names.status().code() != StatusCode::kNotFound) return names.status();
   existed_ = names.ok();
   if (!existed_ || names->empty()) return {};
-  return {StatusCode::kAlreadyExists, fmt::format("'{}' is not empty: choose a new directory for the backup", to_)};
+  const bool cut_short = std::find(names->begin(), names->end(), kManifestName) == names->end() &&
+                         check_no_remains(files_, to_).code() == StatusCode::kDamaged;
+  return {StatusCode::kAlreadyExists,
+          cut_short
+              ? fmt::format("'{}' holds files of a log or checkpoint, but no manifest, as a backup leaves that was "
+                            "cut short: remove it, or choose a new directory",
+                            to_)
+              : fmt::format("'{}' is not empty: choose a new directory for the backup", to_)};
 }
 
 Status Backup::make_target() {
@@ -144,7 +152,7 @@ Status Backup::copy(const CopiedFile& file) {
     crc = base::crc32c(crc, piece_.data(), *got);
     at += *got;
     done_ += *got;
-    progress_(done_, bytes_);
+    if (!progress_(done_, bytes_)) return {StatusCode::kUnavailable, "the backup was interrupted"};
   }
   if (const Status synced = (*to)->sync(); !synced.ok()) return synced;
   const auto found = checksum_of(file.to);

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "bench/harness/progress.h"
+#include "bench/harness/stop_signals.h"
 #include "bench/harness/trial.h"
 #include "cluster_config/membership/life.h"
 #include "recovery/backup.h"
@@ -64,9 +65,12 @@ ExitCode run(const std::string& directory, const bench::FlagValues& flags) {
   if (!checkpoint->empty()) return refuse_damaged({*checkpoint});
   const auto written = [&] {
     ProgressBar bar(::isatty(STDERR_FILENO) == 1);
+    bench::StopSignals signals;
+    signals.ask_first(true);
     return recovery::write_backup(base::system_files(), database->directory, database->manifest, report->scan,
                                   {std::string(membership::kLifeName)}, to, [&](std::uint64_t done, std::uint64_t all) {
                                     bar.show({done, all});
+                                    return !signals.requested();
                                   });
   }();
   if (!written.ok()) return refuse(written.status());
@@ -84,9 +88,10 @@ const Tool& backup_tool() {
       .description =
           "Verifies the database, which has ended in order or was recovered, copies its checkpoint and what counts of "
           "its log, from all of its log directories, into one directory, and reads the copy again. Of a cluster's "
-          "node, that is also what only other nodes need of its log. The manifest is written last: a backup that was "
-          "cut short is no database, and its files are removed if it fails. A backup is a database of its own: open it "
-          "where it is, or restore it by 'granary backup BACKUP --to=DIR' or by copying the directory.",
+          "node, that is also what only other nodes need of its log. If the backup fails, or is interrupted by Ctrl-C "
+          "or SIGTERM, its files are removed. The manifest is written last, so a backup that was killed is no "
+          "database: remove its directory. A backup is a database of its own: open it where it is, or restore it by "
+          "'granary backup BACKUP --to=DIR' or by copying the directory.",
       .examples = {"/var/lib/bank --to=/backup/bank-monday"},
       .flags = {bench::text_flag("to", "", "DIR", "The backup's directory; missing or empty."), log_dirs_flag()},
       .run = run,

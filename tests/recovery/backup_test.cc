@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "src/log/format.h"
 #include "tests/support/fault_files.h"
 #include "tests/support/small_disk.h"
 
@@ -17,11 +18,14 @@ namespace {
 
 using tests::FileCall;
 
+bool go_on(std::uint64_t /*done*/, std::uint64_t /*all*/) { return true; }
+
 /// Makes a backup of a database whose only file is "DATA".
-Status back_up(base::FileSystem& files, const std::string& directory, const std::string& to) {
+Status back_up(base::FileSystem& files, const std::string& directory, const std::string& to,
+               const BackupProgress& progress = go_on) {
   Manifest manifest;
   manifest.database = new_id();
-  return write_backup(files, directory, manifest, {}, {"DATA"}, to, [](std::uint64_t, std::uint64_t) {}).status();
+  return write_backup(files, directory, manifest, {}, {"DATA"}, to, progress).status();
 }
 
 class BackupFault : public testing::TestWithParam<FileCall> {};
@@ -39,6 +43,26 @@ TEST_P(BackupFault, AtTheManifestLeavesNothing) {
 
 INSTANTIATE_TEST_SUITE_P(Calls, BackupFault,
                          testing::Values(FileCall::kCreate, FileCall::kAppend, FileCall::kSync, FileCall::kRename));
+
+TEST(Backup, ThatIsInterruptedLeavesNothing) {
+  tests::FaultFiles files;
+  files.put("/db/DATA", "data");
+  const Status interrupted = back_up(files, "/db", "/to", [](std::uint64_t, std::uint64_t) { return false; });
+  EXPECT_EQ(interrupted.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(interrupted.message(), testing::HasSubstr("interrupted"));
+  EXPECT_EQ(files.paths(), std::vector<std::string>{"/db/DATA"});
+}
+
+TEST(Backup, SaysThatAnEarlierOneWasCutShort) {
+  tests::FaultFiles files;
+  files.put("/db/DATA", "data");
+  files.put("/killed/" + log::segment_name(1, 0, 0), "half a segment");
+  files.put("/other/notes.txt", "not ours");
+  EXPECT_THAT(back_up(files, "/db", "/killed").message(), testing::HasSubstr("cut short: remove it"));
+  EXPECT_THAT(back_up(files, "/db", "/other").message(), testing::Not(testing::HasSubstr("cut short")));
+  ASSERT_TRUE(back_up(files, "/db", "/whole").ok());
+  EXPECT_THAT(back_up(files, "/db", "/whole").message(), testing::Not(testing::HasSubstr("cut short")));
+}
 
 TEST(Backup, ThatFindsTooLittleRoomMakesNoDirectory) {
   constexpr std::size_t kBytes = std::size_t{2} << 20;
