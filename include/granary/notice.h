@@ -34,6 +34,7 @@ enum class NoticeTopic : std::uint8_t {
   kPeers,       ///< another node has died, is back, stands still, or goes on
   /// The first call of a chain was left half done, or the last such one is finished (Procedures::keep_chains).
   kChains,
+  kLogRings,  ///< the log rings were removed while the database is open (Options::reliable_directory)
 };
 
 struct Notice {

@@ -8,8 +8,9 @@ namespace granary {
 namespace {
 
 constexpr std::array<std::string_view, 3> kSeverities = {"info", "warning", "error"};
-constexpr std::array<std::string_view, 8> kTopics = {"memory_pages", "open_transaction", "checkpoint", "closing",
-                                                     "recovery",     "membership",       "peers",      "chains"};
+constexpr std::array<std::string_view, 9> kTopics = {"memory_pages", "open_transaction", "checkpoint",
+                                                     "closing",      "recovery",         "membership",
+                                                     "peers",        "chains",           "log_rings"};
 
 }  // namespace
 

@@ -228,6 +228,7 @@ Status Engine::recover(Loading loading) {
   schema_.widen_recovered();
   if (const Status begun = storage_->begin(epochs_); !begun.ok()) return begun;
   base::sync_point("engine.log_begun");
+  ring_watch_.watch(storage_->ring_directory());
   shared_.log = &storage_->log();  // from here on closing ends it, also after an error
   if (const Status sealed = schema_.restore_seals(); !sealed.ok()) return sealed;
   if (const Status connected = workers_.connect_rings(); !connected.ok()) return connected;
@@ -361,6 +362,7 @@ bool Engine::step() {
     }
   }
   if (threads) stall_watch_.look();
+  ring_watch_.look();
   relief_.look();
   return advanced;
 }

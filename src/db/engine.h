@@ -21,6 +21,7 @@
 #include "src/db/memory_relief.h"
 #include "src/db/released.h"
 #include "src/db/schema.h"
+#include "src/db/ring_watch.h"
 #include "src/db/stall_watch.h"
 #include "src/db/storage.h"
 #include "src/db/workers.h"
@@ -127,6 +128,7 @@ class Engine {
   Workers workers_;
   MemoryRelief relief_{shared_, workers_};
   StallWatch stall_watch_{options_.notices, options_.epoch_ms, epochs_, workers_};
+  RingWatch ring_watch_{options_.notices, options_.epoch_ms};
 
   /// log_status() told why, from any thread; the destructor then does not.
   mutable std::atomic<bool> failure_told_{false};

@@ -51,11 +51,12 @@ TEST(Notices, OfASinkThatThrowsArePrinted) {
 TEST(Notices, HaveANameForEachSeverityAndTopic) {
   std::set<std::string_view> names;
   for (int i = 0; i <= static_cast<int>(NoticeSeverity::kError); ++i) names.insert(name(NoticeSeverity(i)));
-  for (int i = 0; i <= static_cast<int>(NoticeTopic::kChains); ++i) names.insert(name(NoticeTopic(i)));
-  EXPECT_EQ(names.size(), 11u);
+  for (int i = 0; i <= static_cast<int>(NoticeTopic::kLogRings); ++i) names.insert(name(NoticeTopic(i)));
+  EXPECT_EQ(names.size(), 12u);
   EXPECT_EQ(name(NoticeSeverity::kError), "error");
   EXPECT_EQ(name(NoticeTopic::kPeers), "peers");
   EXPECT_EQ(name(NoticeTopic::kChains), "chains");
+  EXPECT_EQ(name(NoticeTopic::kLogRings), "log_rings");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // cluster's node are tested with the node (tests/node/kill_test.cc, peer_watch_test.cc).
 
 #include <chrono>
+#include <filesystem>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -95,6 +96,27 @@ TEST_F(NoticesOfADatabase, TellWhatWentWrongWhenTheDatabaseClosed) {
   const Notice notice = wait_for_notice();
   EXPECT_EQ(notice.topic, NoticeTopic::kClosing);
   EXPECT_THAT(notice.text, HasSubstr("closing the database: "));
+}
+
+/// Closing in order needs no rings, so the transactions that only they had are in the log then.
+TEST_F(NoticesOfADatabase, TellThatTheLogRingsAreGone) {
+  auto database = open_on_disk();
+  const Table table = database->create_table("t").value();
+  for (const auto& entry : std::filesystem::directory_iterator(rings_.path()))
+    std::filesystem::remove_all(entry.path());
+  const Notice notice = wait_for_notice();
+  EXPECT_EQ(notice.topic, NoticeTopic::kLogRings);
+  EXPECT_EQ(notice.severity, NoticeSeverity::kError);
+  EXPECT_THAT(notice.text, HasSubstr(rings_.path()));
+  Worker worker = database->register_worker().value();
+  ASSERT_TRUE(worker.run([&](Transaction& t) { static_cast<void>(t.put(table, "key", "value")); }));
+  worker = {};
+  const Status closed = database->close();
+  EXPECT_TRUE(closed.ok()) << closed.message();
+  database.reset();
+  database = open_on_disk();
+  EXPECT_EQ(database->recovery_report().records, 1u);
+  EXPECT_EQ(told().size(), 1u);
 }
 
 }  // namespace
