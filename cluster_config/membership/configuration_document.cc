@@ -1,5 +1,7 @@
 #include "cluster_config/membership/configuration_document.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -12,7 +14,12 @@ Result<std::uint64_t> ConfigurationDocument::read(Configuration& configuration) 
   configuration = {};
   if (!document.ok()) return std::uint64_t{0};
   Result<Configuration> parsed = configuration_of(document->text);
-  if (!parsed.ok()) return Status(StatusCode::kDamaged, board_->name() + ": " + parsed.status().message());
+  if (!parsed.ok()) {
+    return Status(StatusCode::kDamaged,
+                  fmt::format("{}: configuration {}: {}. If no node of the cluster runs, remove "
+                              "it: the nodes make another one, and recover from their directories",
+                              board_->name(), document->version, parsed.status().message()));
+  }
   configuration = std::move(*parsed);
   return document->version;
 }

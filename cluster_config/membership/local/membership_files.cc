@@ -170,11 +170,23 @@ Result<Document> MembershipFiles::newest() const {
       if (look < 3) continue;
       break;
     }
-    Result<std::string> text = base::read_file(base::system_files(), path(document_name(found->back())));
+    Result<std::string> text = read_whole(*found);
     if (text.ok()) return Document{found->back(), std::move(*text)};
     if (text.status().code() != StatusCode::kNotFound) return text.status();
   }
   return Status(StatusCode::kNotFound, fmt::format("no configuration in '{}'", directory_));
+}
+
+/// Reads the newest document that has its bytes. Nothing is synced, so a power loss may leave the name of a document
+/// without them. It takes all nodes of the host at once, and they recover from their directories then: it does not
+/// matter that they find an older configuration, as they may find none. The next document comes behind the empty one.
+Result<std::string> MembershipFiles::read_whole(const std::vector<std::uint64_t>& versions) const {
+  Result<std::string> text = std::string();
+  for (auto version = versions.rbegin(); version != versions.rend(); ++version) {
+    text = base::read_file(base::system_files(), path(document_name(*version)));
+    if (!text.ok() || text->find_first_not_of('\0') != std::string::npos) break;
+  }
+  return text;
 }
 
 Result<bool> MembershipFiles::add(std::uint64_t version, const std::string& text, NodeId writer) const {
@@ -187,16 +199,28 @@ Result<bool> MembershipFiles::add(std::uint64_t version, const std::string& text
   if (!written.ok()) return written;
   if (error == EEXIST) return false;
   if (error != 0) return base::file_error("create", added, error);
-  remove_before(version + 1, writer);
+  if (!is_next(version)) {
+    ::unlink(added.c_str());
+    return false;
+  }
+  remove_old(version + 1, writer);
   return true;
 }
 
-void MembershipFiles::remove_before(std::uint64_t version, NodeId writer) const {
+/// Whether the document that was just made behind `version` was never there before.
+bool MembershipFiles::is_next(std::uint64_t version) const {
+  if (version != 0) return ::access(path(document_name(version)).c_str(), F_OK) == 0;
+  const Result<std::vector<std::uint64_t>> all = versions();
+  return all.ok() && !all->empty() && all->back() == all->size() && all->size() <= kKept;
+}
+
+void MembershipFiles::remove_old(std::uint64_t newest, NodeId writer) const {
   const Result<std::vector<NodeId>> marks = locked_marks();
-  if (!marks.ok() || *marks != std::vector<NodeId>{writer}) return;
+  const bool alone = marks.ok() && *marks == std::vector<NodeId>{writer};
+  const std::uint64_t kept = alone ? 1 : kKept;
   const Result<std::vector<std::uint64_t>> all = versions();
   for (const std::uint64_t older : all.ok() ? *all : std::vector<std::uint64_t>()) {
-    if (older < version) ::unlink(path(document_name(older)).c_str());
+    if (older + kept <= newest) ::unlink(path(document_name(older)).c_str());
   }
 }
 

@@ -7,9 +7,10 @@
 //   node-N.beat       node N's heartbeat (heartbeat.h), which tells a process that goes on from one that was stopped.
 //                     It stays as well.
 //   configuration.V   the document of version V. The greatest V counts; a change is the making of V + 1 by link(2),
-//                     which fails for all but one. So a process that is stopped in the middle holds up nobody. Old
-//                     documents are removed only by a member that is alone: another one, stopped long ago, could else
-//                     make one again.
+//                     which fails for all but one. So a process that is stopped in the middle holds up nobody. The
+//                     last kKept documents stay, unless a member is alone. Older ones are removed in the order of
+//                     their versions, so a process that was stopped for that long, and makes a removed document again,
+//                     notices it by the missing document before it.
 //   bell-R           a pipe by which the other boards wake a board (bells.h); that of a killed process stays until
 //                    another board comes across it
 //   draft-R           a document that somebody is writing, with a name that nobody else draws; of who was killed
@@ -48,7 +49,11 @@ class MembershipFiles {
   /// Nodes whose marks are locked.
   Result<std::vector<NodeId>> locked_marks() const;
 
-  /// The document of the greatest version; kNotFound if there is none.
+  /// How many documents stay, so that only a process that was stopped meanwhile can miss that there was one.
+  static constexpr std::uint64_t kKept = 256;
+
+  /// The document of the greatest version; kNotFound if there is none. If a power loss has taken its bytes, it has those
+  /// of the one before.
   Result<Document> newest() const;
   /// Makes the document of version `version` + 1; false if there is or was one. `writer` has its mark.
   Result<bool> add(std::uint64_t version, const std::string& text, NodeId writer) const;
@@ -57,7 +62,9 @@ class MembershipFiles {
   explicit MembershipFiles(std::string directory) : directory_(std::move(directory)) {}
   std::string path(const std::string& name) const { return directory_ + "/" + name; }
   Result<std::vector<std::uint64_t>> versions() const;
-  void remove_before(std::uint64_t version, NodeId writer) const;
+  Result<std::string> read_whole(const std::vector<std::uint64_t>& versions) const;
+  bool is_next(std::uint64_t version) const;
+  void remove_old(std::uint64_t newest, NodeId writer) const;
 
   std::string directory_;
 };

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "cluster_config/membership/local/heartbeat.h"
@@ -79,6 +80,42 @@ TEST(MembershipFiles, WhoWasStoppedForLongChangesNothing) {
   }
   EXPECT_EQ(documents, 1) << "who is alone removes the old ones";
   ::close(*busy);
+}
+
+TEST(MembershipFiles, MayLoseTheirBytesInAPowerLoss) {
+  const TemporaryDirectory directory;
+  const MembershipFiles files = files_in(directory);
+  for (std::uint64_t version = 0; version < 4; ++version)
+    ASSERT_TRUE(*files.add(version, fmt::format("text {}", version + 1), 1));
+  const auto lose = [&](int version, const std::string& left) {
+    std::ofstream(fmt::format("{}/configuration.{}", files.directory(), version), std::ios::trunc) << left;
+  };
+  lose(4, "");
+  lose(3, std::string(6, '\0'));
+  EXPECT_EQ(files.newest()->text, "text 2");
+  EXPECT_EQ(files.newest()->version, 4u);
+  EXPECT_TRUE(*files.add(4, "text 5", 1));
+  EXPECT_EQ(files.newest()->text, "text 5");
+}
+
+/// A recovery that fails for good is tried again and again, and claims what it recovers each time.
+TEST(MembershipFiles, DoNotBecomeMoreAndMore) {
+  const TemporaryDirectory directory;
+  const MembershipFiles files = files_in(directory);
+  const Result<int> first = files.lock_mark(1, "first"), second = files.lock_mark(2, "second");
+  ASSERT_TRUE(first.ok() && second.ok());
+  constexpr std::uint64_t kLast = 2 * MembershipFiles::kKept;
+  for (std::uint64_t version = 0; version < kLast; ++version) ASSERT_TRUE(*files.add(version, "text", 1));
+  const auto entries = [&] { return std::distance(std::filesystem::directory_iterator(files.directory()), {}); };
+  const auto before = entries();
+  EXPECT_LT(before, std::ptrdiff_t{MembershipFiles::kKept} + 10);
+  for (const std::uint64_t removed : {std::uint64_t{0}, std::uint64_t{1}, kLast / 2 - 2, kLast / 2 - 1})
+    EXPECT_FALSE(*files.add(removed, "late", 2)) << "a process that was stopped for long changes nothing";
+  EXPECT_EQ(entries(), before) << "nor does it leave anything";
+  EXPECT_EQ(files.newest()->version, kLast);
+  EXPECT_TRUE(*files.add(kLast, "next", 2));
+  ::close(*first);
+  ::close(*second);
 }
 
 /// Before a node has its mark the files do not know its number, and two may write at once.
