@@ -56,7 +56,12 @@ Result<std::unique_ptr<DeadNode>> DeadNode::open(const Options& options, base::F
   auto storage = Storage::open(whole, files, {.recovers_all = true, .recent_log_only = true});
   if (!storage.ok()) return storage.status();
   const recovery::Manifest& now = (*storage)->manifest().now();
-  if (has_been_ended(now)) return std::unique_ptr<DeadNode>(new DeadNode(std::move(*storage), {}));
+  if (has_been_ended(now)) {
+    // The recoverer that wrote this manifest may have died, or met an error, before it was on the device. Nobody may say
+    // that the node is recovered before that.
+    if (const Status synced = files.sync_directory(options.directory); !synced.ok()) return synced;
+    return std::unique_ptr<DeadNode>(new DeadNode(std::move(*storage), {}));
+  }
   if (const Status there = check_rings(**storage); !there.ok()) return there;
   auto debts = read_debts(**storage, files);
   if (!debts.ok()) return debts.status();

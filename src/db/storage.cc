@@ -174,7 +174,7 @@ Result<std::unique_ptr<log::Log>> Storage::open_log(const recovery::Generation& 
                          .loggers = options_.loggers,
                          .ring_bytes = options_.ring_bytes,
                          .segment_bytes = options_.log_segment_bytes,
-                         .reserve_bytes = options_.log_reserve_bytes,
+                         .reserve_bytes = ended == Ended::kNo ? options_.log_reserve_bytes : 0,
                          .codec = codec_of(options_.log_compression),
                          .cluster = epochs.in_cluster() || ended != Ended::kNo,
                          .threads = options_.background == Background::kThreads && ended == Ended::kNo,

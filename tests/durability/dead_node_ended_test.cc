@@ -1,6 +1,7 @@
 // A dead node whose log was closed, or was never used, owes nothing, unless it could not give everything back before.
 
 #include "tests/durability/dead_node_rig.h"
+#include "tests/support/fault_files.h"
 
 namespace granary::tests {
 namespace {
@@ -53,6 +54,57 @@ TEST_F(DeadNodeTest, OwesNothingIfItWasNeverLetIn) {
     std::filesystem::remove_all(options_.reliable_directory);
   });
   EXPECT_EQ(open().status().code(), StatusCode::kFailedPrecondition) << "it may have had transactions";
+}
+
+/// The node's next life needs the room that its options ask for. To end its log needs no more than its rings have.
+TEST_F(DeadNodeTest, NeedsNoReserveToBeEnded) {
+  live([this] { put("in the ring"); });
+  options_.log_reserve_bytes = std::uint64_t{16} << 40;
+  const auto dead = open();
+  ASSERT_TRUE(dead.ok()) << dead.status().message();
+  const Status ended = (*dead)->adopt(0);
+  EXPECT_TRUE(ended.ok()) << ended.message();
+}
+
+/// The node's directory on a disk that can forget.
+class DeadNodeOnDisk : public DeadNodeTest {
+ protected:
+  void SetUp() override {
+    DeadNodeTest::SetUp();
+    if (IsSkipped()) return;
+    live([this] { put("mine"); });
+    recovery::Manifest found = manifest();
+    found.residence->identity = {};  // such a disk has none
+    ASSERT_TRUE(recovery::write_manifest(base::system_files(), options_.directory, found).ok());
+    disk_.pass_through(rings_.path());
+    for (const auto& entry : std::filesystem::directory_iterator(options_.directory))
+      disk_.put(entry.path(), contents(entry.path()));
+    disk_.set_observer([this](FileCall call, const std::string& path) {
+      if (call != FileCall::kRename || !path.ends_with("/MANIFEST") || has_failed_) return;
+      has_failed_ = true;
+      disk_.plan({.call = FileCall::kSyncDirectory, .path = options_.directory, .from_then_on = lasts_});
+    });
+  }
+
+  FaultFiles disk_;
+  bool has_failed_ = false;
+  bool lasts_ = false;
+};
+
+/// The first recoverer cannot sync what it has written, or dies before. The second one finds it in the kernel's memory.
+TEST_F(DeadNodeOnDisk, IsEndedOnlyWhenItsManifestIsOnTheDevice) {
+  ASSERT_EQ((*DeadNode::open(options_, disk_))->adopt(0).code(), StatusCode::kIoError);
+  auto second = DeadNode::open(options_, disk_);
+  ASSERT_TRUE(second.ok()) << second.status().message();
+  ASSERT_TRUE((*second)->adopt(0).ok());
+  const auto after = disk_.power_loss_image(Survives::kSynced);
+  EXPECT_TRUE(recovery::read_manifest(*after, options_.directory)->generations.back().end);
+}
+
+TEST_F(DeadNodeOnDisk, IsNotEndedWhileItsManifestCannotBeSynced) {
+  lasts_ = true;
+  ASSERT_EQ((*DeadNode::open(options_, disk_))->adopt(0).code(), StatusCode::kIoError);
+  EXPECT_EQ(DeadNode::open(options_, disk_).status().code(), StatusCode::kIoError);
 }
 
 }  // namespace
