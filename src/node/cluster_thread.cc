@@ -59,7 +59,10 @@ void ClusterThread::let_others_run() {
   base::give_way();
 }
 
+/// A home that is a member and cannot be reached may be reached by another recoverer, so this one gives up its claim
+/// after the patience.
 Result<cluster::SettleCounts> ClusterThread::settle(std::span<const log::Debt> debts, std::function<bool()> may_act) {
+  constexpr std::chrono::seconds kPatience(5);
   cluster::Reach& reach = remote_->reach();
   cluster::Buffers buffers(reach.buffers);
   const std::size_t bytes = std::max(cluster::settle_room_bytes(debts), cluster::BufferPool::kChunkBytes);
@@ -75,7 +78,8 @@ Result<cluster::SettleCounts> ClusterThread::settle(std::span<const log::Debt> d
                                      .room = {room, bytes},
                                      .connect_timeout_us = reach.connect_timeout_us,
                                      .lives = reach.lives,
-                                     .may_act = std::move(may_act)});
+                                     .may_act = std::move(may_act),
+                                     .patience = kPatience});
 }
 
 }  // namespace granary::db

@@ -18,7 +18,8 @@ using membership::RecoveryPhase;
 namespace {
 
 constexpr std::chrono::milliseconds kSoon(2);
-constexpr std::chrono::milliseconds kLater(1000);
+constexpr std::chrono::milliseconds kLater(1000);  ///< after the first failure, and twice as long after each other one
+constexpr std::chrono::milliseconds kLatest(16'000);
 constexpr std::chrono::seconds kBrief(2);  ///< for how long a cause that passes by itself is not worth a word
 
 std::string life_of(const Owed& debt) { return fmt::format("node {} (generation {})", debt.node, debt.generation); }
@@ -40,8 +41,11 @@ bool Recoverer::step(const Configuration& configuration) {
     base::sync_point("recovery.begins");
     again = true;
     if (!parts_.membership.claim(debt.node, debt.generation).ok()) continue;  // others are to be quiet, or are faster
-    const Status recovered = recover(debt, *options);
-    if (!recovered.ok()) note_failure(debt, recovered);
+    const auto superseded = [this, number = configuration.number] {
+      return parts_.membership.configuration()->number != number;
+    };
+    const Status recovered = recover(debt, *options, superseded);
+    if (!recovered.ok() && !superseded()) note_failure(debt, recovered);
   }
   forget_recovered();
   return again;
@@ -58,7 +62,7 @@ bool Recoverer::may_recover(const Configuration& configuration, const Owed& debt
   return !claimed && configuration.quiet_since(debt.number);
 }
 
-Status Recoverer::recover(const Owed& debt, const Options& options) {
+Status Recoverer::recover(const Owed& debt, const Options& options, const Superseded& superseded) {
   RecoveryTry now = parts_.recoveries.begin(debt);
   base::sync_point("recovery.claimed");
   auto dead = DeadNode::open(options, parts_.files);
@@ -69,7 +73,7 @@ Status Recoverer::recover(const Owed& debt, const Options& options) {
   parts_.recoveries.note(debt, now.work);
   base::sync_point("recovery.opened");
   if (dead.ok()) {
-    if (const Status done = settle_and_adopt(debt, **dead, now); !done.ok()) return done;
+    if (const Status done = settle_and_adopt(debt, **dead, now, superseded); !done.ok()) return done;
     dead->reset();  // before the node's next life asks for the directory
   }
   if (const Status noted = parts_.membership.note_recovered(debt.node, debt.generation); !noted.ok()) return noted;
@@ -80,10 +84,12 @@ Status Recoverer::recover(const Owed& debt, const Options& options) {
   return {};
 }
 
-Status Recoverer::settle_and_adopt(const Owed& debt, DeadNode& dead, RecoveryTry& now) {
+/// A membership that changes ends the settling, which may have to wait for a home that does not answer: before this
+/// node acts in the new one, E stands still, and nobody recovers a second dead node. It begins anew then.
+Status Recoverer::settle_and_adopt(const Owed& debt, DeadNode& dead, RecoveryTry& now, const Superseded& superseded) {
   membership::Membership& membership = parts_.membership;
-  const auto may_act = [this, &membership] {
-    if (stopping_.load(std::memory_order_relaxed)) return false;
+  const auto may_act = [this, &membership, &superseded] {
+    if (stopping_.load(std::memory_order_relaxed) || superseded()) return false;
     const membership::Fence& fence = membership.fence();
     return fence.open(fence.number()) || base::injected("recoverer-without-fence");
   };
@@ -146,10 +152,12 @@ void Recoverer::tell_recovered(const Owed& debt, const RecoveryWork& work) const
 /// A process that has been killed needs a moment to end.
 void Recoverer::note_failure(const Owed& debt, const Status& why) {
   const auto now = Clock::now();
-  Attempt& attempt = attempts_.try_emplace({debt.node, debt.generation}, Attempt{.first = now}).first->second;
+  Attempt& attempt =
+      attempts_.try_emplace({debt.node, debt.generation}, Attempt{.first = now, .pause = kLater}).first->second;
   const bool brief = why.code() == StatusCode::kUnavailable && now < attempt.first + kBrief;
   parts_.recoveries.fail(debt, brief ? std::string() : std::string(why.message()));
-  attempt.next = now + (brief ? kSoon : kLater);
+  attempt.next = now + (brief ? kSoon : attempt.pause);
+  if (!brief) attempt.pause = std::min(2 * attempt.pause, kLatest);
   if (brief || why.code() == StatusCode::kMembershipLost) return;
   (void)parts_.membership.give_up_claim(debt.node, debt.generation);
   if (attempt.told == why.message()) return;

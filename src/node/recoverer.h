@@ -62,16 +62,18 @@ class Recoverer {
  private:
   using Clock = std::chrono::steady_clock;
   using Life = std::pair<membership::NodeId, membership::Generation>;
+  using Superseded = std::function<bool()>;  ///< whether there is a newer membership than the step began with
   /// What was tried in vain, and when it is tried again.
   struct Attempt {
     Clock::time_point first;
     Clock::time_point next = {};
-    std::string told = {};  ///< the last reason that was told
+    std::chrono::milliseconds pause;  ///< after the next failure that lasts
+    std::string told = {};            ///< the last reason that was told
   };
 
   bool may_recover(const membership::Configuration& configuration, const membership::Owed& debt) const;
-  Status recover(const membership::Owed& debt, const Options& options);
-  Status settle_and_adopt(const membership::Owed& debt, DeadNode& dead, RecoveryTry& now);
+  Status recover(const membership::Owed& debt, const Options& options, const Superseded& superseded);
+  Status settle_and_adopt(const membership::Owed& debt, DeadNode& dead, RecoveryTry& now, const Superseded& superseded);
   bool had_data(const membership::Owed& debt) const;
   Status check_directory(const membership::Owed& debt, const std::string& directory) const;
   void tell_recovered(const membership::Owed& debt, const RecoveryWork& work) const;

@@ -181,6 +181,49 @@ TEST_F(RecovererTest, EndsWhatItDoesWhenItsNodeIsAboutToLeave) {
   EXPECT_EQ(settles_, 1);
 }
 
+/// E stands still until this node acts in the new membership, and a second dead node waits for it, too. So a home that
+/// does not answer must not hold it up.
+TEST_F(RecovererTest, EndsWhatItDoesWhenTheMembershipHasChanged) {
+  be_quiet();
+  std::unique_ptr<Membership> third;
+  meanwhile_ = [&] {
+    third = Membership::join(std::make_unique<membership::MemoryBoard>(place_), member_options(3), {}).value();
+    own_->step(0);
+  };
+  Recoverer interrupted = recoverer();
+  EXPECT_TRUE(interrupted.step(now()));
+  EXPECT_EQ(settles_, 1);
+  ASSERT_FALSE(acted_);
+  EXPECT_TRUE(told_.empty()) << "that is no failure";
+  EXPECT_EQ(now().owed[0].claimed_by, kOwn);
+  meanwhile_ = [] {};
+  be_quiet();
+  (void)interrupted.step(now());
+  EXPECT_FALSE(now().owes(kDead));
+  EXPECT_TRUE(interrupted.failure().ok());
+}
+
+/// A node that has begun to serve since the claim may have a transaction open for long.
+TEST_F(RecovererTest, WaitsWithItsClaimForANewMemberToBeQuiet) {
+  be_quiet();
+  auto third = Membership::join(std::make_unique<membership::MemoryBoard>(place_), member_options(3), {}).value();
+  be_quiet();
+  Recoverer waits = recoverer();
+  meanwhile_ = [&] { EXPECT_TRUE(third->serve().ok()); };
+  for (const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(3);
+       std::chrono::steady_clock::now() < end;) {
+    (void)waits.step(now());
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_TRUE(told_.empty()) << told_[0];
+  EXPECT_EQ(now().owed[0].claimed_by, kOwn);
+  third->step(0);
+  EXPECT_TRUE(third->be_quiet({.number = now().number, .epoch = 1}).ok());
+  (void)waits.step(now());
+  EXPECT_FALSE(now().owes(kDead));
+  EXPECT_THAT(told_, ElementsAre(HasSubstr("node 2 (generation 1) is recovered")));
+}
+
 /// A former claimer may still be at work until all have cut it off.
 TEST_F(RecovererTest, TakesOverFromOneThatDiedWhenAllAreQuietAboutThatToo) {
   auto third = Membership::join(std::make_unique<membership::MemoryBoard>(place_), member_options(3), {}).value();

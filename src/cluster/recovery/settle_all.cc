@@ -32,18 +32,29 @@ class Settling {
   }
 
   Result<SettleCounts> run() {
+    auto progress = Clock::now();
     for (std::uint32_t turn = 0; !open_.empty(); ++turn) {
       if (turn != 0) means_.waiter.pause(turn);
+      const std::size_t before = open_.size();
       if (!try_all()) return stopped();
+      if (open_.size() < before) progress = Clock::now();
+      if (!open_.empty() && means_.patience && Clock::now() - progress >= *means_.patience) return silent();
     }
     return counts_;
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
   enum class Home : std::uint8_t { kReached, kSilent, kGone };
 
   static Status stopped() {
     return {StatusCode::kUnavailable, "this node may not act for the dead node any more: its membership is in doubt"};
+  }
+  Status silent() const {
+    return {StatusCode::kUnavailable,
+            fmt::format("node {}, where it held records, is a member and cannot be reached from here; look after the "
+                        "network between the two, or end that node",
+                        open_.front()->node)};
   }
   bool try_all();
   bool settle_next(std::vector<const Debt*>& wanted);

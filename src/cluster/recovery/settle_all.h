@@ -4,11 +4,13 @@
 //
 // All homes are reached at once, in as few round trips as there are batches. A home whose own life has ended is passed
 // by: its locks are gone with its memory, and what had been decided for it is in the dead node's log. A home that lives
-// and cannot be reached is tried again until it can, or does not live any more. Everything may be done once more from
-// its beginning, by this node or by another.
+// and cannot be reached is tried again until it can, or does not live any more, or the patience is over. Everything may
+// be done once more from its beginning, by this node or by another.
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 
 #include <granary/status.h>
@@ -32,6 +34,9 @@ struct SettleMeans {
   std::function<bool(rdma::NodeId)> lives;  ///< whether a node is a member that lives, by the newest configuration
   /// Whether this node may act for the dead one: asked before each round, and each attempt to reach the homes.
   std::function<bool()> may_act;
+  /// How long homes are tried again that live and cannot be reached, after all others are settled. None: as long as
+  /// they live.
+  std::optional<std::chrono::milliseconds> patience = {};
 };
 
 /// What became of the locks. Each is counted once, by what was found when it was settled.
@@ -47,7 +52,8 @@ struct SettleCounts {
 std::size_t settle_room_bytes(std::span<const log::Debt> debts);
 
 /// Returns when no lock of the debts is left, and the owners know of the records that were removed. kUnavailable if
-/// `may_act` said no, and kResourceExhausted if the room is too small: then some of them may be settled.
+/// `may_act` said no, or a home could not be reached for longer than the patience; kResourceExhausted if the room is too
+/// small. After an error some of the debts may be settled.
 Result<SettleCounts> settle_all(std::span<const log::Debt> debts, const SettleMeans& means);
 
 }  // namespace granary::cluster

@@ -101,6 +101,7 @@ class SettleAll : public testing::TestWithParam<IndexKind> {
     char*& room = rooms_[recoverer];
     if (room == nullptr) room = reach.buffers.take(kRoomBytes);
     SettleMeans means = settle_means(reach, {room, room_bytes_}, std::move(may_act));
+    means.patience = patience_;
     means.lives = [this](rdma::NodeId node) { return node != kDead && node != gone_; };
     return settle_all(debts, means);
   }
@@ -124,6 +125,7 @@ class SettleAll : public testing::TestWithParam<IndexKind> {
   rdma::NodeId gone_ = 99;
   std::array<char*, 3> rooms_{};  ///< of the recoverers
   std::size_t room_bytes_ = kRoomBytes;
+  std::optional<std::chrono::milliseconds> patience_;
 };
 INSTANTIATE_TEST_SUITE_P(Kinds, SettleAll, testing::Values(IndexKind::kHash, IndexKind::kOrdered),
                          [](const auto& kind) { return kind.param == IndexKind::kHash ? "Hash" : "Ordered"; });
@@ -255,7 +257,7 @@ TEST_P(SettleAll, ANodeThatDoesNotLiveIsPassedBy) {
   expect_all("new", {"2x"});
 }
 
-/// It dies only while it is being waited for.
+/// It dies only while it is being waited for, without a limit to the patience.
 TEST_P(SettleAll, ANodeThatCannotBeReachedIsTriedAgainAsLongAsItLives) {
   for (const bool dies : {false, true}) {
     put_at_home("1x", "old");
@@ -263,6 +265,9 @@ TEST_P(SettleAll, ANodeThatCannotBeReachedIsTriedAgainAsLongAsItLives) {
       EXPECT_EQ(t.put(table, "1x", "new"), Outcome::kOk);
     });
     cluster_.network.partition({kRecoverer}, {kHome});
+    patience_ = std::chrono::milliseconds(0);
+    EXPECT_THAT(settle(left.debts()).status().message(), testing::HasSubstr("node 1, where it held records, is"));
+    patience_.reset();
     unsigned asked = 0;
     const auto counts = settle(left.debts(), [&] {
       if (++asked == 5 && dies) gone_ = kHome;
