@@ -57,8 +57,8 @@ Result<std::unique_ptr<DeadNode>> DeadNode::open(const Options& options, base::F
   if (!storage.ok()) return storage.status();
   const recovery::Manifest& now = (*storage)->manifest().now();
   if (has_been_ended(now)) {
-    // The recoverer that wrote this manifest may have died, or met an error, before it was on the device. Nobody may say
-    // that the node is recovered before that.
+    // The recoverer that wrote this manifest may have died, or met an error, before it was on the device. The node does
+    // not count as recovered before that.
     if (const Status synced = files.sync_directory(options.directory); !synced.ok()) return synced;
     return std::unique_ptr<DeadNode>(new DeadNode(std::move(*storage), {}));
   }

@@ -52,8 +52,8 @@ struct SettleCounts {
 std::size_t settle_room_bytes(std::span<const log::Debt> debts);
 
 /// Returns when no lock of the debts is left, and the owners know of the records that were removed. kUnavailable if
-/// `may_act` said no, or a home could not be reached for longer than the patience; kResourceExhausted if the room is too
-/// small. After an error some of the debts may be settled.
+/// `may_act` said no, or a home could not be reached for longer than the patience. kResourceExhausted if the room is
+/// too small. After an error some of the debts may be settled.
 Result<SettleCounts> settle_all(std::span<const log::Debt> debts, const SettleMeans& means);
 
 }  // namespace granary::cluster

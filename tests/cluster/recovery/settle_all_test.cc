@@ -130,8 +130,7 @@ class SettleAll : public testing::TestWithParam<IndexKind> {
 INSTANTIATE_TEST_SUITE_P(Kinds, SettleAll, testing::Values(IndexKind::kHash, IndexKind::kOrdered),
                          [](const auto& kind) { return kind.param == IndexKind::kHash ? "Hash" : "Ordered"; });
 
-/// From before the first lock until after the last write-back has been carried out; also twice, as by a second
-/// recoverer.
+/// From before the first lock until after the last write-back was carried out; also twice, as by a second recoverer.
 TEST_P(SettleAll, IsAllOrNothingWheneverTheNodeDies) {
   const std::vector<std::string> keys = {"1x", "1y", "2x"};
   const auto put_all = [&](const std::string& value) {
