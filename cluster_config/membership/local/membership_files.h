@@ -52,8 +52,8 @@ class MembershipFiles {
   /// How many documents stay: only a process that was stopped meanwhile can miss one.
   static constexpr std::uint64_t kKept = 256;
 
-  /// The document of the greatest version; kNotFound if there is none. If a power loss has taken its bytes, those of the
-  /// one before count.
+  /// The document of the greatest version; kNotFound if there is none. If a power loss has taken its bytes, those of
+  /// the one before count.
   Result<Document> newest() const;
   /// Makes the document of version `version` + 1; false if there is or was one. `writer` has its mark.
   Result<bool> add(std::uint64_t version, const std::string& text, NodeId writer) const;
