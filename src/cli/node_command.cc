@@ -171,11 +171,15 @@ bench::ExitCode run(const std::string&, const bench::FlagValues& flags) {
   options.give_up = [&signals] { return signals.requested(); };
   const NodeLog log(flags.text("log_format") == "json" ? LogFormat::kJson : LogFormat::kText, options.node);
   options.database.notices = [&log](const Notice& notice) { log.tell(notice); };
+  const auto end_with = [&log](const Status& why) {
+    log.flush();
+    return refuse(why);
+  };
   const bool has_data = has_data_directory(options);  // asked now, as the file may lose the node while it serves
   std::uint64_t served_ns = 0;
   Status ended = live(options, signals, log, served_ns);
   if (ended_as_told(ended, served_ns != 0, options.node, signals, log)) return bench::ExitCode::kOk;
-  if (ended.code() != StatusCode::kMembershipLost) return refuse(ended);
+  if (ended.code() != StatusCode::kMembershipLost) return end_with(ended);
   options.database.salvage = false;  // that was for what had been there before
   Rejoining rejoining(static_cast<std::uint64_t>(flags.integer("rejoin")), has_data, log);
   while (rejoining.go_on(options.node, ended, std::exchange(served_ns, 0), signals)) {
@@ -184,7 +188,7 @@ bench::ExitCode run(const std::string&, const bench::FlagValues& flags) {
     if (ended_as_told(ended, served, options.node, signals, log)) return bench::ExitCode::kOk;
     // It was told to leave, and could not leave in order, which has nothing to do with the membership that an earlier
     // life has lost.
-    if (served && signals.requested() && ended.code() != StatusCode::kMembershipLost) return refuse(ended);
+    if (served && signals.requested() && ended.code() != StatusCode::kMembershipLost) return end_with(ended);
   }
   // Damaged data and disk faults are for somebody to look at; whatever else keeps it out, it has lost its membership.
   const bench::ExitCode code = bench::exit_code_of(ended);

@@ -20,9 +20,9 @@ std::uint64_t now_ms() {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
 }
 
-void write(std::FILE* stream, const std::string& line) {
-  std::fwrite(line.data(), 1, line.size(), stream);
-  std::fflush(stream);
+void say_line(const std::string& line) {
+  std::fwrite(line.data(), 1, line.size(), stdout);
+  std::fflush(stdout);
 }
 
 std::string text_line(const Notice& notice, std::uint64_t unix_ms) {
@@ -55,22 +55,22 @@ std::string notice_line(LogFormat format, NodeNumber node, const Notice& notice,
   return format == LogFormat::kText ? text_line(notice, unix_ms) : json_line(node, name(notice.topic), notice, unix_ms);
 }
 
-void NodeLog::tell(const Notice& notice) const { write(stderr, notice_line(format_, node_, notice, now_ms())); }
+void NodeLog::tell(const Notice& notice) const { errors_.print(notice_line(format_, node_, notice, now_ms())); }
 
 void NodeLog::say(const std::string& text, const Cluster* cluster) const {
-  if (format_ == LogFormat::kText) return write(stdout, text + "\n");
+  if (format_ == LogFormat::kText) return say_line(text + "\n");
   Notice notice{.text = text};
   if (cluster != nullptr) {
     notice.generation = cluster->generation();
     notice.configuration = cluster->configuration();
   }
-  write(stdout, json_line(node_, kLifeTopic, notice, now_ms()));
+  say_line(json_line(node_, kLifeTopic, notice, now_ms()));
 }
 
 void NodeLog::warn(const std::string& text) const {
   const Notice notice{.severity = NoticeSeverity::kWarning, .text = text};
-  if (format_ == LogFormat::kText) return write(stderr, fmt::format("{} granary: {}\n", utc_time(now_ms()), text));
-  write(stderr, json_line(node_, kLifeTopic, notice, now_ms()));
+  if (format_ == LogFormat::kText) return errors_.print(fmt::format("{} granary: {}\n", utc_time(now_ms()), text));
+  errors_.print(json_line(node_, kLifeTopic, notice, now_ms()));
 }
 
 }  // namespace granary::cli

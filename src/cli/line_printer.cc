@@ -1,0 +1,84 @@
+#include "src/cli/line_printer.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+namespace granary::cli {
+namespace {
+
+/// What cannot be written is lost, as there is nobody to tell.
+void write_line(int descriptor, std::string_view line) {
+  while (!line.empty()) {
+    const ssize_t written = ::write(descriptor, line.data(), line.size());
+    if (written < 0 && errno != EINTR) return;
+    if (written > 0) line.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+}  // namespace
+
+struct LinePrinter::Queue {
+  explicit Queue(int to) : descriptor(to) {}
+  void write_all();
+
+  const int descriptor;
+  std::mutex mutex;  // guards what follows
+  std::condition_variable changed;
+  std::deque<std::string> lines;  ///< the first one is being written
+  std::size_t dropped = 0;
+  bool ended = false;
+};
+
+/// A line leaves the queue when it has been written, so an empty queue means that all is out.
+void LinePrinter::Queue::write_all() {
+  std::unique_lock lock(mutex);
+  for (;;) {
+    changed.wait(lock, [this] { return ended || !lines.empty(); });
+    if (lines.empty()) return;
+    const std::string line = lines.front();
+    lock.unlock();
+    write_line(descriptor, line);
+    lock.lock();
+    lines.pop_front();
+    if (lines.empty() && dropped != 0)
+      lines.push_back(fmt::format("granary: {} lines were dropped, as nobody read them\n", std::exchange(dropped, 0)));
+    changed.notify_all();
+  }
+}
+
+LinePrinter::LinePrinter(int descriptor) : queue_(std::make_shared<Queue>(descriptor)) {
+  std::thread([queue = queue_] { queue->write_all(); }).detach();
+}
+
+LinePrinter::~LinePrinter() {
+  flush();
+  const std::lock_guard lock(queue_->mutex);
+  queue_->ended = true;
+  queue_->changed.notify_all();
+}
+
+void LinePrinter::flush() const {
+  std::unique_lock lock(queue_->mutex);
+  queue_->changed.wait_for(lock, std::chrono::seconds(1), [this] { return queue_->lines.empty(); });
+}
+
+void LinePrinter::print(std::string line) const {
+  const std::lock_guard lock(queue_->mutex);
+  if (queue_->lines.size() >= kMost) {
+    ++queue_->dropped;
+    return;
+  }
+  queue_->lines.push_back(std::move(line));
+  queue_->changed.notify_all();
+}
+
+}  // namespace granary::cli
