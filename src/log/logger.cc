@@ -122,7 +122,15 @@ Status Logger::turn(epoch::Epoch complete, bool urgent) {
     if (const Status done = drain(*ring, complete + kAheadOfMarker); !done.ok()) return done;
   }
   if (complete > marked_) return finish_epoch(complete);
-  return for_room ? sync() : Status();
+  return for_room ? make_room() : Status();
+}
+
+/// An epoch may last for long, as while a node of the cluster stands still, and a recovery has to hold a whole segment
+/// in memory. So the log goes on in the next one, which begins with the last marker. What stands before that is of the
+/// epochs that drain() allows.
+Status Logger::make_room() {
+  if (const Status done = sync(); !done.ok()) return done;
+  return segment_.bytes < options_.segment_bytes ? Status() : rotate();
 }
 
 /// Appends the ring's entries to the segment, up to the first one of an epoch after `last`.

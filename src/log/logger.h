@@ -7,7 +7,7 @@
 // and few large writes are cheaper than many.
 //
 // A ring keeps what was drained until that is synced. A ring that is half full, or a worker that waits for room, has
-// the logger sync before the epoch ends.
+// the logger sync before the epoch ends, and begin the next segment if this one is full.
 //
 // A write or sync that fails poisons the log: nothing is claimed after it, also if a later call would succeed.
 
@@ -113,6 +113,7 @@ class Logger {
   void add_entry(const char* entry, const EntryHeader& header);
   void pack(std::string_view entries);
   Status write_out();
+  Status make_room();
   Status sync();
   void note_answer();
   void give_room();

@@ -66,6 +66,35 @@ TEST_F(DeadNodeTest, NeedsNoReserveToBeEnded) {
   EXPECT_TRUE(ended.ok()) << ended.message();
 }
 
+/// While another node stands still, E does, and the log goes on in further segments within the epoch.
+TEST_F(DeadNodeTest, MayHaveManySegmentsOfOneEpoch) {
+  options_.ring_bytes = options_.log_segment_bytes = std::uint64_t{64} << 10;
+  std::vector<std::string> keys;
+  for (int i = 0; i < 60; ++i) keys.push_back("key " + std::to_string(i));
+  live([&] {
+    put("earlier");
+    advance(2);
+    leave("undecided", std::nullopt);
+    const std::string large(options_.log_segment_bytes / 8, 'v');
+    for (const std::string& key : keys) put(key, large);
+    leave("decided", "v");
+  });
+  int segments = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(options_.directory)) {
+    segments += entry.path().extension() == ".glog" ? 1 : 0;
+    EXPECT_LT(entry.file_size(), 3 * options_.log_segment_bytes) << entry.path();
+  }
+  EXPECT_GT(segments, 3);
+  {
+    const auto dead = open();
+    ASSERT_TRUE(dead.ok()) << dead.status().message();
+    EXPECT_THAT(texts(**dead), testing::UnorderedElementsAre("undecided", "decided=v"));
+    ASSERT_TRUE((*dead)->adopt(0).ok());
+  }
+  keys.push_back("earlier");
+  expect_whole(keys);
+}
+
 /// The node's directory on a disk that can forget.
 class DeadNodeOnDisk : public DeadNodeTest {
  protected:

@@ -60,6 +60,7 @@ INSTANTIATE_TEST_SUITE_P(Logs, LoggerCrash,
                                                {.loggers = 3, .workers = 5, .segment_bytes = 700}},
                                          Shape{"OneSegmentEach", {.loggers = 2, .segment_bytes = 1 << 30}},
                                          Shape{"SetAside", {.loggers = 2, .segment_bytes = 700, .spares = 3}},
+                                         Shape{"FullRings", {.loggers = 2, .segment_bytes = 700, .ring_bytes = 1024}},
                                          Shape{"Lz4", {.loggers = 2, .codec = log::Codec::kLz4}},
                                          Shape{"Zstd", {.loggers = 2, .codec = log::Codec::kZstd}}),
                          [](const auto& instance) { return std::string(instance.param.name); });

@@ -3,6 +3,8 @@
 
 #include "src/log/logger.h"
 
+#include <random>
+
 #include <gtest/gtest.h>
 
 #include "tests/log/logger_rig.h"
@@ -281,6 +283,34 @@ TEST(Logger, AFullRingEmptiesWhileTheEpochStands) {
   rig.advance();
   EXPECT_EQ(rig.decode(*rig.files().power_loss_image(Survives::kSynced)).replayed().size(), 100u);
   EXPECT_EQ(rig.logger(0).counters().entries.load(), 100u);
+}
+
+/// A recovery reads a segment as a whole, and an epoch lasts as long as a node of the cluster stands still.
+TEST(Logger, SegmentsEndWhileTheEpochStands) {
+  constexpr std::uint64_t kSegment = 8192, kRing = 4096;
+  for (const std::optional<log::Codec> codec : {std::optional<log::Codec>(), std::optional(log::Codec::kLz4)}) {
+    LoggerRig rig({.segment_bytes = kSegment, .codec = codec, .ring_bytes = kRing});
+    ASSERT_TRUE(rig.open().ok());
+    const epoch::Epoch before = rig.commit(0, "before");
+    rig.advance();
+    EXPECT_EQ(rig.durable().current(), before);
+    const epoch::Epoch epoch = rig.epochs().current();
+    std::mt19937_64 random(1);
+    for (int i = 0; i < 200; ++i) {
+      std::string value(500, '\0');
+      for (char& byte : value) byte = static_cast<char>(random());
+      EXPECT_EQ(rig.commit(i % 2, value), epoch);
+    }
+    EXPECT_GT(rig.logger(0).segments(), 5u);
+    for (const std::string& path : rig.files().paths())
+      EXPECT_LT(rig.files().contents(path).size(), kSegment + 2 * kRing + 4096) << path;
+    EXPECT_EQ(rig.judge_process_crash(), "");
+    EXPECT_EQ(rig.judge_power_loss(1, 20), "");
+    rig.advance();
+    EXPECT_EQ(rig.durable().current(), epoch);
+    EXPECT_EQ(rig.decode(*rig.files().power_loss_image(Survives::kSynced)).replayed().size(), 201u);
+    EXPECT_EQ(rig.judge_power_loss(1, 20), "");
+  }
 }
 
 class LoggerCodec : public testing::TestWithParam<std::optional<log::Codec>> {};
