@@ -9,14 +9,14 @@ using base::injected;
 using rdma::Operation;
 using rdma::fiber::Next;
 
-Release::Release(const RemoteRecord& record, record::StateWord mine, record::StateWord replaced, void* buffer)
+Release::Release(const RemoteRecord& record, record::StateWord mine, record::StateWord left, void* buffer)
     : AccessStep(record.at),
       mine_(mine),
       words_(static_cast<std::uint64_t*>(buffer)),
       version_(record, words_ + kVersion) {
   base::invariant("I5", record::is_x_locked(mine));
-  base::invariant("I2", !record::is_x_locked(replaced));
-  words_[0] = injected("tictoc-abort-leaves-zero") ? record::kFree : replaced;
+  base::invariant("I2", !record::is_x_locked(left));
+  words_[0] = injected("tictoc-abort-leaves-zero") ? record::kFree : left;
 }
 
 void Release::append(std::vector<Operation>& chain) {

@@ -24,9 +24,9 @@ class Release final : public AccessStep {
     return kVersion * base::kWord + VersionWrite::buffer_bytes(key_bytes, value_bytes);
   }
 
-  /// Gives the lock back without a change. `mine`: the x-lock's word. `replaced`: what it had taken the place of, which
+  /// Gives the lock back without a change. `mine`: the x-lock's word. `left`: what it had taken the place of, which
   /// is put there again.
-  Release(const RemoteRecord& record, record::StateWord mine, record::StateWord replaced, void* buffer);
+  Release(const RemoteRecord& record, record::StateWord mine, record::StateWord left, void* buffer);
 
   /// Gives it back with this version (VersionWrite::set()), of which nobody knows anything so far.
   void set_version(record::TidWord tid, std::uint64_t incarnation, std::string_view value) {

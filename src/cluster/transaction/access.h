@@ -29,6 +29,19 @@ struct SeenKey {
   record::TidWord tid = 0;                  ///< the TID word
   record::StateWord state = record::kFree;  ///< the state word that was READ with it; kFree if that is not known
   std::string_view value = {};              ///< the value, if it is known and the record is not absent
+
+  void note_no_record() { *this = {.what = What::kNoRecord}; }
+  /// Notes that the key has a record, of which nothing more is known yet.
+  void note_record() { *this = {.what = What::kRecord}; }
+  /// Notes the version of the record. Without a value, that has to be READ yet, unless the record is absent.
+  void note_version(record::TidWord tid_word, record::StateWord state_word, std::optional<std::string_view> found) {
+    const bool absent = record::is_absent(tid_word);
+    *this = {.what = What::kRecord,
+             .has_value = absent || found,
+             .tid = tid_word,
+             .state = state_word,
+             .value = absent ? std::string_view() : found.value_or(std::string_view())};
+  }
 };
 
 /// How declare() asked the record to be held. It is held from then on, if the key has a record.
@@ -49,10 +62,12 @@ struct BufferedWrite {
 
 /// The x-lock that the transaction has on the record, since its commit or before, and the version under the lock.
 struct HeldXLock {
-  record::StateWord word = record::kFree;      ///< the word of the x-lock; kFree: the transaction does not hold it
-  record::StateWord replaced = record::kFree;  ///< the state word whose place the x-lock has taken
-  record::TidWord tid = 0;                     ///< the TID of the version; 0: no lock was taken
-  record::TidWord rts = 0;                     ///< under TicToc: until when anybody may rely on the version
+  record::StateWord word = record::kFree;  ///< the word of the x-lock; kFree: the transaction does not hold it
+  /// The state word that whoever gives the record back unchanged leaves there: the one whose place the x-lock has
+  /// taken, or under TicToc a later rts.
+  record::StateWord state_to_leave = record::kFree;
+  record::TidWord tid = 0;  ///< the TID of the version, also after the lock was given back; 0: no lock was taken
+  record::TidWord rts = 0;  ///< under TicToc: until when anybody may rely on the version
   std::optional<HeldVersion> version = std::nullopt;  ///< the version, if all of it is known
   epoch::Epoch kept_in = 0;      ///< the snapshot period for which the version has been kept (I12); 0: none
   void* release_room = nullptr;  ///< registered memory for giving the lock back; set before the lock is taken

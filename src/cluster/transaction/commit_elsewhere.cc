@@ -138,32 +138,33 @@ AbortReason CommitElsewhere::lock_all(bool* misses_known) {
 
 AbortReason CommitElsewhere::agree(epoch::Epoch here, record::TidWord stamp, epoch::Epoch& agreed) {
   Participants& participants = footprint_.participants;
-  std::optional<record::TidWord> validated;
+  std::optional<record::TidWord> checked_until;
   if (writes().empty()) {
-    const AbortReason reason = validate_with_epochs(stamp, validated);
+    const AbortReason reason = read_epochs_and_check(stamp, checked_until);
     if (reason != AbortReason::kNone) return reason;
   }
   agreed = std::max({here, record::epoch_of(greatest_tid()), participants.greatest_epoch()});
-  agreed_ = {.epoch = agreed, .validated = participants.all_read_at_least(agreed) ? validated : std::nullopt};
+  agreed_ = {.epoch = agreed, .checked_until = participants.all_read_at_least(agreed) ? checked_until : std::nullopt};
   return injected("skip-epoch-wait") ? AbortReason::kNone : participants.await_epoch(agreed);
 }
 
 /// READs E of all participants, for a transaction that writes nothing at other nodes. Its commit has locked nothing
-/// there, so E is READ in front of what is validated, in the same round. Under TicToc that needs a stamp for which the
-/// checks can be made already. `validated` becomes the greatest stamp for which the reads were validated, if they were.
-AbortReason CommitElsewhere::validate_with_epochs(record::TidWord stamp, std::optional<record::TidWord>& validated) {
-  validated = ~record::TidWord{0};
+/// there, so E is READ in front of what is checked, in the same round. Under TicToc that needs a stamp for which the
+/// checks can be made already.
+AbortReason CommitElsewhere::read_epochs_and_check(record::TidWord stamp,
+                                                   std::optional<record::TidWord>& checked_until) {
+  checked_until = kNothingToCheck;
   if (footprint_.participants.epochs_known() && checks_.nothing_to_check()) return AbortReason::kNone;
   const bool together = !footprint_.reach().stamps_reads || (stamp != 0 && checks_.can_check(stamp));
-  validated = together ? std::optional(stamp) : std::nullopt;
+  checked_until = together ? std::optional(stamp) : std::nullopt;
   return together ? checks_.run(ReadChecks::Epochs::kInFront, stamp)
                   : footprint_.participants.read_epochs(Phase::kAgree);
 }
 
 AbortReason CommitElsewhere::validate(record::TidWord stamp) {
   const std::optional<Agreed> agreed = std::exchange(agreed_, std::nullopt);
-  const bool validated = agreed && agreed->validated && *agreed->validated >= stamp;
-  if (!validated) {
+  const bool checked = agreed && agreed->checked_until && *agreed->checked_until >= stamp;
+  if (!checked) {
     AbortReason reason = prepare_to_check(stamp);
     if (reason == AbortReason::kNone)
       reason = check_and_keep(stamp, agreed ? std::optional(agreed->epoch) : std::nullopt);
@@ -197,7 +198,8 @@ AbortReason CommitElsewhere::check_and_keep(record::TidWord stamp, std::optional
 void CommitElsewhere::raise_rts_of_held_reads(record::TidWord stamp) {
   if (injected("tictoc-forgets-held-reads")) return;
   for (Access& access : footprint_.accesses) {
-    if (access.held() && access.read && !access.written()) access.lock.replaced = std::max(access.lock.replaced, stamp);
+    record::StateWord& left = access.lock.state_to_leave;
+    if (access.held() && access.read && !access.written()) left = std::max(left, stamp);
   }
 }
 

@@ -2,6 +2,20 @@
 // Takes the steps of a commit at other nodes: it implements cc::RemotePart, which says what each step does.
 // src/cc/commit.h calls them in its order. The scheme is that of DrTM+R and FaRM: x-lock by CAS, validate by READ,
 // decide in the coordinator's log, write back by WRITE.
+//
+// The rounds to other nodes that each step makes, of a transaction that meets nobody:
+//
+//   step          writes at other nodes                    only reads there
+//   lock()        the x-locks, and READs of E behind them  none
+//   agree()       none                                     READs of E, and the checks of what was read behind them
+//   validate()    the checks of what was read, and copies  none, since agree() has checked
+//                 of the versions that will be old
+//   prepare()     none, since validate() has kept them     none
+//   write_back()  the new versions, which also unlock      none
+//
+// Under TicToc, agree() checks only if the stamp that it is given can be checked by then (ReadChecks::can_check), and
+// validate() checks what the final stamp needs beyond that one. A step waits beside these rounds where E of a node is
+// behind.
 
 #include <optional>
 #include <vector>
@@ -47,13 +61,14 @@ class CommitElsewhere final : public cc::RemotePart {
   /// The results of agree() that the validate() after it needs.
   struct Agreed {
     epoch::Epoch epoch;
-    /// If agree() has validated, the greatest stamp for which that holds: 0 under a protocol that does not stamp first,
-    /// and the greatest of all if there was nothing to check. Then validate() need not check for stamps up to this one.
-    std::optional<record::TidWord> validated;
+    /// The greatest stamp for which agree() has checked what was read, so that validate() need not; none: it has not
+    /// checked. Protocols that do not stamp first have the stamp 0.
+    std::optional<record::TidWord> checked_until;
   };
+  static constexpr record::TidWord kNothingToCheck = ~record::TidWord{0};  ///< checked until any stamp
 
   epoch::Epoch removed_up_to() const;
-  AbortReason validate_with_epochs(record::TidWord stamp, std::optional<record::TidWord>& validated);
+  AbortReason read_epochs_and_check(record::TidWord stamp, std::optional<record::TidWord>& checked_until);
   AbortReason prepare_to_check(record::TidWord stamp);
   AbortReason check_and_keep(record::TidWord stamp, std::optional<epoch::Epoch> agreed);
   Batch<Access*> overwritten();

@@ -7,13 +7,10 @@ namespace {
 
 /// Notes what an x-lock has READ together with the lock.
 void adopt_locked_read(Access& access, const XLock& lock) {
-  access.seen.what = SeenKey::What::kRecord;
   access.record.incarnation = lock.incarnation();
   access.record.incarnation_mask = record::kIncarnationMax;
-  access.seen.tid = lock.tid();
-  const std::optional<std::string_view> value = access.found() ? lock.value() : std::string_view();
-  access.seen.has_value = value.has_value();
-  access.seen.value = value.value_or(std::string_view());
+  const std::optional<std::string_view> value = record::is_absent(lock.tid()) ? std::string_view() : lock.value();
+  access.seen.note_version(lock.tid(), record::kFree, value);
   if (value) access.lock.version = {.tid = lock.tid(), .previous = lock.previous(), .value = *value};
 }
 

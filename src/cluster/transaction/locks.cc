@@ -24,7 +24,7 @@ void forget_place(const Access& access, Reach& reach) {
 /// one that was seen with its value. `timed`: whether state words hold rts (TicToc).
 void note_held(Access& access, const XLock& lock, bool timed) {
   access.lock.word = lock.mine();
-  access.lock.replaced = lock.replaced();
+  access.lock.state_to_leave = lock.replaced();
   access.lock.tid = lock.tid();
   if (timed) access.lock.rts = lock.rts();
   const bool as_seen = access.has_record() && record::tid_of(access.seen.tid) == record::tid_of(lock.tid());
@@ -134,7 +134,7 @@ Batch<AccessStep*> Locks::add_releases(record::TidWord tid, Batch<Release>& rele
   for (Access& access : footprint_.accesses) {
     if (!access.held()) continue;
     Release& release =
-        releases.emplace_back(access.record, access.lock.word, access.lock.replaced, access.lock.release_room);
+        releases.emplace_back(access.record, access.lock.word, access.lock.state_to_leave, access.lock.release_room);
     if (tid != 0 && access.written()) {
       release.set_version(record::version_word(tid, access.write.removes), access.record.incarnation,
                           access.write.value);

@@ -14,6 +14,13 @@ namespace {
 /// Whether the key would be in layer 0 of its tree, whose leaves are remembered.
 bool is_short(std::string_view key) { return key.size() <= kvstore::ordered::kSliceBytes; }
 
+/// Notes the record that was READ, which has a value unless it is absent.
+void note_read(SeenKey& seen, const CheckedRead& read) {
+  std::optional<std::string_view> value;
+  if (!record::is_absent(read.tid())) value = read.value();
+  seen.note_version(read.tid(), read.state(), value);
+}
+
 }  // namespace
 
 AbortReason Reading::read(Access& access) {
@@ -49,7 +56,7 @@ AbortReason Reading::find_in_leaves(std::span<Access* const> accesses, Batch<Acc
     } else if (const kvstore::ordered::Value value = leaf->copy().find(at).value; value != 0) {
       adopt_entry(access, value);
     } else {
-      access.seen.what = SeenKey::What::kNoRecord;
+      access.seen.note_no_record();
       if (!access.sealed) reason = leaves.note(*access.key.table, *leaf);
     }
   }
@@ -107,7 +114,7 @@ AbortReason Reading::adopt_look_up(Access& access, const KeyRead& read) {
   const AbortReason reason = abort_reason_of(read, read.state(), footprint_.reach());
   if (reason != AbortReason::kNone) return reason;
   if (read.read() == nullptr) {
-    access.seen.what = SeenKey::What::kNoRecord;
+    access.seen.note_no_record();
     if (access.sealed) return AbortReason::kNone;
     const kvstore::remote::Lookup& missed = read.missed();
     return footprint_.note(
@@ -115,12 +122,8 @@ AbortReason Reading::adopt_look_up(Access& access, const KeyRead& read) {
         {.kind = messages::NodeKind::kBucket, .offset = missed.bucket().offset, .version = missed.version()});
   }
   if (read.lookup_reads() != 0 && HeaderSweep::finds(access.key.key)) access.table->sweep->found_unknown();
-  access.seen.what = SeenKey::What::kRecord;
   access.record = read.record();
-  access.seen.tid = read.read()->tid();
-  access.seen.state = read.read()->state();
-  access.seen.has_value = true;
-  if (access.found()) access.seen.value = read.read()->value();
+  note_read(access.seen, *read.read());
   return AbortReason::kNone;
 }
 
@@ -137,7 +140,7 @@ AbortReason Reading::ask_owners(std::span<Access* const> accesses) {
     const messages::PlaceAnswer& answer = questions[i].answer();
     learn_leaves(*access.table, answer.leaves);
     if (answer.record.offset == 0) {
-      access.seen.what = SeenKey::What::kNoRecord;
+      access.seen.note_no_record();
       if (!access.sealed) reason = footprint_.note(*access.key.table, access.key.home, answer.missed);
     } else {
       adopt_answer(access, answer.record);
@@ -148,13 +151,12 @@ AbortReason Reading::ask_owners(std::span<Access* const> accesses) {
 }
 
 void Reading::adopt_answer(Access& access, const messages::SeenRecord& told) {
-  access.seen.what = SeenKey::What::kRecord;
   access.record = RemoteRecord::at_entry(footprint_.participants.at(access.key.home, told.offset), access.key.key,
                                          told.incarnation, access.table->remote.max_value_bytes);
   access.record.incarnation_mask = record::kIncarnationMax;
-  access.seen.tid = told.tid;
-  access.seen.has_value = told.has_value || record::is_absent(told.tid);
-  if (told.has_value) access.seen.value = footprint_.trips.arena().copy(told.value);
+  std::optional<std::string_view> value;
+  if (told.has_value) value = footprint_.trips.arena().copy(told.value);
+  access.seen.note_version(told.tid, record::kFree, value);
 }
 
 AbortReason Reading::fetch_values(std::span<Access* const> accesses) {
@@ -173,12 +175,9 @@ AbortReason Reading::fetch_values(std::span<Access* const> accesses) {
     const CheckedRead& read = reads[i];
     const AbortReason reason = abort_reason_of(read, read.state(), footprint_.reach());
     if (reason != AbortReason::kNone) return reason;
-    wanted[i]->seen.has_value = true;
     wanted[i]->record.incarnation = read.incarnation();
     wanted[i]->record.incarnation_mask = record::kIncarnationMax;
-    wanted[i]->seen.tid = read.tid();
-    wanted[i]->seen.state = read.state();
-    if (wanted[i]->found()) wanted[i]->seen.value = read.value();
+    note_read(wanted[i]->seen, read);
   }
   return AbortReason::kNone;
 }
