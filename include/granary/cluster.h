@@ -152,7 +152,8 @@ class GRANARY_EXPORT ClusterWorker {
 };
 
 /// This process's node. What comes up to start(), start() itself, barrier() and leave() are one thread's at a time; the
-/// rest, after start(), is thread-safe.
+/// rest, after start(), is thread-safe. A child that the process forks cannot use it: what holds for a Database there
+/// (granary/database.h) holds for the node, its workers and its figures.
 class GRANARY_EXPORT Cluster {
  public:
   /// Reads the cluster file, becomes a member, opens the node's database. kFailedPrecondition if the cluster runs with

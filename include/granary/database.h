@@ -212,6 +212,11 @@ struct RecoveryReport {
 
 /// Tables, workers, memory, and the log of one directory if it has one. A process may have several. Thread-safe but for
 /// create_index(), resize(), step() and close(), which say what they need; transactions are the workers'.
+///
+/// A child that the process forks cannot use the database, since it has none of the database's threads. There each call
+/// that returns a Status or a Result is refused (kFailedPrecondition), operations of transactions report kWrongThread
+/// or kFinished, run() and commit() report kMisuse, and statistics() are empty. Destructors do nothing there, so the
+/// child may end by exit(). The parent does not notice any of it. The child may open databases of its own.
 class GRANARY_EXPORT Database {
  public:
   /// With Options::directory: recovers what is there, tables and indexes included. kResourceExhausted if the system

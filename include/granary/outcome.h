@@ -18,8 +18,9 @@ enum class [[nodiscard]] Outcome : std::uint8_t {
   kAlreadyExists,  ///< insert: a record has this key
   kAborted,        ///< the transaction is doomed; commit() or abort() ends it and tells the reason
   kFinished,       ///< the transaction was already committed or aborted
-  kWrongThread,    ///< the transaction belongs to a worker that another thread uses
-  kKeyTooLong,     ///< the key exceeds kMaxKeyBytes
+  /// The transaction belongs to a worker that another thread uses, or to the process of which this one is a fork.
+  kWrongThread,
+  kKeyTooLong,  ///< the key exceeds kMaxKeyBytes
   /// The value exceeds kMaxValueBytes, or the table's declared maximum; of another node's snapshot: it is too long for
   /// a message (256 KiB).
   kValueTooLarge,
@@ -74,7 +75,8 @@ enum class [[nodiscard]] AbortReason : std::uint8_t {
   /// This node may not commit anything: it is no longer a member of its cluster, or has not heard from ZooKeeper for
   /// too long to know whether it is (Cluster::status() tells which).
   kMembershipLost,
-  /// commit() of a transaction that had ended, or from another thread; or a call with an empty worker or procedure.
+  /// commit() of a transaction that had ended, or from another thread, or in a child of a fork; or a call with an empty
+  /// worker or procedure.
   /// This call has done nothing. Or commit() by a piece of a chain (procedure.h): that piece has done nothing
   kMisuse,
   /// Another open transaction of the same worker holds a lock that this one needs, and keeps it while this one waits:

@@ -55,8 +55,9 @@ constexpr std::array<AbortText, kAbortReasons> kAborts = {{
      "this node is no longer a member of its cluster, and is to be started anew; or ZooKeeper has to be reached again",
      false},
     {"misuse",
-     "the transaction had ended already, or belongs to another thread's worker; or the worker or the procedure is "
-     "empty; or a piece of a chain called commit(), which no piece may, and was aborted",
+     "the transaction had ended already, or belongs to another thread's worker, or to the process of which this one is "
+     "a fork; or the worker or the procedure is empty; or a piece of a chain called commit(), which no piece may, and "
+     "was aborted",
      false},
     {"locked_by_own_worker",
      "another open transaction of the same worker holds a lock that this one needs; end that one first", false},

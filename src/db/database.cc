@@ -2,6 +2,7 @@
 
 #include "src/base/build_info.h"
 #include "src/base/check.h"
+#include "src/base/process_mark.h"
 #include "src/base/threads.h"
 #include "src/db/engine.h"
 
@@ -17,40 +18,53 @@ Result<std::unique_ptr<Database>> Database::open(const Options& options, base::F
 
 Database::Database(std::unique_ptr<db::Engine> engine) : engine_(std::move(engine)) {}
 Database::~Database() {
+  if (engine_->inherited()) {
+    base::keep_for_good(std::move(engine_));
+    return;
+  }
   const Status alone = engine_->workers().check_none_taken();
   if (!alone.ok()) base::abort_misuse("a Database is destroyed too early: " + alone.message());
 }
 
 Result<Table> Database::create_table(std::string_view name, const TableOptions& options) {
+  if (Status usable = engine_->check_usable(); !usable.ok()) return usable;
   const auto core = engine_->schema().create_table(name, options);
   if (!core.ok()) return core.status();
   return Table(*core);
 }
 
 Result<Index> Database::create_index(const Table& table, std::string_view name, const IndexOptions& options) {
+  if (Status usable = engine_->check_usable(); !usable.ok()) return usable;
   const auto core = engine_->schema().create_index(table.core(), name, options);
   if (!core.ok()) return core.status();
   return Index(*core);
 }
 
-Status Database::seal(const Table& table, std::uint64_t timeout_us) { return engine_->seal(table.core(), timeout_us); }
+Status Database::seal(const Table& table, std::uint64_t timeout_us) {
+  if (Status usable = engine_->check_usable(); !usable.ok()) return usable;
+  return engine_->seal(table.core(), timeout_us);
+}
 Status Database::resize(const Table& table, std::uint64_t expected_keys) {
+  if (Status usable = engine_->check_usable(); !usable.ok()) return usable;
   return engine_->resize(table.core(), expected_keys);
 }
 
 Result<Table> Database::table(std::string_view name) const {
+  if (Status usable = engine_->check_usable(); !usable.ok()) return usable;
   const auto core = engine_->schema().find(name, false);
   if (!core.ok()) return core.status();
   return Table(*core);
 }
 
 Result<Index> Database::index(std::string_view name) const {
+  if (Status usable = engine_->check_usable(); !usable.ok()) return usable;
   const auto core = engine_->schema().find(name, true);
   if (!core.ok()) return core.status();
   return Index(*core);
 }
 
 Result<Worker> Database::register_worker() {
+  if (Status usable = engine_->check_usable(); !usable.ok()) return usable;
   const auto core = engine_->workers().take();
   if (!core.ok()) return core.status();
   (*core)->lending().allow(true);
@@ -60,20 +74,30 @@ Result<Worker> Database::register_worker() {
 std::uint64_t Database::current_epoch() const { return engine_->epochs().current(); }
 std::uint64_t Database::released_epoch() const { return engine_->released_epoch(); }
 Status Database::wait_released(const Ticket& ticket, std::uint64_t timeout_us) const {
+  if (Status usable = engine_->check_usable(); !usable.ok()) return usable;
   return engine_->wait_released(ticket.epoch, timeout_us);
 }
-Status Database::log_status() const { return engine_->log_status(); }
-Status Database::checkpoint() { return engine_->checkpoint(); }
+Status Database::log_status() const {
+  if (Status usable = engine_->check_usable(); !usable.ok()) return usable;
+  return engine_->log_status();
+}
+Status Database::checkpoint() {
+  if (Status usable = engine_->check_usable(); !usable.ok()) return usable;
+  return engine_->checkpoint();
+}
 const RecoveryReport& Database::recovery_report() const { return engine_->recovery_report(); }
 Status Database::close() {
+  if (Status usable = engine_->check_usable(); !usable.ok()) return usable;
   const Status alone = engine_->workers().check_none_taken();
   return alone.ok() ? engine_->close() : alone;
 }
 
-Statistics Database::statistics() const { return engine_->statistics(); }
+Statistics Database::statistics() const { return engine_->inherited() ? Statistics() : engine_->statistics(); }
 const Options& Database::options() const { return engine_->options(); }
 std::string Database::page_kind() const { return engine_->region().page_kind(); }
-bool Database::step() { return options().background == Background::kManual && engine_->step(); }
+bool Database::step() {
+  return options().background == Background::kManual && engine_->check_usable().ok() && engine_->step();
+}
 
 std::uint32_t Table::id() const { return core_ == nullptr ? ~std::uint32_t{0} : core_->id(); }
 bool Table::sealed() const { return core_ != nullptr && core_->sealed_from() != txn::kNotSealed; }

@@ -132,6 +132,8 @@ Engine::Engine(const Options& options, std::unique_ptr<memory::Region> region, s
       schema_(options_, shared_, *region_, storage_ == nullptr ? nullptr : &storage_->manifest()),
       workers_(shared_, most_workers(options)) {}
 
+Status Engine::check_usable() const { return inherited() ? base::used_in_fork("opened the database") : Status(); }
+
 Engine::~Engine() {
   const Status closed = close();
   if (closed.ok() || failure_told_.load(std::memory_order_relaxed)) return;

@@ -16,6 +16,7 @@
 
 #include "htm/support.h"
 #include "src/base/periodic_thread.h"
+#include "src/base/process_mark.h"
 #include "src/base/waiter.h"
 #include "src/cc/worker_state.h"
 #include "src/db/memory_relief.h"
@@ -39,6 +40,12 @@ class Engine {
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
+
+  /// Whether this process is a fork of the one that opened the database. Then nothing may be called but this, what
+  /// returns a reference or a copy of a word, and the next; not even the destructor.
+  bool inherited() const { return !process_.is_of_this_process(); }
+  /// kFailedPrecondition if the application may not use the database any more.
+  Status check_usable() const;
 
   const Options& options() const { return options_; }
   epoch::EpochManager& epochs() { return epochs_; }
@@ -114,6 +121,7 @@ class Engine {
   /// The log's durable epoch, for the cluster's.
   epoch::Epoch durable() const;
 
+  const base::ProcessMark process_;
   const Options options_;
   Obstacle obstacle_;                       ///< none: nothing is known
   const std::unique_ptr<Storage> storage_;  // null: in memory only

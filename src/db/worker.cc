@@ -69,7 +69,7 @@ Worker& Worker::operator=(Worker&& other) noexcept {
 }
 
 Worker::~Worker() {
-  if (core_ != nullptr) engine_->workers().give_back(core_);
+  if (core_ != nullptr && !engine_->inherited()) engine_->workers().give_back(core_);
 }
 
 Transaction Worker::begin(const TransactionOptions& options) {

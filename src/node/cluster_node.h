@@ -17,6 +17,7 @@
 #include "cluster_config/membership/membership.h"
 #include "cluster_config/membership/membership_thread.h"
 #include "src/base/interruptible_files.h"
+#include "src/base/process_mark.h"
 #include "src/node/call_workers.h"
 #include "src/node/cluster_tables.h"
 #include "src/node/cluster_threads.h"
@@ -44,6 +45,12 @@ class ClusterNode {
   ~ClusterNode();
   ClusterNode(const ClusterNode&) = delete;
   ClusterNode& operator=(const ClusterNode&) = delete;
+
+  /// Whether this process is a fork of the node's. Then nothing may be called but this, what only returns a number, a
+  /// name or a reference, and the next; not even the destructor.
+  bool inherited() const { return !process_.is_of_this_process(); }
+  /// kFailedPrecondition if the application may not use the node any more.
+  Status check_usable() const { return inherited() ? base::used_in_fork("joined the cluster") : Status(); }
 
   NodeNumber node() const { return own_.id; }
   const std::vector<NodeNumber>& nodes() const { return ids_; }
@@ -137,6 +144,7 @@ class ClusterNode {
   Status end_membership();
   void disconnect();
 
+  const base::ProcessMark process_;
   // Written by become_member() and the membership's thread, read by whoever tells a notice; relaxed, since each is a
   // value of its own.
   std::atomic<membership::Generation> told_generation_{0};  ///< 0 before the node is a member

@@ -7,6 +7,8 @@
 #include <granary/outcome.h>
 #include <granary/transaction.h>
 
+#include "src/base/process_mark.h"
+
 namespace granary::txn {
 
 class Life {
@@ -14,8 +16,10 @@ class Life {
   /// A serial tells the handle of a finished transaction from the next one's.
   std::uint64_t serial() const { return serial_; }
   /// Returns kOk while the transaction with this serial can go on. Otherwise the application's callback has ended or
-  /// doomed it within an operation, and this is the outcome of that operation.
+  /// doomed it within an operation, or has forked this process, and this is the outcome of that operation.
   Outcome standing(std::uint64_t serial) const {
+    if (!process_.is_of_this_process()) [[unlikely]]
+      return Outcome::kWrongThread;
     if (serial != serial_ || (state_ != State::kOpen && state_ != State::kDoomed)) return Outcome::kFinished;
     return state_ == State::kOpen ? Outcome::kOk : Outcome::kAborted;
   }
@@ -35,6 +39,7 @@ class Life {
 
   ~Life() = default;
 
+  const base::ProcessMark process_;
   State state_ = State::kIdle;
   std::uint64_t serial_ = 0;
 };

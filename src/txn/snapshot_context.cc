@@ -256,7 +256,8 @@ ScanResult SnapshotContext::scan_here(std::uint64_t serial, TableCore& table, co
     for (const ScanBatch::Item& item : batch.items()) {
       ++result.count;
       if (!visit(batch.key(item), batch.value(item))) return result;
-      if (serial != serial_ || !open_) return {Outcome::kFinished, result.count};
+      result.outcome = admit(serial);
+      if (result.outcome != Outcome::kOk) return result;
     }
     result.outcome = batch.outcome();
     if (!batch.full()) return result;
@@ -325,14 +326,14 @@ ScanResult SnapshotContext::scan_elsewhere(std::uint16_t home, const TableCore& 
                                            ScanFn visit) {
   if (remote_ == nullptr) return {Outcome::kUnknownTable, 0};
   const std::uint64_t serial = serial_;
-  bool finished = false;
+  Outcome standing = Outcome::kOk;
   ScanResult result =
       remote_->snapshots().scan(epoch_, table, home, range, [&](std::string_view key, std::string_view value) {
         const bool more = visit(key, value);
-        finished = serial != serial_ || !open_;
-        return more && !finished;
+        standing = admit(serial);  // the callback may have ended the snapshot
+        return more && standing == Outcome::kOk;
       });
-  if (finished) result.outcome = Outcome::kFinished;
+  if (standing != Outcome::kOk) result.outcome = standing;
   return result;
 }
 

@@ -49,6 +49,7 @@ void WorkerCore::settle_arrived() {
 }
 
 bool WorkerCore::bind_first() {
+  if (!process_.is_of_this_process()) return false;
   const void* nobody = nullptr;
   return thread_.compare_exchange_strong(nobody, this_thread(), std::memory_order_relaxed) || nobody == this_thread();
 }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "src/base/process_mark.h"
 #include "src/cc/worker_state.h"
 #include "src/txn/commit_latencies.h"
 #include "src/txn/lending.h"
@@ -39,15 +40,18 @@ class WorkerCore {
   const cc::WorkerState& state() const { return state_; }
   cc::Shared& shared() { return state_.shared; }
 
-  /// Whether the worker is bound to the calling thread. Relaxed: another thread only needs to see that the value is not
-  /// its own.
-  bool bound_here() const { return thread_.load(std::memory_order_relaxed) == this_thread(); }
+  /// Whether the worker is bound to the calling thread. In a child of a fork it never is, although the child's threads
+  /// have the addresses of its parent's. Relaxed: another thread only needs to see that the value is not its own.
+  bool bound_here() const {
+    return thread_.load(std::memory_order_relaxed) == this_thread() && process_.is_of_this_process();
+  }
   /// Returns what an operation answers if the worker is not bound to the calling thread. A worker that is bound to no
   /// thread has been given back, which has ended all of its transactions, or has not begun one yet.
   [[gnu::cold]] Outcome refusal_elsewhere() const {
     return thread_.load(std::memory_order_relaxed) == nullptr ? Outcome::kFinished : Outcome::kWrongThread;
   }
-  /// Binds the worker to the calling thread if it is bound to none; false if another thread has it.
+  /// Binds the worker to the calling thread if it is bound to none; false if another thread has it, or this process is
+  /// a fork of the worker's.
   bool bind() { return bound_here() || bind_first(); }
   void attach() { thread_.store(this_thread(), std::memory_order_relaxed); }
   void detach() { thread_.store(nullptr, std::memory_order_relaxed); }
@@ -125,6 +129,7 @@ class WorkerCore {
   static constexpr std::size_t kRoomBudget = 1024;
 
   const std::uint32_t id_;
+  const base::ProcessMark process_;
   std::atomic<const void*> thread_{
       nullptr};  // written by attach, detach, bind; read by every thread that calls the worker
   cc::WorkerState state_;

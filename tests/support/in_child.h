@@ -1,0 +1,31 @@
+#pragma once
+// Does something in a child of a fork that has what the test has made, and starts no threads (ThreadSanitizer allows it
+// none).
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include <granary/function_ref.h>
+#include <gtest/gtest.h>
+
+namespace granary::tests {
+
+/// Runs `act` in a child, and expects that it ends there with all expectations met. `end` ends the child.
+inline void in_child(FunctionRef<void()> act, void (*end)(int) = ::_exit) {
+  constexpr unsigned kHangs_s = 30;
+  std::fflush(nullptr);  // or exit() would write it once more
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::alarm(kHangs_s);
+    act();
+    end(testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+}  // namespace granary::tests
