@@ -291,7 +291,8 @@ class GRANARY_EXPORT Database {
   /// opened again.
   Status wait_released(const Ticket& ticket, std::uint64_t timeout_us = kReleaseTimeout_us) const;
   /// Returns kOk while the log works, else the reason why nothing becomes durable: for good, or, with kUnavailable,
-  /// until the device answers again. Meanwhile writers abort with kLogFailed, and reads go on.
+  /// until the device answers again. Meanwhile writers abort with kLogFailed, and reads go on. After close() it is
+  /// kFailedPrecondition, unless the log has failed.
   Status log_status() const;
 
   /// Writes a checkpoint now and removes the log that it makes unnecessary. Thread-safe; one at a time. kUnavailable if
@@ -301,8 +302,11 @@ class GRANARY_EXPORT Database {
   /// What open() recovered.
   const RecoveryReport& recovery_report() const;
   /// Makes everything durable and ends; the destructor does the same and can only warn. kFailedPrecondition, with the
-  /// workers' ids, if workers are registered: then nothing was done. After kOk or another error nothing may be called
-  /// but the destructor, which unlocks the directory.
+  /// workers' ids, if workers are registered: then nothing was done. After kOk or another error the database is closed:
+  /// register_worker(), create_table(), create_index(), resize(), seal() and checkpoint() are refused
+  /// (kFailedPrecondition), and so is wait_released() of what is not released by then; log_status() tells that it is
+  /// closed, or why the log has failed. Tables, indexes and statistics can still be looked at. A second close() does
+  /// nothing. The destructor unlocks the directory.
   Status close();
 
   Statistics statistics() const;

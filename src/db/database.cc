@@ -50,14 +50,14 @@ Status Database::resize(const Table& table, std::uint64_t expected_keys) {
 }
 
 Result<Table> Database::table(std::string_view name) const {
-  if (Status usable = engine_->check_usable(); !usable.ok()) return usable;
+  if (Status own = engine_->check_own(); !own.ok()) return own;
   const auto core = engine_->schema().find(name, false);
   if (!core.ok()) return core.status();
   return Table(*core);
 }
 
 Result<Index> Database::index(std::string_view name) const {
-  if (Status usable = engine_->check_usable(); !usable.ok()) return usable;
+  if (Status own = engine_->check_own(); !own.ok()) return own;
   const auto core = engine_->schema().find(name, true);
   if (!core.ok()) return core.status();
   return Index(*core);
@@ -74,11 +74,11 @@ Result<Worker> Database::register_worker() {
 std::uint64_t Database::current_epoch() const { return engine_->epochs().current(); }
 std::uint64_t Database::released_epoch() const { return engine_->released_epoch(); }
 Status Database::wait_released(const Ticket& ticket, std::uint64_t timeout_us) const {
-  if (Status usable = engine_->check_usable(); !usable.ok()) return usable;
+  if (Status own = engine_->check_own(); !own.ok()) return own;
   return engine_->wait_released(ticket.epoch, timeout_us);
 }
 Status Database::log_status() const {
-  if (Status usable = engine_->check_usable(); !usable.ok()) return usable;
+  if (Status own = engine_->check_own(); !own.ok()) return own;
   return engine_->log_status();
 }
 Status Database::checkpoint() {
@@ -87,7 +87,7 @@ Status Database::checkpoint() {
 }
 const RecoveryReport& Database::recovery_report() const { return engine_->recovery_report(); }
 Status Database::close() {
-  if (Status usable = engine_->check_usable(); !usable.ok()) return usable;
+  if (Status own = engine_->check_own(); !own.ok()) return own;
   const Status alone = engine_->workers().check_none_taken();
   return alone.ok() ? engine_->close() : alone;
 }

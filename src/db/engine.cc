@@ -36,6 +36,11 @@ std::uint64_t reserve_of_loading(std::uint64_t limit_bytes) {
                   std::min<std::uint64_t>(2 * memory::SlabPool::kExtentBytes, limit_bytes / kMostOfSmallLimit));
 }
 
+Status is_closed() {
+  return {StatusCode::kFailedPrecondition,
+          "the database is closed: it takes no more workers, tables or transactions, and can only be destroyed"};
+}
+
 /// How often a node of a cluster tells how far it is, in an epoch period.
 constexpr unsigned kPublishings = 8;
 
@@ -132,7 +137,12 @@ Engine::Engine(const Options& options, std::unique_ptr<memory::Region> region, s
       schema_(options_, shared_, *region_, storage_ == nullptr ? nullptr : &storage_->manifest()),
       workers_(shared_, most_workers(options)) {}
 
-Status Engine::check_usable() const { return inherited() ? base::used_in_fork("opened the database") : Status(); }
+Status Engine::check_own() const { return inherited() ? base::used_in_fork("opened the database") : Status(); }
+
+Status Engine::check_usable() const {
+  if (Status own = check_own(); !own.ok()) return own;
+  return closed_.load(std::memory_order_relaxed) ? is_closed() : Status();
+}
 
 Engine::~Engine() {
   const Status closed = close();
@@ -199,8 +209,7 @@ void Engine::start_checkpoints() {
 }
 
 Status Engine::close() {
-  if (closed_) return {};
-  closed_ = true;
+  if (closed_.exchange(true, std::memory_order_relaxed)) return {};
   if (storage_ != nullptr)
     storage_->checkpoints().cancel();  // a large one takes minutes, as it leaves the cores to others
   // A node's epochs are told to the others until the last moment, as theirs stand still without.
@@ -293,6 +302,7 @@ std::uint64_t Engine::released_epoch() const {
 }
 
 Status Engine::wait_released(std::uint64_t epoch, std::uint64_t timeout_us) const {
+  if (closed_.load(std::memory_order_relaxed)) return epoch <= released_epoch() ? Status() : log_status();
   if (shared_.log == nullptr || options_.release == Release::kCommit) return {};
   return wait_durable(epoch, timeout_us);
 }
@@ -304,7 +314,8 @@ Status Engine::wait_durable(epoch::Epoch epoch, std::uint64_t timeout_us) const 
 
 Status Engine::log_status() const {
   if (shared_.log != nullptr && shared_.log->durable().failed()) failure_told_.store(true, std::memory_order_relaxed);
-  return seen_log_status();
+  const Status seen = seen_log_status();
+  return seen.ok() && closed_.load(std::memory_order_relaxed) ? is_closed() : seen;
 }
 
 Status Engine::seen_log_status() const {

@@ -44,7 +44,9 @@ class Engine {
   /// Whether this process is a fork of the one that opened the database. Then nothing may be called but this, what
   /// returns a reference or a copy of a word, and the next; not even the destructor.
   bool inherited() const { return !process_.is_of_this_process(); }
-  /// kFailedPrecondition if the application may not use the database any more.
+  /// kFailedPrecondition if this process is a fork of that one.
+  Status check_own() const;
+  /// kFailedPrecondition if the application may change nothing any more: the same, or the database is closed.
   Status check_usable() const;
 
   const Options& options() const { return options_; }
@@ -140,7 +142,7 @@ class Engine {
 
   /// log_status() told why, from any thread; the destructor then does not.
   mutable std::atomic<bool> failure_told_{false};
-  bool closed_ = false;
+  std::atomic<bool> closed_{false};  ///< set by close(), read by all threads that call the database; relaxed: no more
   /// When epoch_thread_ last began a turn; 0 if there is no such thread. Relaxed: for statistics.
   std::atomic<std::uint64_t> turned_us_{0};
   std::optional<base::PeriodicThread> epoch_thread_;
