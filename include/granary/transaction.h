@@ -101,7 +101,9 @@ struct Declared {
 
 /// A read-write transaction. Move-only; used by its worker's thread only. Dropping an open one aborts it, and so does
 /// the end of its worker; operations then report kFinished, or kWrongThread once another thread's worker has taken that
-/// worker's place. An open one must not outlive its database, not even to be dropped; one that has ended may.
+/// worker's place. If another thread drops it, it stays open, and holds back the epoch, until its worker's thread
+/// begins or ends another transaction or snapshot, or calls Worker::collect_garbage(). An open one must not outlive its
+/// database, not even to be dropped; one that has ended may.
 class GRANARY_EXPORT Transaction {
  public:
   Transaction() = default;
@@ -113,7 +115,7 @@ class GRANARY_EXPORT Transaction {
         committed_(other.committed_) {}
   Transaction& operator=(Transaction&& other) noexcept;
   ~Transaction() {
-    if (context_ != nullptr) abort();
+    if (context_ != nullptr) drop();
   }
 
   /// Copies the value into `buffer`. kBufferTooSmall tells the size.
@@ -265,6 +267,7 @@ class GRANARY_EXPORT Transaction {
   }
 
   CommitResult refuse_commit();
+  void drop();
 
   txn::Context* context_ = nullptr;
   std::uint64_t serial_ = 0;  // tells a finished transaction from the context's next one
@@ -276,8 +279,9 @@ class GRANARY_EXPORT Transaction {
 
 /// A read-only transaction on a consistent state one to two snapshot periods (about 1 to 2 s) in the past. Never aborts
 /// and never disturbs writers, however long it runs; it only keeps old versions alive. Serializable, not strict: it
-/// does not see what committed after its snapshot. Move-only; used by its worker's thread only. An open one must not
-/// outlive its database, not even to be dropped; a finished one may.
+/// does not see what committed after its snapshot. Move-only; used by its worker's thread only. One that another thread
+/// drops stays open as a Transaction does. An open one must not outlive its database, not even to be dropped; a
+/// finished one may.
 class GRANARY_EXPORT Snapshot {
  public:
   Snapshot() = default;
@@ -332,6 +336,8 @@ class GRANARY_EXPORT Snapshot {
  private:
   friend class Worker;
   Snapshot(txn::Context* context, std::uint64_t serial) : context_(context), serial_(serial) {}
+
+  void drop();
 
   txn::Context* context_ = nullptr;
   std::uint64_t serial_ = 0;

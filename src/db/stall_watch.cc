@@ -9,13 +9,19 @@
 namespace granary::db {
 namespace {
 
-/// "worker 3", for messages.
-std::string owner_of(const epoch::Slot* slot, const Workers& workers) {
+/// Tells who holds the epoch back, by a slot, and how.
+std::string tell_holder(const epoch::Slot* slot, const Workers& workers) {
   std::string owner = "a worker";
+  bool dropped = false;
   workers.for_each([&](const txn::WorkerCore& worker) {
-    if (worker.slots().has(slot)) owner = fmt::format("worker {}", worker.id());
+    if (!worker.slots().has(slot)) return;
+    owner = fmt::format("worker {}", worker.id());
+    dropped = worker.has_dropped();
   });
-  return owner;
+  if (!dropped) return owner + " has kept a transaction open for over a second";
+  return owner +
+         " has a transaction open that another thread dropped, which the worker's own thread ends at its next "
+         "begin(), commit() or collect_garbage()";
 }
 
 }  // namespace
@@ -27,8 +33,8 @@ void StallWatch::look() {
     const epoch::Epoch held = epochs_.current();
     base::tell(sink_, {.severity = NoticeSeverity::kWarning,
                        .topic = NoticeTopic::kOpenTransaction,
-                       .text = fmt::format("{} has kept a transaction open for over a second; epoch {} cannot end",
-                                           owner_of(epochs_.slot_at(stall.slot), workers_), held),
+                       .text = fmt::format("{}; epoch {} cannot end",
+                                           tell_holder(epochs_.slot_at(stall.slot), workers_), held),
                        .epoch = held});
   }
   told_ = stalled;

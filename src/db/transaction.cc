@@ -31,7 +31,7 @@ GetResult first_by_index(std::string_view secondary_key, std::span<char> buffer,
 
 Transaction& Transaction::operator=(Transaction&& other) noexcept {
   if (this != &other) {
-    abort();
+    drop();
     context_ = std::exchange(other.context_, nullptr);
     serial_ = other.serial_;
     aborted_ = other.aborted_;
@@ -127,6 +127,11 @@ void Transaction::abort() {
   aborted_ = doomed == AbortReason::kNone ? AbortReason::kUser : doomed;
   std::exchange(context_, nullptr)->abort(serial_);  // a handle that has ended may outlive its database
 }
+/// The handle goes: if the transaction is open, and this is not its worker's thread, the worker's has to end it.
+void Transaction::drop() {
+  abort();
+  if (context_ != nullptr) context_->note_dropped(serial_);
+}
 bool Transaction::open() const { return context_ != nullptr && context_->open(serial_); }
 AbortReason Transaction::doom() const { return context_ == nullptr ? AbortReason::kNone : context_->doom(serial_); }
 
@@ -134,14 +139,20 @@ AbortReason Transaction::doom() const { return context_ == nullptr ? AbortReason
 
 Snapshot& Snapshot::operator=(Snapshot&& other) noexcept {
   if (this != &other) {
-    finish();
+    drop();
     context_ = std::exchange(other.context_, nullptr);
     serial_ = other.serial_;
   }
   return *this;
 }
 
-Snapshot::~Snapshot() { finish(); }
+Snapshot::~Snapshot() { drop(); }
+
+/// As Transaction::drop().
+void Snapshot::drop() {
+  finish();
+  if (context_ != nullptr) context_->snapshot().note_dropped(serial_);
+}
 
 std::uint64_t Snapshot::epoch() const { return context_ == nullptr ? 0 : context_->snapshot().epoch_of(serial_); }
 

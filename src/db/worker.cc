@@ -51,6 +51,7 @@ RunResult misused() {
 
 /// Returns an idle context of a worker that is bound to this thread: almost always the first.
 txn::Context* context_for(txn::WorkerCore& worker) {
+  worker.end_dropped();
   txn::Context* const first = worker.first_context();
   return first != nullptr && first->idle() ? first : worker.idle_context();
 }
@@ -152,6 +153,7 @@ void Worker::attach_thread() {
 void Worker::collect_garbage() {
   constexpr std::size_t kBudget = 1024;
   if (core_ == nullptr || !core_->bind()) return;
+  core_->end_dropped();
   core_->tidy_remote();
   while (core_->collect(kBudget) >= kBudget) {
   }

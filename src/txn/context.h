@@ -4,7 +4,7 @@
 //
 // Transaction and Snapshot (include/granary) are handles of a context. A worker uses its contexts again and again, so a
 // serial number tells the handle of a finished transaction from that of the next one. All functions run on the worker's
-// thread, and those with a serial check that first.
+// thread but note_dropped(), and those with a serial check that first.
 
 #include <cstdint>
 #include <memory>
@@ -18,6 +18,7 @@
 
 #include "src/cc/participant.h"
 #include "src/epoch/epoch.h"
+#include "src/txn/dropped_handle.h"
 #include "src/txn/execution.h"
 #include "src/txn/life.h"
 #include "src/txn/snapshot_context.h"
@@ -76,6 +77,15 @@ class Context final : private Life {
   ScanResult scan_index(std::uint64_t serial, TableCore* index, const ScanRange& range, ScanFn visit);
   cc::CommitOutcome commit(std::uint64_t serial);
   void abort(std::uint64_t serial);
+  /// Notes that another thread than the worker's has dropped the handle of the transaction. Called by that thread.
+  void note_dropped(std::uint64_t serial) {
+    if (dropped_.note(serial)) worker_.note_dropped();
+  }
+  /// Ends the open transaction or snapshot if its handle was dropped so.
+  void end_dropped() {
+    abort(dropped_.serial());
+    snapshot_.end_dropped();
+  }
   bool open(std::uint64_t serial) const;
   /// If a committed transaction's writes to other nodes were under way and have arrived, ends the transaction there,
   /// makes the context idle, and returns true.
@@ -134,6 +144,7 @@ class Context final : private Life {
   epoch::Epoch epoch_ = 0;           // e_w of the open transaction
   std::uint64_t began_ticks_ = 0;    // when the transaction began, if it is sampled (CommitLatencies::samples)
   std::uint32_t seat_ = 0;           // where it began, if bodies ran in turns then (Together::current)
+  DroppedHandle dropped_;
   Execution execution_;
   SnapshotContext snapshot_;
 };

@@ -13,6 +13,7 @@
 
 #include "src/base/arena.h"
 #include "src/epoch/epoch.h"
+#include "src/txn/dropped_handle.h"
 #include "src/txn/remote.h"
 #include "src/txn/worker_core.h"
 
@@ -51,6 +52,12 @@ class SnapshotContext {
   ScanResult scan_here(std::uint64_t serial, TableCore& table, const ScanRange& range, ScanFn visit);
   /// Ends the snapshot. Returns false, and leaves it open, if the calling thread is not the worker's.
   bool finish(std::uint64_t serial);
+  /// Notes that another thread than the worker's has dropped the handle of the snapshot. Called by that thread.
+  void note_dropped(std::uint64_t serial) {
+    if (dropped_.note(serial)) worker_.note_dropped();
+  }
+  /// Ends the open snapshot if its handle was dropped so.
+  void end_dropped() { (void)finish(dropped_.serial()); }
   /// Ends the open snapshot, if there is one. Its handle finds it finished.
   void end();
 
@@ -70,6 +77,7 @@ class SnapshotContext {
   RemoteAccess* remote_ = nullptr;
   bool open_ = false;
   std::uint64_t serial_ = 0;
+  DroppedHandle dropped_;
   epoch::Epoch epoch_ = 0;    // se: the snapshot sees versions of earlier epochs
   epoch::Epoch entered_ = 0;  // e_w when it began
   base::Arena arena_;         // memory of the operation under way

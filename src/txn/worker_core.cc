@@ -102,6 +102,12 @@ void WorkerCore::abort_all() {
   for (const auto& context : contexts_) context->end();
 }
 
+/// By number, since the end of a transaction of other nodes may let another fiber run, which adds a context.
+void WorkerCore::end_all_dropped() {
+  if (!dropped_.exchange(false, std::memory_order_acquire)) return;
+  for (std::size_t i = 0; i < contexts_.size(); ++i) contexts_[i]->end_dropped();
+}
+
 std::size_t WorkerCore::collect(std::size_t budget, bool pass_on) {
   if (slots_.collecting() == nullptr) return 0;
   const epoch::Entered entered(shared().epochs, *slots_.collecting());

@@ -72,6 +72,16 @@ class WorkerCore {
   /// Ends the transactions whose writes have arrived.
   void settle_arrived();
 
+  /// Notes that another thread has dropped the handle of something open. Called by that thread, once the context knows.
+  void note_dropped() { dropped_.store(true, std::memory_order_release); }
+  /// Whether something is open that end_dropped() would end. Any thread may call it.
+  bool has_dropped() const { return dropped_.load(std::memory_order_relaxed); }
+  /// Ends what is open whose handles other threads have dropped. Called by the worker's thread, between operations.
+  void end_dropped() {
+    if (has_dropped()) [[unlikely]]
+      end_all_dropped();
+  }
+
   /// Returns an idle context, or nullptr if kMaxOpenTransactions are open or no epoch slot is left.
   Context* idle_context();
   /// Returns the first context, which is idle almost always; nullptr before the first begin. Any thread may call it: a
@@ -91,8 +101,9 @@ class WorkerCore {
   Together* in_turns() const { return in_turns_; }
 
   /// Frees a little garbage, if the epoch has moved since the last collection or that one has left work. Called between
-  /// transactions.
+  /// transactions. Ends what others have dropped (end_dropped).
   void collect_some(epoch::Epoch epoch) {
+    end_dropped();
     if (epoch == collected_epoch_ && !more_garbage_) return;
     const bool moved = epoch != collected_epoch_;
     collected_epoch_ = epoch;
@@ -125,6 +136,7 @@ class WorkerCore {
 
  private:
   bool bind_first();
+  [[gnu::cold]] void end_all_dropped();
   static constexpr std::size_t kCollectBudget = 32;
   static constexpr std::size_t kRoomBudget = 1024;
 
@@ -132,6 +144,9 @@ class WorkerCore {
   const base::ProcessMark process_;
   std::atomic<const void*> thread_{
       nullptr};  // written by attach, detach, bind; read by every thread that calls the worker
+  /// Set by threads that drop a handle (release, after DroppedHandle::note), looked at by the worker's thread in each
+  /// begin() and cleared by it (acquire, before it reads what was noted); read by the watchdog.
+  std::atomic<bool> dropped_{false};
   cc::WorkerState state_;
   WorkerSlots slots_;
   Lending lending_;
