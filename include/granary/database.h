@@ -91,7 +91,9 @@ class GRANARY_EXPORT Worker {
   /// Runs `body` as a transaction, again and again while it loses conflicts, with randomized exponential back-off. The
   /// body may run several times: keep side effects out of it. If it called abort(), the result is kUser. It must not
   /// move the transaction away. It need not call commit(). If it does, the result is that commit's, and after a lost
-  /// conflict there is another attempt.
+  /// conflict there is another attempt. kMisuse if begin() gives a transaction that cannot commit: of another thread's
+  /// worker, while kMaxOpenTransactions are open, or with an isolation that is none. The body is called then, and each
+  /// of its operations is refused.
   RunResult run(FunctionRef<void(Transaction&)> body, const RetryPolicy& policy = {});
 
   /// Runs results.size() independent transactions, each as run() would, and returns when all have ended: body(i,

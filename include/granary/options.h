@@ -66,13 +66,14 @@ struct RecoveryProgress {
 struct Options {
   // --- durability (Silo 4.10). No path holds a NUL byte. ---
 
-  /// Where the database lives on disk; made if it is not there, recovered from if it is. Empty: memory only, nothing
-  /// survives the process.
+  /// Where the database lives on disk; made if it is not there, with the directories above it, recovered from if it is.
+  /// Empty: memory only, nothing survives the process.
   std::string directory = {};
-  /// Where logger i writes its segments: the (i mod size)th. Empty: in `directory`. Best on devices of their own.
+  /// Where logger i writes its segments: the (i mod size)th. Empty: in `directory`. Best on devices of their own. Each
+  /// is made if it is not there, with the directories above it, as `directory` is.
   std::vector<std::string> log_directories = {};
   /// Where the workers' log rings are, in a directory of the database's own: memory that survives the process, not the
-  /// machine. Empty: /dev/shm. A plain directory works as well.
+  /// machine. Empty: /dev/shm. A plain directory works as well. It is made if it is not there, as `directory` is.
   std::string reliable_directory = {};
   /// Logger threads; 1 to 64. Each serves the workers whose number is its own modulo this.
   std::uint32_t loggers = 1;

@@ -76,7 +76,7 @@ enum class [[nodiscard]] AbortReason : std::uint8_t {
   /// too long to know whether it is (Cluster::status() tells which).
   kMembershipLost,
   /// commit() of a transaction that had ended, or from another thread, or in a child of a fork; or a call with an empty
-  /// worker or procedure.
+  /// worker or procedure, of a worker with kMaxOpenTransactions open, or with an isolation that is none.
   /// This call has done nothing. Or commit() by a piece of a chain (procedure.h): that piece has done nothing
   kMisuse,
   /// Another open transaction of the same worker holds a lock that this one needs, and keeps it while this one waits:

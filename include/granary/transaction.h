@@ -62,6 +62,45 @@ struct [[nodiscard]] ScanResult {
   explicit operator bool() const { return outcome == Outcome::kOk; }
 };
 
+namespace detail {
+
+/// Visits the records of a range that are a K and a V, by `scan(range, visitor of bytes)`. If others were among as many
+/// as the limit allows, it goes on behind the last one.
+template <typename K, Plain V, typename Visit, typename Scan>
+ScanResult scan_typed(ScanRange rest, Visit& visit, const Scan& scan) {
+  std::size_t visited = 0;
+  std::string behind, last;  // keys behind which the scan goes on, and of the last record since one was passed over
+  for (;;) {
+    std::size_t passed_over = 0;
+    bool more = true;
+    const auto raw = [&](std::string_view key_bytes, std::string_view value_bytes) {
+      K key{};
+      V value{};
+      const bool typed = decode_key(key_bytes, key) && value_bytes.size() == sizeof(V);
+      if (!typed) ++passed_over;
+      if (passed_over != 0) last.assign(key_bytes);
+      if (!typed) return true;
+      std::memcpy(&value, value_bytes.data(), sizeof(V));
+      more = static_cast<bool>(visit(key, value));
+      return more;
+    };
+    const ScanResult part = scan(rest, raw);
+    visited += part.count - passed_over;
+    if (!part || !more || passed_over == 0 || part.count < rest.limit) return {part.outcome, visited};
+    rest.limit = passed_over;
+    behind.swap(last);
+    if (rest.order == Order::kAscending) {
+      rest.from = behind;
+      rest.from_inclusive = false;
+    } else {
+      rest.to = behind;
+      rest.to_inclusive = false;
+    }
+  }
+}
+
+}  // namespace detail
+
 /// Names a committed transaction: its TID and the epoch it belongs to.
 struct Ticket {
   std::uint64_t tid = 0;    ///< 0 for a transaction that wrote nothing
@@ -216,20 +255,15 @@ class GRANARY_EXPORT Transaction {
   Outcome remove(const TypedTable<K, V>& table, const std::type_identity_t<K>& key) {
     return remove(static_cast<const Table&>(table), encode_key<K>(key));
   }
-  /// Visits [from, to) with `visit(const K&, const V&)`, which returns false to stop.
+  /// Visits [from, to) with `visit(const K&, const V&)`, which returns false to stop. Records that are no K and V, as
+  /// calls with bytes may have left, are passed over: they count neither as visited nor towards `limit`.
   template <typename K, Plain V, typename Visit>
   ScanResult scan(const TypedTable<K, V>& table, const std::type_identity_t<K>& from, const std::type_identity_t<K>& to,
                   Visit&& visit, Order order = Order::kAscending, std::size_t limit = ~std::size_t{0}) {
     const EncodedKey<K> low(from), high(to);
-    const auto raw = [&](std::string_view key_bytes, std::string_view value_bytes) {
-      K key{};
-      V value{};
-      if (!decode_key(key_bytes, key) || value_bytes.size() != sizeof(V)) return true;  // not one of ours
-      std::memcpy(&value, value_bytes.data(), sizeof(V));
-      return static_cast<bool>(visit(key, value));
-    };
-    return scan(static_cast<const Table&>(table),
-                {.from = low.view(), .to = high.view(), .order = order, .limit = limit}, raw);
+    return detail::scan_typed<K, V>(
+        {.from = low.view(), .to = high.view(), .order = order, .limit = limit}, visit,
+        [&](const ScanRange& range, ScanFn raw) { return scan(static_cast<const Table&>(table), range, raw); });
   }
 
   /// Ends the transaction: commits it, or tells why not. Does not wait for durability. The body of a chain's piece must
@@ -319,15 +353,9 @@ class GRANARY_EXPORT Snapshot {
   ScanResult scan(const TypedTable<K, V>& table, const std::type_identity_t<K>& from, const std::type_identity_t<K>& to,
                   Visit&& visit, Order order = Order::kAscending, std::size_t limit = ~std::size_t{0}) {
     const EncodedKey<K> low(from), high(to);
-    const auto raw = [&](std::string_view key_bytes, std::string_view value_bytes) {
-      K key{};
-      V value{};
-      if (!decode_key(key_bytes, key) || value_bytes.size() != sizeof(V)) return true;
-      std::memcpy(&value, value_bytes.data(), sizeof(V));
-      return static_cast<bool>(visit(key, value));
-    };
-    return scan(static_cast<const Table&>(table),
-                {.from = low.view(), .to = high.view(), .order = order, .limit = limit}, raw);
+    return detail::scan_typed<K, V>(
+        {.from = low.view(), .to = high.view(), .order = order, .limit = limit}, visit,
+        [&](const ScanRange& range, ScanFn raw) { return scan(static_cast<const Table&>(table), range, raw); });
   }
 
   /// Ends the snapshot; dropping it does the same.

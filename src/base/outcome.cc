@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include <granary/limits.h>
+
 namespace granary {
 namespace {
 
@@ -10,6 +12,8 @@ struct AbortText {
   std::string_view meaning;
   bool retryable;
 };
+
+static_assert(kMaxOpenTransactions == 16, "a meaning names it");
 
 // In the order of AbortReason.
 constexpr std::array<AbortText, kAbortReasons> kAborts = {{
@@ -56,7 +60,9 @@ constexpr std::array<AbortText, kAbortReasons> kAborts = {{
      false},
     {"misuse",
      "the transaction had ended already, or belongs to another thread's worker, or to the process of which this one is "
-     "a fork; or the worker or the procedure is empty; or a piece of a chain called commit(), which no piece may, and "
+     "a fork; or the worker or the procedure is empty; or 16 transactions of the worker are open already; or there is "
+     "no "
+     "such isolation; or a piece of a chain called commit(), which no piece may, and "
      "was aborted",
      false},
     {"locked_by_own_worker",

@@ -309,7 +309,9 @@ Status Engine::wait_released(std::uint64_t epoch, std::uint64_t timeout_us) cons
 
 /// There is a log.
 Status Engine::wait_durable(epoch::Epoch epoch, std::uint64_t timeout_us) const {
-  return wait_durable_everywhere(epochs_, *shared_.log, epoch, {.timeout_us = timeout_us, .obstacle = &obstacle_});
+  return wait_durable_everywhere(
+      epochs_, *shared_.log, epoch,
+      {.timeout_us = timeout_us, .obstacle = &obstacle_, .by_hand = options_.background == Background::kManual});
 }
 
 Status Engine::log_status() const {

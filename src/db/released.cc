@@ -14,7 +14,13 @@ bool has_served(const epoch::EpochManager& epochs) {
 }
 
 /// Tells why `epoch` is not durable, by what this node alone knows.
-std::string guess(const epoch::EpochManager& epochs, epoch::Epoch epoch) {
+std::string guess(const epoch::EpochManager& epochs, epoch::Epoch epoch, bool by_hand) {
+  if (by_hand) {
+    return fmt::format(
+        "E is {}: nobody calls Database::step(), by which alone E moves on and the log is written with "
+        "Background::kManual, or a transaction that stays open holds E back",
+        epochs.current());
+  }
   if (epochs.in_cluster()) {
     if (!has_served(epochs)) return "this node has not started yet";
     if (epochs.control().by_node.durable.load(std::memory_order_acquire) >= epoch)
@@ -29,7 +35,7 @@ Status not_in_time(const epoch::EpochManager& epochs, const log::Log& log, epoch
   return {StatusCode::kUnavailable,
           fmt::format("epoch {} is not durable after {:.1f} s, and may become so later; D is {}. The reason: {}", epoch,
                       static_cast<double>(patience.timeout_us) / 1e6, durable_everywhere(epochs, log),
-                      known.empty() ? guess(epochs, epoch) : known)};
+                      known.empty() ? guess(epochs, epoch, patience.by_hand) : known)};
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ struct ReleasePatience {
   std::uint64_t timeout_us = log::DurableEpoch::kForever;
   const std::atomic<bool>* cancel = nullptr;  ///< set: at once
   const Obstacle* obstacle = nullptr;         ///< for the message
+  bool by_hand = false;                       ///< for the message: D moves on by Database::step() alone
 };
 
 /// Waits until D ≥ epoch, or tells why that will not happen, as far as this node knows; kUnavailable when patience is

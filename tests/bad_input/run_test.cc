@@ -1,11 +1,20 @@
-// Bodies of Worker::run() that never can commit, or that end the transaction themselves: what run() then reports.
+// Bodies of Worker::run() that never can commit, or that end the transaction themselves: what run() then reports. And a
+// wait for a result that nobody releases.
 
 #include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
 
 #include "tests/support/manual_database.h"
+#include "tests/support/ring_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace granary::tests {
 namespace {
+
+using testing::HasSubstr;
+using testing::Not;
 
 TEST(BadBody, AbortOfADoomedTransactionIsNoDecisionOfTheBody) {
   Options options = manual_options();
@@ -107,6 +116,38 @@ TEST(BadBody, ABodyThatCommitsItselfAndLosesAConflict) {
   EXPECT_TRUE(done.committed()) << name(done.reason);
   EXPECT_EQ(done.attempts, 2u);
   EXPECT_EQ(db.value(table, "k"), "mine");
+}
+
+/// Both end as misuse. Its meaning names every cause.
+TEST(BadBody, OfMoreTransactionsThanAllowedAndOfNoIsolation) {
+  ManualDatabase db(1);
+  const Table table = db.table("t");
+  const auto body = [&](Transaction& t) { EXPECT_EQ(t.put(table, "k", "v"), Outcome::kFinished); };
+  const RetryPolicy no_isolation{.transaction = {.isolation = static_cast<Isolation>(9)}};
+  EXPECT_EQ(db.worker().run(body, no_isolation).reason, AbortReason::kMisuse);
+  std::vector<Transaction> open;
+  for (std::uint32_t i = 0; i < kMaxOpenTransactions; ++i) open.push_back(db.worker().begin());
+  EXPECT_EQ(db.worker().run(body).reason, AbortReason::kMisuse);
+  const std::string text(meaning(AbortReason::kMisuse));
+  EXPECT_THAT(text, HasSubstr("16 transactions of the worker are open"));
+  EXPECT_THAT(text, HasSubstr("isolation"));
+}
+
+/// Nobody else advances E and writes the log.
+TEST(WaitReleased, ByHandNamesTheStepThatNobodyMakes) {
+  const TemporaryDirectory directory;
+  const RingDirectory rings;
+  Options options = manual_options();
+  options.directory = directory.path() + "/db";
+  options.reliable_directory = rings.path();
+  ManualDatabase db(1, options);
+  const Ticket ticket = db.put(db.table("t"), "k", "v");
+  const Status waited = db->wait_released(ticket, 1000);
+  EXPECT_EQ(waited.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(waited.message(), HasSubstr("Database::step()"));
+  EXPECT_THAT(waited.message(), Not(HasSubstr("the disk is slow")));
+  db.pass_epochs(3);
+  EXPECT_TRUE(db->wait_released(ticket, 1000).ok());
 }
 
 }  // namespace
