@@ -1,5 +1,6 @@
 #include "src/base/fiber.h"
 
+#include <cxxabi.h>
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #include <sanitizer/tsan_interface.h>
@@ -83,12 +84,32 @@ void Fiber::arrive(Side& at, Side* from) {
   }
 }
 
-void Fiber::resume() {
+/// Returns the exceptions of the thread that runs. The runtime is asked once a thread: a switch would be a tenth slower
+/// otherwise.
+Fiber::Exceptions& Fiber::exceptions_of_thread() {
+  static thread_local constinit Exceptions* at = nullptr;
+  if (at == nullptr) [[unlikely]]
+    at = reinterpret_cast<Exceptions*>(abi::__cxa_get_globals());
+  return *at;
+}
+
+/// Mostly neither side handles an exception, so that there is nothing to store.
+void Fiber::exchange(Exceptions& running, Exceptions& kept) {
+  if (running != kept) [[unlikely]]
+    std::swap(running, kept);
+}
+
+/// Never inlined: a body that resumes another fiber may run in another thread later, and is to look again where that
+/// thread's exceptions are.
+[[gnu::noinline]] void Fiber::resume() {
   begun_ = true;
   if constexpr (kThreadSanitizer) resumer_side_.thread_state = __tsan_get_current_fiber();
+  Exceptions& running = exceptions_of_thread();
+  exchange(running, exceptions_);
   leave(resumer_side_, body_side_, /*for_good=*/false);
   inside_ = context::jump_fcontext(inside_, this).fctx;
   arrive(resumer_side_, nullptr);
+  exchange(running, exceptions_);
 }
 
 void Fiber::suspend() {

@@ -2,7 +2,8 @@
 // A fiber: a body with a stack of its own that runs on the thread that resumes it, until it suspends or ends.
 //
 // A thin layer over Boost.Context's fcontext, which tells AddressSanitizer and ThreadSanitizer of each switch, so that
-// both know on which stack they are. Exceptions do not leave a body.
+// both know on which stack they are. Exceptions do not leave a body. It may throw and catch its own, and may suspend
+// while it handles one: each side of a switch has its own exceptions.
 
 #include <cstddef>
 #include <functional>
@@ -41,6 +42,15 @@ class Fiber {
     void* thread_state = nullptr;  ///< TSan's
   };
   friend struct FiberEntry;
+  /// The exceptions of a side that does not run: what the C++ runtime keeps of each thread. The layout of
+  /// __cxa_eh_globals is fixed by the Itanium C++ ABI, section 2.2.2 of its part on exceptions.
+  struct Exceptions {
+    void* caught = nullptr;     ///< those being handled, the latest first
+    unsigned int uncaught = 0;  ///< how many have been thrown and not been caught yet
+    bool operator==(const Exceptions&) const = default;
+  };
+  static Exceptions& exceptions_of_thread();
+  static void exchange(Exceptions& running, Exceptions& kept);
   /// Before and after a switch.
   static void leave(Side& from, const Side& to, bool for_good);
   static void arrive(Side& at, Side* from);
@@ -51,6 +61,7 @@ class Fiber {
   void* outside_ = nullptr;  ///< the resumer's, while the body runs
   Side body_side_;
   Side resumer_side_;
+  Exceptions exceptions_;  ///< the body's, while it is suspended; the resumer's, while the body runs
   bool begun_ = false;
   bool ended_ = false;
 };

@@ -6,8 +6,11 @@
 #include <sys/mman.h>
 
 #include <array>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <numeric>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -58,6 +61,81 @@ TEST(Fiber, RunsFromSuspensionToSuspension) {
 
 TEST(Fiber, OneThatNeverBeganIsJustDestroyed) {
   const Fiber fiber([] {});
+}
+
+/// The text of the exception that is being handled here.
+std::string caught() {
+  try {
+    throw;
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+}
+
+/// Throws and catches `text`, calls `within` while it is being handled, and returns what is being handled afterwards.
+std::string caught_after(const char* text, const std::function<void()>& within) {
+  try {
+    throw std::runtime_error(text);
+  } catch (const std::runtime_error&) {
+    within();
+    return caught();
+  }
+}
+
+TEST(Fiber, AnExceptionThatIsHandledIsItsOwn) {
+  std::array<std::unique_ptr<Fiber>, 2> fibers;
+  std::array<std::string, 2> seen;
+  for (std::size_t i = 0; i < fibers.size(); ++i) {
+    fibers[i] = std::make_unique<Fiber>([&, i] {
+      seen[i] = caught_after(i == 0 ? "of the first" : "of the second", [&] { fibers[i]->suspend(); });
+      EXPECT_EQ(std::current_exception(), nullptr);
+    });
+  }
+  for (int turn = 0; turn < 2; ++turn) {
+    for (const auto& fiber : fibers) fiber->resume();
+  }
+  EXPECT_EQ(seen[0], "of the first");
+  EXPECT_EQ(seen[1], "of the second");
+}
+
+TEST(Fiber, AnExceptionThatItsResumerHandlesIsNotTheFibers) {
+  std::string seen;
+  Fiber* self = nullptr;
+  Fiber fiber([&] {
+    EXPECT_EQ(std::current_exception(), nullptr);
+    seen = caught_after("of the fiber", [&] { self->suspend(); });
+  });
+  self = &fiber;
+  EXPECT_EQ(caught_after("of the resumer", [&] { fiber.resume(); }), "of the resumer");
+  EXPECT_EQ(std::current_exception(), nullptr);
+  fiber.resume();
+  EXPECT_EQ(seen, "of the fiber");
+}
+
+/// Suspends a fiber where it goes, as an open transaction does that is aborted at other nodes.
+struct SuspendsAtEnd {
+  Fiber*& fiber;
+  ~SuspendsAtEnd() {
+    fiber->suspend();
+    EXPECT_EQ(std::uncaught_exceptions(), 1);
+  }
+};
+
+TEST(Fiber, AnExceptionThatIsUnderWayIsItsOwn) {
+  Fiber* self = nullptr;
+  Fiber fiber([&] {
+    try {
+      const SuspendsAtEnd open{self};
+      throw std::runtime_error("under way");
+    } catch (const std::runtime_error& error) {
+      EXPECT_STREQ(error.what(), "under way");
+    }
+  });
+  self = &fiber;
+  fiber.resume();
+  EXPECT_EQ(std::uncaught_exceptions(), 0);
+  fiber.resume();
+  EXPECT_EQ(std::uncaught_exceptions(), 0);
 }
 
 /// Uses a good part of the stack at each depth.
