@@ -93,7 +93,8 @@ class GRANARY_EXPORT Worker {
   /// move the transaction away. It need not call commit(). If it does, the result is that commit's, and after a lost
   /// conflict there is another attempt. kMisuse if begin() gives a transaction that cannot commit: of another thread's
   /// worker, while kMaxOpenTransactions are open, or with an isolation that is none. The body is called then, and each
-  /// of its operations is refused.
+  /// of its operations is refused. The body may throw, and so may a visitor that it scans with: an exception that leaves
+  /// the body aborts the transaction, unless that has ended, and comes out of run(). The worker goes on as before.
   RunResult run(FunctionRef<void(Transaction&)> body, const RetryPolicy& policy = {});
 
   /// Runs results.size() independent transactions, each as run() would, and returns when all have ended: body(i,
@@ -102,14 +103,18 @@ class GRANARY_EXPORT Worker {
   /// others go on. That pays where the data is larger than the processor's caches. They are committed in any order. A
   /// body may see another one's writes as it sees another worker's, and loses conflicts to it as to another worker;
   /// each has a transaction of its own, and 256 KiB of stack. What the bodies share needs no locks, but may have
-  /// changed behind each operation. They throw nothing, and begin no other transaction. Where the worker cannot take
-  /// turns the transactions run one after the other, with the same results: with Options::protocol "drtm", within such
-  /// a body, and in a cluster, where ClusterWorker::run_together() is for this.
+  /// changed behind each operation. They begin no other transaction. An exception that leaves a body aborts its
+  /// transaction. Then no further body begins, those that have begun end, and the first such exception comes out of
+  /// run_many(); results[i] has AbortReason::kUser where a transaction has not ended otherwise. An exception that a
+  /// body catches itself is its own business, whatever the others throw meanwhile. Where the worker cannot take turns
+  /// the transactions run one after the other, with the same results: with Options::protocol "drtm", within such a
+  /// body, and in a cluster, where ClusterWorker::run_together() is for this.
   void run_many(std::span<RunResult> results, FunctionRef<void(std::size_t, Transaction&)> body,
                 const RetryPolicy& policy = {});
   /// As run_many(), for bodies that make transactions themselves, by run() or begin(), each one at a time: calls
-  /// body(0) to body(count - 1). A body that waits for something besides, such as the release of a result, calls
-  /// let_others_run() again and again: what the others have open would stay open, and hold back the epoch.
+  /// body(0) to body(count - 1). Exceptions that leave bodies are treated alike. A body that waits for something
+  /// besides, such as the release of a result, calls let_others_run() again and again: what the others have open would
+  /// stay open, and hold back the epoch.
   void run_together(std::size_t count, FunctionRef<void(std::size_t)> body);
   /// Lets the other bodies of run_together() go on. Outside of bodies it does nothing and returns false.
   bool let_others_run();

@@ -201,7 +201,8 @@ class GRANARY_EXPORT Transaction {
   Outcome remove(const Table& table, std::string_view key);
 
   /// Visits the records of a range in order, own writes included; what `visit` inserts, or some of it, may be left out.
-  /// Phantom-safe (Silo 4.6).
+  /// Phantom-safe (Silo 4.6). `visit` may throw: that ends the scan, and the exception comes out of it. The transaction
+  /// stays open as long as the exception does not leave its body.
   ScanResult scan(const Table& table, const ScanRange& range, ScanFn visit);
   /// Visits records in the order of a secondary index; `range` is over encoded secondary keys, `visit` gets the primary
   /// key and value.

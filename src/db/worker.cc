@@ -130,6 +130,8 @@ RunResult Worker::run(FunctionRef<void(Transaction&)> body, const RetryPolicy& p
 
 void Worker::run_many(std::span<RunResult> results, FunctionRef<void(std::size_t, Transaction&)> body,
                       const RetryPolicy& policy) {
+  // If an exception leaves a body, results tell of a transaction that has not ended that it was aborted.
+  for (RunResult& result : results) result = {.reason = AbortReason::kUser, .ticket = {}};
   run_together(results.size(), [&](std::size_t i) {
     results[i] = run([&](Transaction& transaction) { body(i, transaction); }, policy);
   });

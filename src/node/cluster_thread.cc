@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 
 #include "src/base/give_way.h"
 
@@ -44,11 +45,22 @@ ClusterThread::~ClusterThread() {
 Status ClusterThread::run_together(std::uint32_t count, FunctionRef<void(std::uint32_t)> body) {
   if (scheduler_.current() != nullptr)
     return Status(StatusCode::kFailedPrecondition, "run_together is called by a body that it runs");
-  for (std::uint32_t i = 0; i < count; ++i) scheduler_.spawn([body, i] { body(i); });
+  std::exception_ptr thrown;  // the first that has left a body
+  for (std::uint32_t i = 0; i < count; ++i) {
+    scheduler_.spawn([body, i, &thrown] {
+      if (thrown != nullptr) return;
+      try {
+        body(i);
+      } catch (...) {
+        if (thrown == nullptr) thrown = std::current_exception();
+      }
+    });
+  }
   scheduler_.run();
   // Afterwards nobody may look for it for long.
   remote_->await_arrival();
   worker_.core()->tidy_remote();
+  if (thrown != nullptr) std::rethrow_exception(thrown);
   return {};
 }
 

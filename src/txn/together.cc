@@ -1,6 +1,7 @@
 #include "src/txn/together.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "src/base/region_mark.h"
 
@@ -26,7 +27,12 @@ void Together::live(Seat& seat) {
   while (!over_) {
     while (next_ < count_) {
       seat.busy = true;
-      (*body_)(next_++);
+      try {
+        (*body_)(next_++);
+      } catch (...) {
+        if (thrown_ == nullptr) thrown_ = std::current_exception();
+        next_ = count_;
+      }
     }
     seat.busy = false;
     seat.fiber->suspend();
@@ -58,6 +64,10 @@ bool Together::run(std::size_t count, std::uint32_t most, Body body) {
     }
   }
   return true;
+}
+
+void Together::rethrow() {
+  if (thrown_ != nullptr) std::rethrow_exception(std::exchange(thrown_, nullptr));
 }
 
 void Together::TurnWaiter::pause(std::uint32_t) {

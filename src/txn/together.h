@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 
 #include <granary/function_ref.h>
@@ -30,8 +31,10 @@ class Together {
 
   /// Calls body(0) ... body(count - 1), up to `most` of them in turns (kMost at most), and returns when all have ended.
   /// If there is memory for fewer stacks, fewer bodies take turns. Returns false, with nothing done, if there is no
-  /// memory for a single stack, or `most` is 0.
+  /// memory for a single stack, or `most` is 0. Once an exception has left a body, no other body begins.
   [[nodiscard]] bool run(std::size_t count, std::uint32_t most, Body body);
+  /// Throws the first exception that has left a body of the last run(), if there was one. Called outside of bodies.
+  void rethrow();
   /// Lets the other bodies go on. Called by a body.
   void turn() { seats_[current_]->fiber->suspend(); }
   /// The number of the fiber that runs, from 0 on.
@@ -68,6 +71,7 @@ class Together {
   std::uint32_t current_ = 0;
   const Body* body_ = nullptr;        ///< the argument of the present run()
   std::size_t next_ = 0, count_ = 0;  ///< the body to begin next, and how many there are
+  std::exception_ptr thrown_;         ///< the first that has left a body of the present run()
   bool pauses_ = false;               ///< set by who ends its turn because it waits
   bool over_ = false;                 ///< set by the destructor: the fibers return from live()
 };

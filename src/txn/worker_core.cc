@@ -67,6 +67,7 @@ bool WorkerCore::run_in_turns(std::size_t count, Together::Body body) {
   state_.moving_owners = 0;
   state_.waiter = alone;
   in_turns_ = nullptr;
+  together_->rethrow();
   return ran;
 }
 

@@ -95,7 +95,8 @@ class WorkerCore {
 
   /// Calls body(0) ... body(count - 1), up to Together::kMost in turns. Returns false, with nothing done, if that
   /// cannot be: within such a body, for a worker that reaches other nodes (it has fibers of its own), under a protocol
-  /// that runs transactions in HTM regions, and without memory for stacks.
+  /// that runs transactions in HTM regions, and without memory for stacks. Once an exception has left a body, no other
+  /// body begins. The first such exception is thrown when those that have begun have ended.
   bool run_in_turns(std::size_t count, Together::Body body);
   /// Returns, within such a body, the object by which it lets the others go on; otherwise nullptr.
   Together* in_turns() const { return in_turns_; }

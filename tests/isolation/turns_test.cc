@@ -6,7 +6,6 @@
 #include <array>
 #include <numeric>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -203,33 +202,6 @@ TEST_P(Turns, OthersRunWhenABodySaysSo) {
   });
   EXPECT_EQ(order, "abcabc");
   worker_.let_others_run();  // outside of bodies: nothing happens
-}
-
-TEST_P(Turns, CatchTheirOwnExceptions) {
-  constexpr std::size_t kMany = 64;
-  std::vector<RunResult> results(kMany);
-  std::vector<std::string> caught(kMany);
-  const auto look = [&](std::size_t times, Transaction& t) {
-    std::string value;
-    for (std::size_t k = 0; k < times; ++k) (void)t.get(table_, key(static_cast<int>(k) % kKeys), value);
-  };
-  worker_.run_many(results, [&](std::size_t i, Transaction& t) {
-    try {
-      look(i % 3, t);
-      throw std::runtime_error("of " + std::to_string(i));
-    } catch (const std::runtime_error&) {
-      look(1 + i % 7, t);  // meanwhile others throw, and catch
-      try {
-        throw;
-      } catch (const std::runtime_error& again) {
-        caught[i] = again.what();
-      }
-    }
-  });
-  for (std::size_t i = 0; i < kMany; ++i) {
-    EXPECT_TRUE(results[i].committed()) << name(results[i].reason);
-    EXPECT_EQ(caught[i], "of " + std::to_string(i));
-  }
 }
 
 TEST_P(Turns, GoOnInAThreadThatTakesTheWorkerOver) {

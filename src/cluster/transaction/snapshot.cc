@@ -74,9 +74,13 @@ void SnapshotsElsewhere::get(epoch::Epoch epoch, std::span<txn::RemoteSnapshotGe
 ScanResult SnapshotsElsewhere::scan(epoch::Epoch epoch, const txn::TableCore& table, std::uint16_t home,
                                     const ScanRange& range, ScanFn visit) {
   const messages::SnapshotScan all{.table = table.id(), .range = messages::range_of(range), .epoch = epoch};
-  const ScanResult result = scan(scans_.add(home, all), all, table.base() != nullptr, visit);
-  scans_.drop_last();
-  return result;
+  Ask<messages::SnapshotScan>& ask = scans_.add(home, all);
+  // Drops the question, also if the visitor throws.
+  struct Added {
+    messages::Questions<messages::SnapshotScan>& scans;
+    ~Added() { scans.drop_last(); }
+  } const added{scans_};
+  return scan(ask, all, table.base() != nullptr, visit);
 }
 
 ScanResult SnapshotsElsewhere::scan(Ask<messages::SnapshotScan>& ask, const messages::SnapshotScan& all, bool indexed,
