@@ -105,7 +105,9 @@ class GRANARY_EXPORT ClusterWorker {
 
   /// Runs a procedure at a node, here or there: as one transaction of a worker of that node, with retries. An error if
   /// there is no such procedure, the node does not answer, or another thread uses the worker (kFailedPrecondition);
-  /// kUnavailable leaves open whether it has run.
+  /// kUnavailable leaves open whether it has run, unless the message says that nothing was done. At another node, name
+  /// and arguments together have kMaxCallBytes at most, and so has the reply: kInvalidArgument otherwise, and nothing
+  /// was done.
   Result<RunResult> call(NodeNumber node, std::string_view procedure, std::string_view args, std::string& reply);
   /// The same with plain structs, as the procedure was registered. kFailedPrecondition if that node's reply is of
   /// another size: its program is another, and the procedure has run. Strings and views of text are bytes, for the form

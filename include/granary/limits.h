@@ -28,6 +28,9 @@ inline constexpr std::size_t kMaxNameBytes = 255;
 inline constexpr std::uint32_t kMaxTables = 4096;
 /// Keys that a hash index can be made for (TableOptions::expected_keys).
 inline constexpr std::uint64_t kMaxExpectedKeys = std::uint64_t{1} << 36;
+/// Bytes of a procedure's name and arguments together, and of its reply, if it is called at another node
+/// (ClusterWorker::call). Each is one message.
+inline constexpr std::size_t kMaxCallBytes = 255 * 1024;
 /// Operations (reads, writes, scanned nodes, each counted apart) of one transaction.
 inline constexpr std::size_t kMaxAccesses = std::size_t{1} << 26;
 /// How often in a row an attempt of Worker::run() may end with AbortReason::kOpenTooLong, as RetryPolicy tells. A

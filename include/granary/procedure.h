@@ -15,7 +15,9 @@
 // Worker::run() may.
 //
 // A body may throw: then its transaction is aborted. The caller gets the exception, or one at another node
-// kFailedPrecondition.
+// kFailedPrecondition with the beginning of its text.
+//
+// What other nodes call has kMaxCallBytes of name and arguments together, and as many of reply, at most (limits.h).
 
 #include <atomic>
 #include <cstddef>
@@ -132,6 +134,8 @@ class GRANARY_EXPORT Procedures {
   /// The same by name and bytes, as a message would carry them. kNotFound, or kInvalidArgument if a size does not fit.
   Result<RunResult> call(Worker& worker, std::string_view name, std::string_view args, std::string& reply,
                          const RetryPolicy& policy = {}) const;
+  /// Bytes of a procedure's reply; 0 if there is no such procedure.
+  std::size_t reply_bytes(std::string_view name) const;
 
  private:
   /// With arguments and reply as bytes, of the sizes given and aligned as the types are.

@@ -174,6 +174,11 @@ Result<RunResult> Procedures::call(Worker& worker, std::string_view name, std::s
   return result;
 }
 
+std::size_t Procedures::reply_bytes(std::string_view name) const {
+  const auto found = entries_.find(name);
+  return found == entries_.end() ? 0 : found->second->reply_bytes;
+}
+
 Result<std::size_t> Procedures::keep_chains(Database& database, Worker& worker) {
   if (!worker)
     return Status(StatusCode::kInvalidArgument, "keep_chains() got an empty worker, expected one of the database's");

@@ -1,10 +1,12 @@
 #include "src/node/call_workers.h"
 
 #include <fmt/format.h>
+#include <granary/limits.h>
 
 #include <chrono>
 #include <exception>
 
+#include "src/db/shown_name.h"
 #include "src/cluster/messages/frame.h"
 
 namespace granary::db {
@@ -13,6 +15,9 @@ namespace {
 constexpr std::uint64_t kLook_us = 50'000;
 /// How often calls that were left half done are tried again, by workers that have nothing else to do, and by others.
 constexpr std::int64_t kRetryIdle_us = 100'000, kRetryBusy_us = 1'000'000;
+
+/// So many bytes of an error are told. A body may throw a text of any length.
+constexpr std::size_t kMostTold = 4096;
 
 /// On the wire.
 struct CallResult {
@@ -32,7 +37,8 @@ struct CallResult {
 }  // namespace
 
 std::string encode_call_result(const Result<RunResult>& result, const std::string& reply) {
-  CallResult wire{.status = static_cast<std::uint8_t>(result.status().code()), .message = result.status().message()};
+  CallResult wire{.status = static_cast<std::uint8_t>(result.status().code()),
+                  .message = result.status().message().substr(0, kMostTold)};
   if (result.ok()) {
     wire.reason = static_cast<std::uint8_t>(result->reason);
     wire.attempts = result->attempts;
@@ -91,6 +97,12 @@ CallWorkers::~CallWorkers() {
 /// The caller, on another node, is told what a body throws. The transaction has been aborted by then.
 Result<RunResult> CallWorkers::call(ClusterThread& mine, const cluster::messages::CallQueue::Job& job,
                                     std::string& reply) const {
+  if (const std::size_t bytes = procedures_.reply_bytes(job.procedure); bytes > kMaxCallBytes) {
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("procedure {} has a reply of {} bytes, and one that another node calls may have {} at "
+                              "most: it has not run",
+                              shown_name(job.procedure), bytes, kMaxCallBytes));
+  }
   try {
     return procedures_.call(mine.worker(), job.procedure, job.arguments, reply);
   } catch (const std::exception& thrown) {

@@ -1,6 +1,7 @@
 #include "src/node/cluster_node.h"
 
 #include <fmt/format.h>
+#include <granary/limits.h>
 
 #include <algorithm>
 
@@ -12,10 +13,16 @@
 
 namespace granary::db {
 
+using cluster::messages::Ask;
+using cluster::messages::AskOutcome;
+using cluster::messages::Call;
 using cluster_config::ClusterConfig;
 using cluster_config::NodeConfig;
 
 namespace {
+
+// The rest of a message is for its headers, and for what a result says besides the reply.
+static_assert(kMaxCallBytes + 1024 <= cluster::messages::MailboxLayout{}.most_bytes);
 
 /// Numbers of a node's workers that ask others: those of the application, as many that run calls, the survivor's, and
 /// the node's own.
@@ -135,13 +142,18 @@ Result<RunResult> ClusterNode::call(ClusterThread& worker, NodeNumber node, std:
                   fmt::format("calling {} at node {}: {} has no such node", shown_name(procedure), node, config_.file));
   }
   if (node == own_.id) return procedures_.call(worker.worker(), procedure, args, reply);
-  cluster::messages::Ask<cluster::messages::Call> question(node, {.procedure = procedure, .arguments = args});
-  worker.messenger().ask(question);
-  if (question.outcome() == cluster::messages::AskOutcome::kAnswered) {
-    return decode_call_result(question.answer().result, reply);
+  if (procedure.size() + args.size() > kMaxCallBytes) {
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("calling {} at node {}: its name and arguments have {} bytes, and may have {} at most",
+                              shown_name(procedure), node, procedure.size() + args.size(), kMaxCallBytes));
   }
-  return Status(StatusCode::kUnavailable,
-                fmt::format("calling {} at node {}: {}", shown_name(procedure), node, name(question.outcome())));
+  Ask<Call> question(node, {.procedure = procedure, .arguments = args});
+  worker.messenger().ask(question);
+  if (question.outcome() == AskOutcome::kAnswered) return decode_call_result(question.answer().result, reply);
+  // That it has run leaves nothing open, unlike kUnavailable.
+  const bool has_run = question.outcome() == AskOutcome::kAnswerTooLarge;
+  return Status(has_run ? StatusCode::kFailedPrecondition : StatusCode::kUnavailable,
+                fmt::format("calling {} at node {}: {}", shown_name(procedure), node, how_it_ended(question)));
 }
 
 }  // namespace granary::db

@@ -7,6 +7,7 @@ void Question::settle(std::string_view message) {
   if (!open_frame(message, frame) || frame.type != static_cast<std::uint8_t>(type()))
     return end(AskOutcome::kMalformed);
   verdict_ = frame.version == kVersion ? frame.verdict : Verdict::kOtherVersion;
+  if (verdict_ == Verdict::kTooLarge) return end(AskOutcome::kAnswerTooLarge);
   if (verdict_ != Verdict::kDone) return end(AskOutcome::kRefused);
   end(take(frame.body) ? AskOutcome::kAnswered : AskOutcome::kMalformed);
 }
@@ -20,8 +21,15 @@ std::string_view name(AskOutcome outcome) {
     case AskOutcome::kBroken: return "connection broken";
     case AskOutcome::kMalformed: return "malformed answer";
     case AskOutcome::kTooLarge: return "question too large";
+    case AskOutcome::kAnswerTooLarge: return "done, and the answer is too large";
   }
   return "unknown outcome";
+}
+
+std::string how_it_ended(const Question& question) {
+  const std::string outcome(name(question.outcome()));
+  if (question.outcome() != AskOutcome::kRefused) return outcome;
+  return outcome + " (" + std::string(name(question.verdict())) + "), so that nothing was done";
 }
 
 }  // namespace granary::cluster::messages

@@ -16,11 +16,12 @@ namespace granary::cluster::messages {
 enum class AskOutcome : std::uint8_t {
   kOpen,  ///< has not ended
   kAnswered,
-  kRefused,    ///< verdict() says why; nothing was done
-  kTimedOut,   ///< the other node has done it, or has not, or will
-  kBroken,     ///< the connection broke, or there was none: the other node has done it, or has not
-  kMalformed,  ///< the answer could not be understood: the other node is damaged
-  kTooLarge,   ///< the question is longer than a message may be
+  kRefused,         ///< verdict() says why; nothing was done
+  kTimedOut,        ///< the other node has done it, or has not, or will
+  kBroken,          ///< the connection broke, or there was none: the other node has done it, or has not
+  kMalformed,       ///< the answer could not be understood: the other node is damaged
+  kTooLarge,        ///< the question is longer than a message may be
+  kAnswerTooLarge,  ///< the other node has done it, and its answer is longer than a message may be
 };
 std::string_view name(AskOutcome outcome);
 
@@ -58,6 +59,9 @@ class Question {
   AskOutcome outcome_ = AskOutcome::kOpen;
   Verdict verdict_ = Verdict::kDone;
 };
+
+/// Says in a message how a question has ended, and why it was refused.
+std::string how_it_ended(const Question& question);
 
 template <typename Request>
 class Ask final : public Question {

@@ -52,7 +52,7 @@ enum class Verdict : std::uint8_t {
   kOverloaded,        ///< as many procedure calls as the owner takes are waiting: ask again later
   kUnknownProcedure,  ///< not said any more: what a call came to is in its answer
   kNoHandler,         ///< the owner has nobody for such requests
-  kTooLarge,          ///< the answer is longer than a message may be
+  kTooLarge,          ///< it is done, but the answer is longer than a message may be
   kNoSnapshots,       ///< the owner keeps no versions, or none of that epoch any more
   kHeldByDead,        ///< a node that is dead held the record, which stays locked until that node is recovered
   kImmutable,         ///< other nodes write nothing into this table

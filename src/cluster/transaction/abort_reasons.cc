@@ -63,12 +63,12 @@ AbortReason abort_reason_of(const messages::Question& question, const Reach& rea
   using messages::AskOutcome;
   using messages::Verdict;
   if (question.outcome() == AskOutcome::kAnswered) return AbortReason::kNone;
-  if (question.outcome() == AskOutcome::kTooLarge) return AbortReason::kMessageTooLarge;
+  if (question.outcome() == AskOutcome::kTooLarge || question.outcome() == AskOutcome::kAnswerTooLarge)
+    return AbortReason::kMessageTooLarge;
   if (question.outcome() != AskOutcome::kRefused) return cc::why_unusable(question.node(), reach.worker);
   switch (question.verdict()) {
     case Verdict::kBusy: return AbortReason::kRecordBusy;
     case Verdict::kOutOfMemory: return AbortReason::kOutOfMemory;
-    case Verdict::kTooLarge: return AbortReason::kMessageTooLarge;
     case Verdict::kHeldByDead: return why_held_by_dead(question.node(), reach);
     default:
       return cc::why_unusable(question.node(), reach.worker);  // the node is of another version, or has other tables

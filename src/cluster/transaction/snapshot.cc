@@ -24,12 +24,12 @@ bool busy(const messages::Question* question) {
 
 granary::Outcome outcome_of(const messages::Question& question) {
   if (question.outcome() == AskOutcome::kAnswered) return granary::Outcome::kOk;
+  if (question.outcome() == AskOutcome::kAnswerTooLarge) return granary::Outcome::kValueTooLarge;
   if (question.outcome() != AskOutcome::kRefused) return granary::Outcome::kUnreachable;
   switch (question.verdict()) {
     case Verdict::kBusy: return granary::Outcome::kBusy;
     case Verdict::kOutOfMemory: return granary::Outcome::kOutOfMemory;
     case Verdict::kNotOrdered: return granary::Outcome::kUnordered;
-    case Verdict::kTooLarge: return granary::Outcome::kValueTooLarge;
     case Verdict::kKeyTooLong: return granary::Outcome::kKeyTooLong;
     default: return granary::Outcome::kUnreachable;
   }

@@ -279,6 +279,9 @@ TEST_F(Data, WhatCannotBeDoneIsRefusedWithTheReason) {
   EXPECT_EQ(refused(NoteRemoved{.table = schema().ordered.id(), .key = key}), Verdict::kKeyTooLong);
   const std::string longest(small_layout().most_bytes, 'k');
   EXPECT_EQ(asking().ask(kOwner, Control{.bytes = longest}).outcome(), AskOutcome::kTooLarge);
+  // The request fits; the answer says who has asked, too, and does not.
+  const std::string long_text(small_layout().most_bytes - rdma::mailbox::Rpc::kHeaderBytes - kFrameBytes - 4, 'k');
+  EXPECT_EQ(asking().ask(kOwner, Control{.bytes = long_text}).outcome(), AskOutcome::kAnswerTooLarge);
   EXPECT_EQ(ask(Control{.bytes = "go"}).bytes, "0 says go");
 }
 

@@ -87,7 +87,11 @@ TEST(Question, EndsAsItsAnswerSays) {
   const auto refused = asked(refusal(Type::kPlace, Verdict::kBusy));
   EXPECT_EQ(refused.outcome(), AskOutcome::kRefused);
   EXPECT_EQ(refused.verdict(), Verdict::kBusy);
+  EXPECT_EQ(asked(refusal(Type::kPlace, Verdict::kTooLarge)).outcome(), AskOutcome::kAnswerTooLarge)
+      << "what was asked for is done";
+  EXPECT_EQ(how_it_ended(refused), "refused (record busy), so that nothing was done");
   EXPECT_EQ(asked("garbage").outcome(), AskOutcome::kMalformed);
+  EXPECT_EQ(how_it_ended(asked("garbage")), "malformed answer");
   EXPECT_EQ(asked(encode(Type::kCall, CallAnswer{})).outcome(), AskOutcome::kMalformed) << "the answer to another kind";
   EXPECT_EQ(asked(encode(Type::kPlace, CallAnswer{"another body"})).outcome(), AskOutcome::kMalformed);
 }
