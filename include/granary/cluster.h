@@ -28,7 +28,9 @@ namespace granary {
 /// Which node has which keys of a table. Keys of other nodes are reached one-sided, or, in ordered tables, by message.
 struct Placement {
   /// Partitioned: the home of an encoded key, a node of the cluster; the same on all nodes, for good. Thread-safe. A
-  /// scan visits the home of its range's lower end, so keys that are scanned together live together. Empty: every node
+  /// scan visits the home of its range's lower end, so keys that are scanned together live together. If it names a node
+  /// that the cluster file does not have, transactions on the key end with AbortReason::kMisuse, and snapshots report
+  /// kUnreachable. Empty: every node
   /// has a copy of its own, which it loads itself and nobody changes afterwards.
   std::function<NodeNumber(std::string_view key)> home = {};
 

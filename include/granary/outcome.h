@@ -76,8 +76,9 @@ enum class [[nodiscard]] AbortReason : std::uint8_t {
   /// too long to know whether it is (Cluster::status() tells which).
   kMembershipLost,
   /// commit() of a transaction that had ended, or from another thread, or in a child of a fork; or a call with an empty
-  /// worker or procedure, of a worker with kMaxOpenTransactions open, or with an isolation that is none.
-  /// This call has done nothing. Or commit() by a piece of a chain (procedure.h): that piece has done nothing
+  /// worker or procedure, of a worker with kMaxOpenTransactions open, or with an isolation that is none. This call has
+  /// done nothing. Or commit() by a piece of a chain (procedure.h): that piece has done nothing. Or an operation on a
+  /// key whose home by the table's placement is no node of the cluster file.
   kMisuse,
   /// Another open transaction of the same worker holds a lock that this one needs, and keeps it while this one waits:
   /// under two-phase locking, or of another node by Transaction::declare(); end that one first.

@@ -61,9 +61,8 @@ constexpr std::array<AbortText, kAbortReasons> kAborts = {{
     {"misuse",
      "the transaction had ended already, or belongs to another thread's worker, or to the process of which this one is "
      "a fork; or the worker or the procedure is empty; or 16 transactions of the worker are open already; or there is "
-     "no "
-     "such isolation; or a piece of a chain called commit(), which no piece may, and "
-     "was aborted",
+     "no such isolation; or a piece of a chain called commit(), which no piece may, and was aborted; or a table's "
+     "placement named a node that the cluster file does not have",
      false},
     {"locked_by_own_worker",
      "another open transaction of the same worker holds a lock that this one needs; end that one first", false},

@@ -33,7 +33,8 @@ constexpr RetryPolicy kOnceMore{.max_attempts = 20};
 
 /// Returns why a piece did not commit, for a notice.
 std::string_view cause_of(AbortReason reason) {
-  return reason == AbortReason::kMisuse ? "misuse: a piece must not call commit()" : name(reason);
+  return reason == AbortReason::kMisuse ? "misuse: a piece must not call commit(), nor use a key without a home"
+                                        : name(reason);
 }
 
 std::string string_of(const void* bytes, std::size_t size) { return {static_cast<const char*>(bytes), size}; }

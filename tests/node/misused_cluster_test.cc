@@ -1,5 +1,7 @@
 // Calls of a cluster that do not fit: each gets an error, and harms nothing.
 
+#include <array>
+#include <functional>
 #include <string>
 #include <thread>
 
@@ -108,6 +110,39 @@ TEST_F(MisusedCluster, AWorkerIsOneThreads) {
     EXPECT_TRUE(worker->call(1, "twice", std::uint64_t{5}, twice).ok());
   }).join();
   EXPECT_EQ(twice, 10u);
+}
+
+/// No node that is waited for would ever come.
+TEST_F(MisusedCluster, AKeyWhoseHomeIsNoNodeOfTheClusterCannotBeUsed) {
+  const auto astray = [](std::string_view) { return NodeNumber{77}; };
+  const Table table = cluster_->create_table("astray", {.max_value_bytes = 8}, Placement{astray}).value();
+  ASSERT_TRUE(cluster_->start().ok());
+  const auto worker = cluster_->register_worker().value();
+  std::string value;
+  const auto get = [&](Transaction& t) { EXPECT_EQ(t.get(table, "key", value), Outcome::kAborted); };
+  const auto put = [&](Transaction& t) { EXPECT_EQ(t.put(table, "key", "value"), Outcome::kAborted); };
+  const auto scan = [&](Transaction& t) {
+    EXPECT_EQ(t.scan(table, {}, [](auto, auto) { return true; }).outcome, Outcome::kAborted);
+  };
+  const auto multi_get = [&](Transaction& t) {
+    char buffer[8];
+    std::array<MultiGet, 1> gets = {{{table, "key", buffer, {}}}};
+    EXPECT_EQ(t.multi_get(gets), Outcome::kAborted);
+  };
+  const auto declare = [&](Transaction& t) {
+    const std::array<Declared, 1> keys = {{{table, "key", true}}};
+    EXPECT_EQ(t.declare(keys), Outcome::kAborted);
+  };
+  for (const std::function<void(Transaction&)>& body :
+       {std::function<void(Transaction&)>(get), {put}, {scan}, {multi_get}, {declare}}) {
+    const RunResult done = worker->run(body, {.patience_us = 1'000'000});
+    EXPECT_EQ(done.reason, AbortReason::kMisuse) << name(done.reason);
+    EXPECT_EQ(done.attempts, 1u);
+  }
+  Snapshot snapshot = worker->snapshot();
+  EXPECT_EQ(snapshot.get(table, "key", value), Outcome::kUnreachable);
+  snapshot.finish();
+  EXPECT_TRUE(worker->run([&](Transaction& t) { EXPECT_EQ(t.put(table_, 1, 2), Outcome::kOk); }));
 }
 
 /// Others would call chains here that nobody keeps.

@@ -11,6 +11,7 @@ namespace {
 /// Returns why a transaction finds no table at the node. If the node lives and nothing is known of it, it has come back
 /// and will be learnt soon. If it is known, but without the table, it belongs to another cluster.
 AbortReason why_no_table(rdma::NodeId node, const Reach& reach) {
+  if (!reach.is_in_cluster(node)) return AbortReason::kMisuse;
   return reach.directory.knows(node) || !reach.is_member(node) ? cc::why_unusable(node, reach.worker)
                                                                : why_former(node, reach);
 }
