@@ -93,8 +93,9 @@ class GRANARY_EXPORT Worker {
   /// move the transaction away. It need not call commit(). If it does, the result is that commit's, and after a lost
   /// conflict there is another attempt. kMisuse if begin() gives a transaction that cannot commit: of another thread's
   /// worker, while kMaxOpenTransactions are open, or with an isolation that is none. The body is called then, and each
-  /// of its operations is refused. The body may throw, and so may a visitor that it scans with: an exception that leaves
-  /// the body aborts the transaction, unless that has ended, and comes out of run(). The worker goes on as before.
+  /// of its operations is refused. The body may throw, and so may a visitor that it scans with: an exception that
+  /// leaves the body aborts the transaction, unless that has ended, and comes out of run(). The worker goes on as
+  /// before.
   RunResult run(FunctionRef<void(Transaction&)> body, const RetryPolicy& policy = {});
 
   /// Runs results.size() independent transactions, each as run() would, and returns when all have ended: body(i,
