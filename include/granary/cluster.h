@@ -92,11 +92,12 @@ class GRANARY_EXPORT ClusterWorker {
   /// a time. While the transaction of one waits for another node, the others go on, which hides the network's latency;
   /// where nothing waits it is one after the other. A commit returns when it is decided; what it wrote at other nodes
   /// is on its way, and has arrived when this function returns. Others find the records locked until then. Each fiber
-  /// has at most one transaction or snapshot open at a time, and begins no transaction within another's. What the
-  /// bodies share needs no locks, but is not the same after an operation on keys of other nodes, nor after a
-  /// transaction has ended. A body has 256 KiB of stack, and does not call this function. If
-  /// an exception leaves a body, bodies that have not begun do not run, the others end, and the first such exception
-  /// comes out of this function; the transaction that it has left is aborted, and the worker goes on as before.
+  /// has at most one transaction or snapshot open at a time, and begins no transaction within another's. One that was
+  /// begun outside of a body, or by another one, refuses it (kWrongThread). What the bodies share needs no locks, but
+  /// is not the same after an operation on keys of other nodes, nor after a transaction has ended. A body has 256 KiB of
+  /// stack, and does not call this function. If an exception leaves a body, bodies that have not begun do not run, the
+  /// others end, and the first such exception comes out of this function; the transaction that it has left is aborted,
+  /// and the worker goes on as before.
   /// kInvalidArgument unless 1 ≤ count ≤ kMostTogether; kFailedPrecondition from within a body, or if another thread
   /// uses the worker.
   Status run_together(std::uint32_t count, FunctionRef<void(std::uint32_t)> body);

@@ -18,7 +18,8 @@ enum class [[nodiscard]] Outcome : std::uint8_t {
   kAlreadyExists,  ///< insert: a record has this key
   kAborted,        ///< the transaction is doomed; commit() or abort() ends it and tells the reason
   kFinished,       ///< the transaction was already committed or aborted
-  /// The transaction belongs to a worker that another thread uses, or to the process of which this one is a fork.
+  /// The transaction belongs to a worker that another thread uses, or to the process of which this one is a fork, or was
+  /// not begun by the body that uses it now (Worker::run_many, Worker::run_together, ClusterWorker::run_together).
   kWrongThread,
   kKeyTooLong,  ///< the key exceeds kMaxKeyBytes
   /// The value exceeds kMaxValueBytes, or the table's declared maximum; of another node's snapshot: it is too long for
@@ -75,10 +76,10 @@ enum class [[nodiscard]] AbortReason : std::uint8_t {
   /// This node may not commit anything: it is no longer a member of its cluster, or has not heard from ZooKeeper for
   /// too long to know whether it is (Cluster::status() tells which).
   kMembershipLost,
-  /// commit() of a transaction that had ended, or from another thread, or in a child of a fork; or a call with an empty
-  /// worker or procedure, of a worker with kMaxOpenTransactions open, or with an isolation that is none. This call has
-  /// done nothing. Or commit() by a piece of a chain (procedure.h): that piece has done nothing. Or an operation on a
-  /// key whose home by the table's placement is no node of the cluster file.
+  /// commit() of a transaction that had ended, or from another thread or body, or in a child of a fork; or a call with
+  /// an empty worker or procedure, of a worker with kMaxOpenTransactions open, or with an isolation that is none. This
+  /// call has done nothing. Or commit() by a piece of a chain (procedure.h): that piece has done nothing. Or an
+  /// operation on a key whose home by the table's placement is no node of the cluster file.
   kMisuse,
   /// Another open transaction of the same worker holds a lock that this one needs, and keeps it while this one waits:
   /// under two-phase locking, or of another node by Transaction::declare(); end that one first.

@@ -14,6 +14,7 @@ std::uint64_t Context::begin(const TransactionOptions& options) {
   slot_.revoked.store(false, std::memory_order_relaxed);
   epoch_ = worker_.shared().epochs.enter(slot_);
   state_ = State::kOpen;
+  fiber_ = worker_.fiber();
   execution_.local().sets().isolation = options.isolation;
   execution_.local().sets().epoch = epoch_;
   execution_.local().sets().held.outer = 0;
@@ -83,8 +84,9 @@ void Context::undo(bool over) {
 Outcome Context::refuse(std::uint64_t serial) {
   if (!worker_.bound_here()) return worker_.refusal_elsewhere();
   if (serial != serial_ || (state_ != State::kOpen && state_ != State::kDoomed)) return Outcome::kFinished;
+  if (!worker_.may_use(fiber_)) return Outcome::kWrongThread;
   if (state_ == State::kDoomed) return Outcome::kAborted;
-  return doom_with(AbortReason::kOpenTooLong);
+  return slot_.revoked.load(std::memory_order_relaxed) ? doom_with(AbortReason::kOpenTooLong) : Outcome::kOk;
 }
 
 AbortReason Context::reason_for_caller(AbortReason reason) const {
@@ -163,16 +165,13 @@ cc::CommitOutcome Context::commit_in_cluster() {
 }
 
 void Context::abort(std::uint64_t serial) {
-  if (!worker_.bound_here() || serial != serial_) return;
+  if (!usable(serial)) return;
   if (state_ == State::kOpen) {
     undo(/*over=*/true);
     worker_.counters().count_abort(AbortReason::kUser);
-    state_ = State::kIdle;
-    worker_.collect_some(epoch_);
-  } else if (state_ == State::kDoomed) {
-    state_ = State::kIdle;
-    worker_.collect_some(epoch_);
   }
+  state_ = State::kIdle;
+  worker_.collect_some(epoch_);
 }
 
 void Context::end() {
@@ -188,9 +187,7 @@ void Context::end() {
   ++serial_;  // a handle that still exists finds its transaction finished
 }
 
-bool Context::open(std::uint64_t serial) const {
-  return worker_.bound_here() && serial == serial_ && (state_ == State::kOpen || state_ == State::kDoomed);
-}
+bool Context::open(std::uint64_t serial) const { return usable(serial); }
 
 // --- operations ---
 

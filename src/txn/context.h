@@ -100,7 +100,7 @@ class Context final : private Life {
  private:
   /// Returns kOk if an operation of the transaction with this serial may go on now.
   Outcome admit(std::uint64_t serial) {
-    if (worker_.bound_here() && serial == serial_ && state_ == State::kOpen &&
+    if (worker_.bound_here() && worker_.fiber() == fiber_ && serial == serial_ && state_ == State::kOpen &&
         !slot_.revoked.load(std::memory_order_relaxed)) [[likely]] {
       return Outcome::kOk;
     }
@@ -112,8 +112,14 @@ class Context final : private Life {
       return outcome;
     return check_target(table, key, worker_.shared());
   }
-  /// Returns why admit() says no. A transaction that has held its epoch for too long is doomed first.
+  /// Returns why admit() does not say yes at once, or kOk if it may. A transaction that has held its epoch for too long
+  /// is doomed first.
   [[gnu::cold]] Outcome refuse(std::uint64_t serial);
+  /// Whether the calling code may use the transaction with this serial, which is open or doomed.
+  bool usable(std::uint64_t serial) const {
+    return worker_.bound_here() && serial == serial_ && (state_ == State::kOpen || state_ == State::kDoomed) &&
+           worker_.may_use(fiber_);
+  }
 
   /// Commits on a node of a cluster. This function and the next two are not inlined into commit(), so that the code for
   /// a database without a cluster stays short.
@@ -140,10 +146,11 @@ class Context final : private Life {
   WorkerCore& worker_;
   epoch::Slot& slot_;
   AbortReason doom_ = AbortReason::kNone;
-  std::uint64_t configuration_ = 0;  // the number of the membership when the transaction began; in a cluster only
-  epoch::Epoch epoch_ = 0;           // e_w of the open transaction
-  std::uint64_t began_ticks_ = 0;    // when the transaction began, if it is sampled (CommitLatencies::samples)
-  std::uint32_t seat_ = 0;           // where it began, if bodies ran in turns then (Together::current)
+  std::uint64_t configuration_ = 0;     // the number of the membership when the transaction began; in a cluster only
+  epoch::Epoch epoch_ = 0;              // e_w of the open transaction
+  std::uint64_t began_ticks_ = 0;       // when the transaction began, if it is sampled (CommitLatencies::samples)
+  const base::Fiber* fiber_ = nullptr;  // in which the transaction began (WorkerCore::may_use)
+  std::uint32_t seat_ = 0;              // where it began, if bodies ran in turns then (Together::current)
   DroppedHandle dropped_;
   Execution execution_;
   SnapshotContext snapshot_;

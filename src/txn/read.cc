@@ -42,6 +42,8 @@ Record* LocalAccess::find(TableCore& table, std::string_view key) {
   return record::record_of(at.value);
 }
 
+/// The reference is still good when other transactions of the worker have run within find(): each has a lookup cache of
+/// its own, and no other body uses this transaction (WorkerCore::may_use).
 Record* LocalAccess::look_up(TableCore& table, std::string_view key) {
   Record*& remembered = lookups_.remembered(table.index(), key);
   if (remembered == nullptr) remembered = find(table, key);

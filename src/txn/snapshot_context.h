@@ -50,7 +50,8 @@ class SnapshotContext {
   /// Scans what this node has of an ordered table or an index, whatever the range's home is: the lower end of a range
   /// of entries (index_range.h) may be the key of another node. The snapshot is open.
   ScanResult scan_here(std::uint64_t serial, TableCore& table, const ScanRange& range, ScanFn visit);
-  /// Ends the snapshot. Returns false, and leaves it open, if the calling thread is not the worker's.
+  /// Ends the snapshot. Returns false, and leaves it open, if the calling thread is not the worker's, or another body
+  /// has begun it (WorkerCore::may_use).
   bool finish(std::uint64_t serial);
   /// Notes that another thread than the worker's has dropped the handle of the snapshot. Called by that thread.
   void note_dropped(std::uint64_t serial) {
@@ -78,10 +79,11 @@ class SnapshotContext {
   bool open_ = false;
   std::uint64_t serial_ = 0;
   DroppedHandle dropped_;
-  epoch::Epoch epoch_ = 0;    // se: the snapshot sees versions of earlier epochs
-  epoch::Epoch entered_ = 0;  // e_w when it began
-  base::Arena arena_;         // memory of the operation under way
-  std::string whole_;         // the value of which a part is wanted, for a moment
+  const base::Fiber* fiber_ = nullptr;  // in which the snapshot began (WorkerCore::may_use)
+  epoch::Epoch epoch_ = 0;              // se: the snapshot sees versions of earlier epochs
+  epoch::Epoch entered_ = 0;            // e_w when it began
+  base::Arena arena_;                   // memory of the operation under way
+  std::string whole_;                   // the value of which a part is wanted, for a moment
 };
 
 }  // namespace granary::txn

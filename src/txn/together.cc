@@ -53,6 +53,7 @@ bool Together::run(std::size_t count, std::uint32_t most, Body body) {
       Seat& seat = *seats_[current_];
       if (!seat.busy && next_ == count_) continue;
       pauses_ = false;
+      running_ = seat.fiber.get();
       seat.fiber->resume();
       any |= seat.busy;
       in_vain &= pauses_;

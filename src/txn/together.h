@@ -39,6 +39,8 @@ class Together {
   void turn() { seats_[current_]->fiber->suspend(); }
   /// The number of the fiber that runs, from 0 on.
   std::uint32_t current() const { return current_; }
+  /// Where it is told which fiber runs; valid while run() does.
+  const base::Fiber* const* running() const { return &running_; }
   /// How a body waits: each pause lets the other bodies go on. The thread itself pauses only when all of them wait.
   base::Waiter& waiter() { return waiter_; }
 
@@ -69,6 +71,7 @@ class Together {
   std::array<std::unique_ptr<Seat>, kMost> seats_;
   std::uint32_t made_ = 0;
   std::uint32_t current_ = 0;
+  const base::Fiber* running_ = nullptr;
   const Body* body_ = nullptr;        ///< the argument of the present run()
   std::size_t next_ = 0, count_ = 0;  ///< the body to begin next, and how many there are
   std::exception_ptr thrown_;         ///< the first that has left a body of the present run()

@@ -58,6 +58,7 @@ bool WorkerCore::run_in_turns(std::size_t count, Together::Body body) {
   if (in_turns_ != nullptr || make_remote_ || shared().settings.in_regions) return false;
   if (together_ == nullptr) together_ = std::make_unique<Together>(*state_.waiter);
   in_turns_ = together_.get();
+  set_fibers(together_->running());
   base::Waiter* const alone = std::exchange(state_.waiter, &together_->waiter());
   // The transactions that bodies begin go on while one of them waits. Those that are open already do not.
   state_.moving_owners = ~cc::two_pl::OwnerSet{0};
@@ -66,6 +67,7 @@ bool WorkerCore::run_in_turns(std::size_t count, Together::Body body) {
   const bool ran = together_->run(count, kMaxOpenTransactions - static_cast<std::uint32_t>(open), body);
   state_.moving_owners = 0;
   state_.waiter = alone;
+  set_fibers(nullptr);
   in_turns_ = nullptr;
   together_->rethrow();
   return ran;

@@ -191,6 +191,58 @@ TEST_P(Turns, WithinABodyRunOneAfterTheOther) {
   EXPECT_EQ(count(1), 3);
 }
 
+/// Bodies that share one transaction or snapshot would change it behind each other's back, in the middle of an
+/// operation: one could leave the epoch slot in which another one reads.
+TEST_P(Turns, UseOnlyWhatTheyHaveBegunThemselves) {
+  if (!takes_turns()) GTEST_SKIP() << asked_protocol.name << " runs bodies one after the other";
+  db_.pass_snapshot_period();
+  Snapshot snapshot = worker_.snapshot();
+  Transaction t = worker_.begin();
+  EXPECT_EQ(t.put(table_, key(0), "before"), Outcome::kOk);
+  worker_.run_together(3, [&](std::size_t i) {
+    std::string value;
+    EXPECT_EQ(snapshot.get(table_, key(static_cast<int>(i)), value), Outcome::kWrongThread);
+    EXPECT_EQ(t.get(table_, key(static_cast<int>(i)), value), Outcome::kWrongThread);
+    EXPECT_EQ(t.put(table_, key(1), "within"), Outcome::kWrongThread);
+    EXPECT_EQ(scan_text(snapshot, table_), "(wrong_thread)");
+    EXPECT_FALSE(t.open());
+    t.abort();
+    snapshot.finish();
+    EXPECT_EQ(t.commit().reason, AbortReason::kMisuse);
+  });
+  std::string value;
+  EXPECT_EQ(snapshot.get(table_, key(0), value), Outcome::kOk);
+  EXPECT_EQ(value, text(0));
+  EXPECT_TRUE(t.open());
+  EXPECT_EQ(t.get(table_, key(0), value), Outcome::kOk);
+  EXPECT_EQ(value, "before");
+  EXPECT_TRUE(t.commit().committed());
+  EXPECT_EQ(db_.value(table_, key(1)), text(0));
+}
+
+TEST_P(Turns, LeaveEachOthersTransactionsAlone) {
+  if (!takes_turns()) GTEST_SKIP() << asked_protocol.name << " runs bodies one after the other";
+  Transaction shared, left;
+  worker_.run_together(2, [&](std::size_t i) {
+    std::string value;
+    if (i == 0) {
+      shared = worker_.begin();
+      EXPECT_EQ(shared.get(table_, key(0), value), Outcome::kOk);  // lets the other one run
+      EXPECT_EQ(shared.put(table_, key(0), "mine"), Outcome::kOk);
+      EXPECT_TRUE(shared.commit().committed());
+      left = worker_.begin();
+      return;
+    }
+    EXPECT_EQ(shared.get(table_, key(1), value), Outcome::kWrongThread);
+    shared.abort();
+    EXPECT_EQ(shared.commit().reason, AbortReason::kMisuse);
+  });
+  EXPECT_EQ(db_.value(table_, key(0)), "mine");
+  EXPECT_EQ(left.put(table_, key(1), "behind the bodies"), Outcome::kOk);
+  EXPECT_TRUE(left.commit().committed());
+  EXPECT_EQ(db_.value(table_, key(1)), "behind the bodies");
+}
+
 TEST_P(Turns, OthersRunWhenABodySaysSo) {
   if (!takes_turns()) GTEST_SKIP() << asked_protocol.name << " runs bodies one after the other";
   std::string order;

@@ -57,6 +57,34 @@ TEST(Fibers, RoundTripsOverlap) {
   EXPECT_LT(four, one * 30 / 100) << one << " ns";
 }
 
+TEST(Fibers, UseOnlyWhatTheyHaveBegunThemselves) {
+  SimCluster cluster(2, 1, kCard);
+  const std::vector<Table> tables =
+      cluster.tables("t", {.max_value_bytes = 32, .index = IndexKind::kHash, .shared = true});
+  cluster.start();
+  cluster.pass_epochs(2);
+  Transaction outside = cluster.node(0).worker().begin();
+  EXPECT_EQ(outside.put(tables[0], "1a", "outside"), Outcome::kOk);
+  Transaction shared;
+  for (const bool first : {true, false}) {
+    cluster.scheduler.spawn([&, first] {
+      std::string value;
+      EXPECT_EQ(outside.get(tables[0], "1a", value), Outcome::kWrongThread);
+      EXPECT_EQ(outside.commit().reason, AbortReason::kMisuse);
+      if (first) {
+        shared = cluster.node(0).worker().begin();
+        EXPECT_EQ(shared.get(tables[0], "1b", value), Outcome::kNotFound);  // lets the other one run
+        EXPECT_TRUE(shared.commit().committed());
+      } else {
+        EXPECT_EQ(shared.get(tables[0], "1b", value), Outcome::kWrongThread);
+        shared.abort();
+      }
+    });
+  }
+  cluster.scheduler.run();
+  EXPECT_TRUE(outside.commit().committed());
+}
+
 /// A transaction that has written to node 1 in a fiber of node 0, and whose commit has just returned.
 class UnderWay : public testing::Test {
  protected:
