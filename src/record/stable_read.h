@@ -113,6 +113,8 @@ StableRead read_older(const Record& head, std::uint64_t snapshot, char* buffer, 
 
 /// Copies the version that a snapshot at `snapshot` sees: the newest with epoch < snapshot (Silo 4.9). Walks the chain
 /// of old versions, which never change once linked. Waits out a writer however long it takes; never kBusy or kReplaced.
+/// If the writer is a transaction of the same thread, the waiter has to let it go on: bodies that take turns use one
+/// worker, whose waiter does (Worker::run_together).
 StableRead read_snapshot(const Record& head, std::uint64_t snapshot, char* buffer, std::size_t room,
                          base::Waiter& waiter);
 
