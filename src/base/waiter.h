@@ -49,7 +49,7 @@ class ThreadWaiter final : public Waiter {
   }
   void rest() override {
     outside_region();
-    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
 };
 

@@ -204,8 +204,9 @@ bool Log::wait_for_room(base::Waiter& waiter, Ring& ring, std::uint64_t bytes) {
       waiter.pause(turn);
     } else {
       if (silent_logger() != nullptr) break;
-      // A disk's time, not a lock's: the core is the logger's meanwhile.
-      std::this_thread::sleep_for(std::chrono::microseconds(100));
+      // A disk's time, not a lock's: the waiter lets the other transactions of this thread go on, or leaves the core to
+      // the logger.
+      waiter.rest();
     }
     room = ring.has_room(bytes);
   }

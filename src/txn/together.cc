@@ -49,16 +49,20 @@ bool Together::run(std::size_t count, std::uint32_t most, Body body) {
   for (bool any = true; any;) {
     any = false;
     bool in_vain = true;  // all who had a turn only looked whether they may go on
+    bool at_rest = true;  // and have time
     for (current_ = 0; current_ < seats; ++current_) {
       Seat& seat = *seats_[current_];
       if (!seat.busy && next_ == count_) continue;
-      pauses_ = false;
+      pauses_ = rests_ = false;
       running_ = seat.fiber.get();
       seat.fiber->resume();
       any |= seat.busy;
       in_vain &= pauses_;
+      at_rest &= rests_;
     }
-    if (in_vain) {
+    if (at_rest) {
+      alone_.rest();
+    } else if (in_vain) {
       alone_.pause(rounds_in_vain++);
     } else {
       rounds_in_vain = 0;
@@ -75,6 +79,11 @@ void Together::TurnWaiter::pause(std::uint32_t) {
   base::outside_region();
   together_.pauses_ = true;
   together_.turn();
+}
+
+void Together::TurnWaiter::rest() {
+  together_.rests_ = true;
+  pause(0);
 }
 
 }  // namespace granary::txn

@@ -41,7 +41,8 @@ class Together {
   std::uint32_t current() const { return current_; }
   /// Where it is told which fiber runs; valid while run() does.
   const base::Fiber* const* running() const { return &running_; }
-  /// How a body waits: each pause lets the other bodies go on. The thread itself pauses only when all of them wait.
+  /// How a body waits: each pause lets the other bodies go on. The thread itself pauses only when all of them wait, and
+  /// rests only when all of them rest.
   base::Waiter& waiter() { return waiter_; }
 
  private:
@@ -49,6 +50,7 @@ class Together {
    public:
     explicit TurnWaiter(Together& together) : together_(together) {}
     void pause(std::uint32_t turn) override;
+    void rest() override;
 
    private:
     Together& together_;
@@ -76,6 +78,7 @@ class Together {
   std::size_t next_ = 0, count_ = 0;  ///< the body to begin next, and how many there are
   std::exception_ptr thrown_;         ///< the first that has left a body of the present run()
   bool pauses_ = false;               ///< set by who ends its turn because it waits
+  bool rests_ = false;                ///< set by who does so in rest()
   bool over_ = false;                 ///< set by the destructor: the fibers return from live()
 };
 

@@ -3,11 +3,13 @@
 
 #include "src/log/log.h"
 
+#include <atomic>
 #include <cstring>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "src/base/test_hooks.h"
 #include "src/record/tid.h"
 #include "tests/log/segment_decoder.h"
 #include "tests/support/fault_files.h"
@@ -107,6 +109,37 @@ TEST_F(LogTest, ClosingMakesAllDurableAndThenRemovesTheRings) {
   EXPECT_EQ(rings().size(), 1u);
   EXPECT_TRUE((*log)->remove_rings().ok());
   EXPECT_TRUE(rings().empty());
+}
+
+/// The logger goes on once the waiter was asked to rest: it is the waiter that lets others of its thread run.
+TEST_F(LogTest, WaitsForRoomByTheWaiterItIsGiven) {
+  struct Rester final : base::Waiter {
+    void pause(std::uint32_t) override { base::spin_pause(); }
+    void rest() override {
+      ++rests;
+      std::this_thread::yield();
+    }
+    std::atomic<int> rests{0};
+  } waiter;
+  std::atomic<bool> held{false}, gave_up{false};
+  base::set_process_sync_hook([&](std::string_view point) {
+    if (point != "logger.appended" || held.exchange(true)) return;
+    for (int turn = 0; turn < 2000 && waiter.rests == 0; ++turn)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    gave_up = waiter.rests == 0;
+  });
+  {
+    LogOptions threaded = options();
+    threaded.threads = true;
+    const auto log = Log::open(threaded, epochs_, 0);
+    Ring* const ring = *(*log)->add_worker(0);
+    while (ring->has_room(1024)) commit(**log, *ring, 900);
+    epochs_.tick();
+    EXPECT_TRUE((*log)->wait_for_room(waiter, *ring, 2048));
+  }
+  base::set_process_sync_hook({});
+  EXPECT_FALSE(gave_up);
+  EXPECT_GT(waiter.rests, 0);
 }
 
 /// A node of a cluster has left something locked elsewhere.
