@@ -107,15 +107,23 @@ std::uint64_t SlabPool::limit_for(Urgency urgency) const {
 }
 
 char* SlabPool::take(SlabKind kind, std::size_t bytes, std::uint64_t limit) {
-  // The limit counts extents; relaxed, because only the sum matters.
-  const std::uint64_t before = reserved_.fetch_add(bytes, std::memory_order_relaxed);
   char* extent = nullptr;
-  if (before + bytes <= limit) extent = may_change_class(kind) ? take_free(bytes) : take_from_piece(kind, bytes);
-  if (extent == nullptr) {
-    reserved_.fetch_sub(bytes, std::memory_order_relaxed);
-    shortage_.store(kShortagePeriods, std::memory_order_relaxed);
+  if (reserve(bytes, limit)) {
+    extent = may_change_class(kind) ? take_free(bytes) : take_from_piece(kind, bytes);
+    if (extent == nullptr) reserved_.fetch_sub(bytes, std::memory_order_relaxed);
   }
+  if (extent == nullptr) shortage_.store(kShortagePeriods, std::memory_order_relaxed);
   return extent;
+}
+
+/// The limit counts extents; relaxed, because only the sum matters. What does not fit is not added for a moment either,
+/// since smaller requests of other threads would be refused meanwhile.
+bool SlabPool::reserve(std::size_t bytes, std::uint64_t limit) {
+  std::uint64_t before = reserved_.load(std::memory_order_relaxed);
+  do {
+    if (bytes > limit || before > limit - bytes) return false;
+  } while (!reserved_.compare_exchange_weak(before, before + bytes, std::memory_order_relaxed));
+  return true;
 }
 
 /// Zeroed, as memory of the region is that was never used: a shared record begins with a free state word, and a tree

@@ -109,6 +109,8 @@ class SlabPool {
     bool used_before = false;
   };
   char* take(SlabKind kind, std::size_t bytes, std::uint64_t limit);
+  /// Counts so many bytes as reserved, unless there would be more than the limit then.
+  bool reserve(std::size_t bytes, std::uint64_t limit);
   char* take_free(std::size_t bytes);
   char* take_from_piece(SlabKind kind, std::size_t bytes);
   void renew(Piece& piece, std::size_t bytes);

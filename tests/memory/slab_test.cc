@@ -3,6 +3,7 @@
 #include "src/memory/slab.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <random>
@@ -178,6 +179,28 @@ TEST_F(LimitedSlab, ReturnsNullAtTheLimitAndGoesOnAfterAFree) {
   EXPECT_EQ(cache.allocate(SlabKind::kNode, 1000), nullptr);
   cache.free(SlabKind::kRecord, blocks.back());
   EXPECT_EQ(cache.allocate(SlabKind::kRecord, 1000), blocks.back());
+}
+
+/// A request that cannot be granted takes nothing, not even for a moment.
+TEST_F(LimitedSlab, ARefusalKeepsNobodyElseFromWhatIsLeft) {
+  std::atomic<bool> over{false};
+  int refused = 0;
+  char* const kept = pool_.take_run(SlabPool::kExtentBytes);  // so that less is left than the limit
+  std::thread greedy([&] {
+    while (!over) EXPECT_EQ(pool_.take_run(pool_.limit_bytes()), nullptr);
+  });
+  for (int i = 0; i < 300'000; ++i) {
+    char* const run = pool_.take_run(SlabPool::kExtentBytes);
+    if (run == nullptr) {
+      ++refused;
+    } else {
+      pool_.give_run(run, SlabPool::kExtentBytes);
+    }
+  }
+  over = true;
+  greedy.join();
+  pool_.give_run(kept, SlabPool::kExtentBytes);
+  EXPECT_EQ(refused, 0);
 }
 
 TEST_F(LimitedSlab, ABlockLargerThanTheLimitIsRefused) {
