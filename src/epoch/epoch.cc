@@ -50,7 +50,7 @@ void EpochManager::release_slot(Slot* slot) {
   slot->snapshot.store(kIdle, std::memory_order_release);
   slot->answer.store(kIdle, std::memory_order_release);
   slot->local.store(kIdle, std::memory_order_release);
-  slot->revoked.store(false, std::memory_order_relaxed);
+  slot->revoked.store(0, std::memory_order_relaxed);
   slot->taken.store(false, std::memory_order_relaxed);
 }
 
@@ -131,6 +131,7 @@ void EpochManager::unlimit_snapshots() {
 
 bool EpochManager::tick(Epoch durable) {
   const Oldest oldest = look();
+  base::sync_point("epoch.looked");
   raise_reclamation(oldest);
   count_stall(oldest);
   const bool advanced = in_cluster() ? oldest.now > last_seen_ : advance(oldest);
@@ -195,10 +196,11 @@ void EpochManager::count_stall(const Oldest& oldest) {
   const std::uint64_t stalled = stall_ticks_.load(std::memory_order_relaxed) + 1;
   stall_ticks_.store(stalled, std::memory_order_relaxed);
   stall_slot_.store(oldest.holder, std::memory_order_relaxed);
-  // The owner looks at the flag at its next call; it lowers it itself when it opens again.
-  if (max_open_epochs_ != 0 && stalled >= max_open_epochs_) {
-    slots_[oldest.holder].revoked.store(true, std::memory_order_relaxed);
-  }
+  // The owner compares the word with its e_w at its next call. Relaxed, as nothing else comes with it. If the owner has
+  // left the slot since look() and has entered it anew, its e_w is another one: E was greater than `oldest.open` by
+  // then.
+  if (max_open_epochs_ != 0 && stalled >= max_open_epochs_)
+    slots_[oldest.holder].revoked.store(oldest.open, std::memory_order_relaxed);
 }
 
 EpochManager::Stall EpochManager::stall() const {

@@ -39,7 +39,7 @@ struct alignas(base::kCacheLine) Slot {
   std::atomic<Epoch> local{kIdle};     // e_w
   std::atomic<Epoch> snapshot{kIdle};  // se_w while a snapshot transaction is open
   std::atomic<Epoch> answer{kIdle};    // the epoch of another node's snapshot while this node answers what it sees here
-  std::atomic<bool> revoked{false};
+  std::atomic<Epoch> revoked{0};       // the e_w with which the slot held E back for too long; 0: none has
   std::atomic<bool> taken{false};
 };
 

@@ -11,7 +11,6 @@
 namespace granary::txn {
 
 std::uint64_t Context::begin(const TransactionOptions& options) {
-  slot_.revoked.store(false, std::memory_order_relaxed);
   epoch_ = worker_.shared().epochs.enter(slot_);
   state_ = State::kOpen;
   fiber_ = worker_.fiber();
@@ -86,7 +85,7 @@ Outcome Context::refuse(std::uint64_t serial) {
   if (serial != serial_ || (state_ != State::kOpen && state_ != State::kDoomed)) return Outcome::kFinished;
   if (!worker_.may_use(fiber_)) return Outcome::kWrongThread;
   if (state_ == State::kDoomed) return Outcome::kAborted;
-  return slot_.revoked.load(std::memory_order_relaxed) ? doom_with(AbortReason::kOpenTooLong) : Outcome::kOk;
+  return slot_.revoked.load(std::memory_order_relaxed) == epoch_ ? doom_with(AbortReason::kOpenTooLong) : Outcome::kOk;
 }
 
 AbortReason Context::reason_for_caller(AbortReason reason) const {

@@ -101,7 +101,7 @@ class Context final : private Life {
   /// Returns kOk if an operation of the transaction with this serial may go on now.
   Outcome admit(std::uint64_t serial) {
     if (worker_.bound_here() && worker_.fiber() == fiber_ && serial == serial_ && state_ == State::kOpen &&
-        !slot_.revoked.load(std::memory_order_relaxed)) [[likely]] {
+        slot_.revoked.load(std::memory_order_relaxed) != epoch_) [[likely]] {
       return Outcome::kOk;
     }
     return refuse(serial);

@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/support/at_sync_point.h"
 #include "tests/support/manual_database.h"
 #include "tests/support/ring_directory.h"
 #include "tests/support/temporary_directory.h"
@@ -62,6 +63,25 @@ TEST(BadBody, ABodyThatAlwaysTakesTooLong) {
   attempts = 0;
   EXPECT_EQ(db.worker().run(slow, {.patience_us = ~std::uint64_t{0}}).reason, AbortReason::kUser) << "for ever";
   EXPECT_EQ(db.value(table, "k"), "(none)");
+}
+
+/// The thread that advances epochs has seen a transaction that holds them back, and that ends at this moment.
+TEST(BadBody, TheTransactionAfterOneThatTookTooLongIsNotDoomed) {
+  Options options = manual_options();
+  options.max_open_epochs = 3;
+  ManualDatabase db(1, options);
+  const Table table = db.table("t");
+  Transaction t = db.begin();
+  for (int i = 0; i < 3; ++i) (void)db->step();
+  {
+    const AtSyncPoint looked("epoch.looked", [&] {
+      t.abort();
+      t = db.begin();
+    });
+    (void)db->step();
+  }
+  EXPECT_EQ(t.put(table, "k", "in time"), Outcome::kOk);
+  EXPECT_TRUE(t.commit().committed());
 }
 
 TEST(BadBody, ABodyThatTakesTooLongNowAndThen) {
