@@ -51,9 +51,8 @@ class LocalGets {
 
  private:
   static void fetch_ahead(const TableCore& table, const MultiGet& get, const record::Record* record) {
-    if (get.is_part() && get.part_from < table.max_value_bytes()) {
-      base::prefetch(record);
-      base::prefetch_range(reinterpret_cast<const char*>(record->value_words()) + get.part_from, get.buffer.size());
+    if (get.is_part()) {
+      table.prefetch_part(record, get.part_from, get.buffer.size());
     } else {
       table.prefetch(record);
     }

@@ -91,8 +91,14 @@ class TableCore {
   }
   /// Prefetches header and value of a record that is about to be read, as far as that is worthwhile.
   void prefetch(const record::Record* record) const {
-    constexpr std::size_t kWorthwhile = 512;
     base::prefetch_range(record, std::min<std::size_t>(sizeof(record::Record) + max_value_bytes_, kWorthwhile));
+  }
+  /// The same for a part of the value, from the byte `from` on.
+  void prefetch_part(const record::Record* record, std::size_t from, std::size_t bytes) const {
+    base::prefetch(record);
+    if (from >= max_value_bytes_) return;
+    base::prefetch_range(reinterpret_cast<const char*>(record->value_words()) + from,
+                         std::min({bytes, max_value_bytes_ - from, kWorthwhile}));
   }
   /// Returns the placement of a table that is partitioned over the nodes of a cluster. nullptr of any other table, also
   /// of one that is replicated on every node.
@@ -120,6 +126,7 @@ class TableCore {
  private:
   const cc::Shared* const shared_;
   std::shared_ptr<const Placement> placement_;
+  static constexpr std::size_t kWorthwhile = 512;  ///< the most bytes that are prefetched
   const std::uint32_t max_value_bytes_;
   std::uint32_t max_key_bytes_ = kMaxKeyBytes;
   const std::uint32_t id_;
