@@ -32,6 +32,8 @@ class Arena {
     return {block, text.size()};
   }
 
+  /// Whether nothing was allocated since clear().
+  bool empty() const { return at_ == first_; }
   /// Forgets everything. Keeps one chunk, large enough for as much the next time if that is at most kMostKept.
   void clear() {
     if (chunks_.size() > 1) [[unlikely]]

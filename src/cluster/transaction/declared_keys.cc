@@ -28,6 +28,7 @@ bool is_to_lock(const Access* access) { return access->declared.kind == Declared
 }  // namespace
 
 AbortReason DeclaredKeys::declare(std::span<const txn::DeclaredKey> keys) {
+  if (keys.empty()) return AbortReason::kNone;
   Batch<Access*> declared = footprint_.trips.batch<Access*>(keys.size());
   Batch<Access*> unseen = footprint_.trips.batch<Access*>(keys.size());
   Reach& reach = footprint_.reach();

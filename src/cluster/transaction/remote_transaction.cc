@@ -53,7 +53,15 @@ AbortReason RemoteTransaction::scan(const txn::TableCore& table, const txn::Tabl
 bool RemoteTransaction::end(bool over) {
   if (!over)
     footprint_.reach().ended_in_turn = kTransactionsATurn;  // another fiber may hold what this one could not get
-  if (!used()) return untidy();
+  if (!used()) {
+    // What it asked for may have been refused, but it has noted what it wanted: keys that were refused again and again
+    // would fill the memory.
+    if (!footprint_.trips.arena().empty()) [[unlikely]] {
+      declared_.end(over);
+      footprint_.clear();
+    }
+    return untidy();
+  }
   const AccessTable& accesses = footprint_.accesses;
   if (std::any_of(accesses.begin(), accesses.end(), [](const Access& access) { return access.held(); }))
     commit_.release();  // records that were declared, and not given back by a commit

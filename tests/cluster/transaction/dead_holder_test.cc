@@ -5,6 +5,7 @@
 
 #include "src/record/shared_record.h"
 #include "tests/cluster/transaction/sim_cluster.h"
+#include "tests/support/allocations.h"
 
 namespace granary::cluster::test {
 namespace {
@@ -135,6 +136,24 @@ TEST_P(DeadHolder, IsNotReachedThoughItRuns) {
   EXPECT_EQ(put(2, "1x"), AbortReason::kNodeUnreachable);
   std::string value;
   EXPECT_EQ(snapshot.get(tables_[0], "1x", value), Outcome::kUnreachable);
+}
+
+/// Each attempt is refused before it has reached any node, so none may leave memory in use.
+TEST_P(DeadHolder, CostsNoMemoryWhileItIsAway) {
+  if (!tests::kCountsAllocations) GTEST_SKIP() << "sanitizers have allocators of their own";
+  become(MemberState::kDead);
+  std::vector<MultiGet> gets(100, {.table = tables_[0], .key = "1x", .buffer = {}, .result = {}});
+  const std::vector<Declared> declared(100, {tables_[0], "1x", true});
+  const auto attempts = [&](int count) {
+    const std::uint64_t before = tests::allocations;
+    for (int i = 0; i < count; ++i) {
+      EXPECT_EQ(reason_of(0, [&](Transaction& t) { (void)t.multi_get(gets); }), AbortReason::kNodeUnreachable);
+      EXPECT_EQ(reason_of(0, [&](Transaction& t) { (void)t.declare(declared); }), AbortReason::kNodeUnreachable);
+    }
+    return tests::allocations - before;
+  };
+  (void)attempts(100);
+  EXPECT_EQ(attempts(10'000), 0u);
 }
 
 /// What it held is given back, or redone, by the recovery: it is worth while to try again, for what meets it here and
