@@ -78,10 +78,15 @@ Context* WorkerCore::idle_context() {
   if (in_turns_ != nullptr && in_turns_->current() < contexts_.size()) {
     if (Context* const own = contexts_[in_turns_->current()].get(); own->idle()) return own;
   }
-  for (const auto& context : contexts_) {
-    if (context->idle()) return context.get();
+  for (std::uint32_t turn = 0;; ++turn) {
+    for (const auto& context : contexts_) {
+      if (context->idle()) return context.get();
+    }
+    if (contexts_.size() < kMaxOpenTransactions) break;
+    // A committed transaction whose writes are under way gives its context back soon.
+    if (!has_under_way()) return nullptr;
+    state_.waiter->pause(turn);
   }
-  if (contexts_.size() == kMaxOpenTransactions) return nullptr;
   epoch::Slot* const slot = slots_.add();
   if (slot == nullptr) return nullptr;
   contexts_.push_back(std::make_unique<Context>(*this, *slot));

@@ -85,6 +85,32 @@ TEST(Fibers, UseOnlyWhatTheyHaveBegunThemselves) {
   EXPECT_TRUE(outside.commit().committed());
 }
 
+/// A worker has 16 contexts. Eight fibers have a transaction open each, eight more have committed and are under way,
+/// and another one is open outside of the fibers. Whoever begins then waits until one has arrived.
+TEST(Fibers, BeginWhileAllContextsAreInUse) {
+  SimCluster cluster(2, 1, {.least_delay = 100'000, .most_delay = 100'000, .tear = 0, .overtake = 0});
+  const std::vector<Table> tables =
+      cluster.tables("t", {.max_value_bytes = 32, .index = IndexKind::kHash, .shared = true});
+  cluster.start();
+  cluster.pass_epochs(2);
+  const auto put = [&](unsigned number) {
+    Transaction t = cluster.node(0).worker().begin();
+    EXPECT_EQ(t.put(tables[0], "1" + std::to_string(number), "value"), Outcome::kOk);
+    return t.commit().reason;
+  };
+  constexpr unsigned kFibers = 8;
+  for (unsigned i = 0; i < kFibers; ++i) EXPECT_EQ(put(i), AbortReason::kNone);  // the records are there
+  std::array<Transaction, 8> outside;
+  for (Transaction& t : outside) t = cluster.node(0).worker().begin();
+  for (unsigned fiber = 0; fiber < kFibers; ++fiber) {
+    cluster.scheduler.spawn([&, fiber] {
+      for (int turn = 0; turn < 20; ++turn) EXPECT_EQ(put(fiber), AbortReason::kNone) << fiber << " in turn " << turn;
+    });
+  }
+  cluster.scheduler.run();
+  for (Transaction& t : outside) EXPECT_TRUE(t.commit().committed());
+}
+
 /// A transaction that has written to node 1 in a fiber of node 0, and whose commit has just returned.
 class UnderWay : public testing::Test {
  protected:
