@@ -86,7 +86,9 @@ bool bind_to_node(void* base, std::uint64_t bytes, int node) {
   constexpr int kBind = 2;  // MPOL_BIND
   static_assert(kMaxNumaNode < 64);
   const unsigned long mask = 1ul << node;
-  return ::syscall(SYS_mbind, base, bytes, kBind, &mask, sizeof(mask) * 8, 0) == 0;
+  // The kernel looks at one bit less than it is told (get_nodes() in mm/mempolicy.c).
+  constexpr unsigned long kBits = sizeof(mask) * 8 + 1;
+  return ::syscall(SYS_mbind, base, bytes, kBind, &mask, kBits, 0) == 0;
 }
 
 }  // namespace
