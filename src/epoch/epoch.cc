@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <new>
+#include <thread>
 
 #include "src/base/check.h"
 #include "src/base/line_table.h"
@@ -16,7 +19,14 @@ namespace {
 /// True if this process can make all its threads pass a full fence from one of them.
 bool register_membarrier() { return ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0; }
 
-void fence_all_threads() { ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0); }
+/// Tries until it succeeds, since I13 has no other fence. The kernel may have no memory for the set of processors that
+/// it interrupts (ENOMEM). Epochs stand still meanwhile, and statistics tell so (epoch_thread_silence_us).
+void fence_all_threads() {
+  while (::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) {
+    base::always_check(errno == ENOMEM, "a process that has registered for membarrier may use it");
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
 
 }  // namespace
 
