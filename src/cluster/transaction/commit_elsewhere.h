@@ -42,7 +42,7 @@ class CommitElsewhere final : public cc::RemotePart {
   std::span<const cc::RemoteWrite> writes() override;
   bool is_alone() const override { return footprint_.reach().scheduler.is_alone(); }
   bool make_ready(epoch::Epoch here) override;
-  AbortReason lock() override;
+  AbortReason lock() noexcept override;
   AbortReason agree(epoch::Epoch here, record::TidWord stamp, epoch::Epoch& agreed) override;
   AbortReason validate(record::TidWord stamp) override;
   base::LeaseEnd held_until() const override;
@@ -51,8 +51,8 @@ class CommitElsewhere final : public cc::RemotePart {
   AbortReason prepare(epoch::Epoch epoch) override;
   void decide(record::TidWord tid, std::uint64_t log_end) override { locks_.decide(tid, log_end); }
   void take_back_decision() override { locks_.take_back_decision(); }
-  void write_back(record::TidWord tid) override;
-  void release() override { locks_.give_back(Phase::kLock, 0); }
+  void write_back(record::TidWord tid) noexcept override;
+  void release() noexcept override;
 
   /// Forgets the writes of the transaction, which has ended.
   void end();

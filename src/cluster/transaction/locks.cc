@@ -49,7 +49,7 @@ XLock* Locks::add_lock(Batch<XLock>& locks, Access& access, std::size_t value_by
 }
 
 AbortReason Locks::acquire(Batch<XLock>& locks, std::span<Access* const> accesses, std::span<AccessStep* const> holds,
-                           Participants::With with) {
+                           Participants::With with) noexcept {
   const AbortReason unnamed = name_locks(locks, accesses);
   if (unnamed != AbortReason::kNone) return unnamed;
   const AbortReason unreached = footprint_.participants.run_before_epochs(Phase::kLock, holds, with);
@@ -125,7 +125,6 @@ void Locks::give_back(Phase phase, record::TidWord tid) {
     resume_broken(phase, release);
     if (release.outcome() == Outcome::kBroken) undelivered_.push_back(release);
   }
-  if (undelivered_.empty()) record_.complete();
 }
 
 /// Makes a step for each held lock that gives it back, and notes that it is not held any more.
@@ -153,7 +152,7 @@ void Locks::send_back(record::TidWord tid) {
   reach.endpoint.poll();  // over shared memory the operations have completed by now
 }
 
-bool Locks::under_way() {
+bool Locks::under_way() noexcept {
   if (!sent_) return false;
   if (sent_->chains.under_way()) return true;
   settle_sent();
@@ -172,7 +171,7 @@ void Locks::settle_sent() {
     undelivered_.push_back(release);
   }
   sent_.reset();
-  if (undelivered_.empty()) record_.complete();
+  complete();
 }
 
 /// Resumes a lock or a release whose connection broke over new connections, kMostResumptions at most.
@@ -188,12 +187,12 @@ void Locks::resume_broken(Phase phase, Resumable& step) {
   }
 }
 
-void Locks::end() {
+void Locks::end() noexcept {
   if (undelivered_.empty()) {
     record_.complete();  // there may be names of locks that were never asked for
   } else {
-    footprint_.reach().undelivered.keep(std::exchange(undelivered_, {}), footprint_.trips.hand_over_buffers(),
-                                        std::move(record_));
+    footprint_.reach().undelivered.keep(std::exchange(undelivered_, {}), std::exchange(removals_, {}),
+                                        footprint_.trips.hand_over_buffers(), std::move(record_));
   }
 }
 

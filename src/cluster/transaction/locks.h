@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "src/cluster/record_access/release.h"
 #include "src/cluster/record_access/x_lock.h"
@@ -35,22 +36,29 @@ class Locks {
   /// Names the locks, takes them, one for each access, and READs E behind them. `holds`: all steps to run, which are
   /// these locks and the leases and look-ups of the same round.
   AbortReason acquire(Batch<XLock>& locks, std::span<Access* const> accesses, std::span<AccessStep* const> holds,
-                      Participants::With with = Participants::With::kEpoch);
+                      Participants::With with = Participants::With::kEpoch) noexcept;
   /// Gives back all locks, and waits until that has arrived. If `tid` is not 0, records that were written get their new
-  /// version. Sets the completion mark of the lock-ahead record, unless a lock could not be given back.
+  /// version. The caller calls complete() then.
   void give_back(Phase phase, record::TidWord tid);
+  /// Sets the completion mark of the lock-ahead record, unless a lock could not be given back.
+  void complete() {
+    if (!some_undelivered()) record_.complete();
+  }
+  bool some_undelivered() const { return !undelivered_.empty(); }
+  /// Adds a removal that the owner has to be told of when all locks could be given back.
+  void add_undelivered(Removal removal) { removals_.push_back(std::move(removal)); }
   /// Gives back all locks with the new versions, and waits for nothing. The transaction's memory stays until
   /// under_way() is false. Called in a fiber only, whose scheduler polls for the completions.
   void send_back(record::TidWord tid);
   /// Whether what send_back() has posted is still under way. Sets the completion mark when it has arrived.
-  bool under_way();
+  bool under_way() noexcept;
 
   // The steps of cc::RemotePart with the same names.
   void decide(record::TidWord tid, std::uint64_t log_end) { record_.decide(tid, log_end); }
   void take_back_decision() { record_.take_back_decision(); }
 
   /// Ends the transaction. Locks that it could not give back are handed over to the worker (Reach::undelivered).
-  void end();
+  void end() noexcept;
 
  private:
   AbortReason name_locks(const Batch<XLock>& locks, std::span<Access* const> accesses);
@@ -78,6 +86,7 @@ class Locks {
   Footprint& footprint_;
   log::LockRecord record_;           ///< names what the transaction may hold, for the recovery of this node (I10)
   std::deque<Release> undelivered_;  ///< locks that could not be given back
+  std::vector<Removal> removals_;    ///< of a transaction with such locks
   std::optional<Sent> sent_;
 };
 

@@ -11,9 +11,10 @@ constexpr std::uint64_t kLeastRest_us = 1000;
 
 }  // namespace
 
-void Undelivered::keep(std::deque<Release> releases, Buffers room, log::LockRecord record) {
+void Undelivered::keep(std::deque<Release> releases, std::vector<Removal> removals, Buffers room,
+                       log::LockRecord record) {
   bytes_ += room.bytes();
-  all_.push_back({std::move(releases), std::move(room), std::move(record)});
+  all_.push_back({std::move(releases), std::move(removals), std::move(room), std::move(record)});
 }
 
 void Undelivered::try_again(Reach& reach) {
@@ -36,10 +37,22 @@ void Undelivered::try_all(Reach& reach) {
       ++one;
       continue;
     }
+    tell(reach, one->removals);
     bytes_ -= one->room.bytes();
     one->record.complete();
     one = all_.erase(one);
   }
+}
+
+/// Asks the owners to register the removed records (CommitElsewhere::note_removed). If a question is lost, the record
+/// is registered when the owner recovers.
+void Undelivered::tell(Reach& reach, const std::vector<Removal>& removals) {
+  if (removals.empty()) return;
+  messages::Questions<messages::NoteRemoved> questions;
+  for (const Removal& removal : removals)
+    questions.add(removal.node, {.table = removal.table, .key = removal.key, .tid = removal.tid});
+  cc::bump(reach.counters.messages, std::uint64_t{questions.size()});
+  reach.messenger.ask(questions.all());
 }
 
 /// Tries to give back one lock. Returns whether nothing more is to do: it was given back, or its node is dead and will

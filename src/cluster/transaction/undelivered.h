@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <list>
+#include <string>
 #include <vector>
 
 #include "src/cluster/record_access/release.h"
@@ -21,12 +22,21 @@ namespace granary::cluster {
 
 struct Reach;
 
+/// A decided removal of which the record's owner has to be told (messages::NoteRemoved).
+struct Removal {
+  rdma::NodeId node = 0;
+  std::uint32_t table = 0;
+  std::string key = {};
+  record::TidWord tid = 0;
+};
+
 /// The undelivered locks of one worker, whose fibers share them.
 class Undelivered {
  public:
-  /// Takes over the locks of a transaction that has ended: the steps to resume, the registered memory in which they
-  /// work, and the lock-ahead record in which the locks stay named until they are given back.
-  void keep(std::deque<Release> releases, Buffers room, log::LockRecord record);
+  /// Takes over the locks of a transaction that has ended: the steps to resume, the removals to tell the owners of when
+  /// all have been given back, the registered memory in which the steps work, and the lock-ahead record in which the
+  /// locks stay named until then.
+  void keep(std::deque<Release> releases, std::vector<Removal> removals, Buffers room, log::LockRecord record);
   bool empty() const { return all_.empty(); }
   /// Whether the worker may not take more locks at other nodes until some were given back. These locks keep registered
   /// memory, of which the node's other workers need their share.
@@ -40,10 +50,12 @@ class Undelivered {
  private:
   struct LeftLocks {
     std::deque<Release> releases;
+    std::vector<Removal> removals;
     Buffers room;
     log::LockRecord record;
   };
   void try_all(Reach& reach);
+  static void tell(Reach& reach, const std::vector<Removal>& removals);
   static bool has_ended(Reach& reach, Release& release, std::vector<rdma::NodeId>& silent);
 
   static constexpr std::size_t kMostBytes = std::size_t{1} << 20;  ///< a quarter of a worker's share of 4 MiB

@@ -138,6 +138,29 @@ TEST_P(Undelivered, ASnapshotIsNotTakenBetweenTheHalvesOfAnInsert) {
   for (const std::size_t node : {1, 2}) EXPECT_EQ(seen(node, "1z"), "new") << node;
 }
 
+/// The owner can take its record out of the index only then.
+TEST_P(Undelivered, ARemovalIsToldWhenItHasArrived) {
+  const auto in_index = [this] { return table(1).core()->index().find("1x").value != 0; };
+  base::set_sync_hook([this](std::string_view point) {
+    if (point == "across.logged") cluster_.network.partition({0}, {1});
+  });
+  commit(0, [&](Transaction& t, const Table& table) { EXPECT_EQ(t.remove(table, "1x"), Outcome::kOk); });
+  base::set_sync_hook({});
+  EXPECT_TRUE(locked());
+  heal();
+  go_on();
+  EXPECT_EQ(at(2, "1x"), "(none)");
+  EXPECT_TRUE(in_index());
+  for (int i = 0; i < 40; ++i) {
+    cluster_.pass_epochs(1);
+    epoch::ControlBlock& control = cluster_.node(1).control();
+    control.by_leader.snapshot_reclamation.store(control.by_leader.epoch - 1);
+    cluster_.node(1).worker().collect_garbage();
+    cluster_.node(1).collect_garbage();
+  }
+  EXPECT_FALSE(in_index());
+}
+
 TEST_P(Undelivered, IsGivenBackByAWorkerThatOnlyTakesSnapshots) {
   write_there_and_be_cut_off();
   heal();
