@@ -42,7 +42,8 @@ extern "C" const char* __lsan_default_suppressions() {  // NOLINT(bugprone-reser
 void* operator new(std::size_t bytes) {
   granary::base::outside_region();
   ++granary::tests::allocations;
-  if (void* const memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
+  void* const memory = granary::tests::no_memory ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
+  if (memory != nullptr) return memory;
   throw std::bad_alloc();
 }
 void operator delete(void* memory) noexcept { std::free(memory); }

@@ -26,9 +26,14 @@ namespace granary::cc {
 /// Takes all steps that follow the locks at other nodes. Precondition: the log has room for the entry, and the records
 /// to write at other nodes are x-locked. After a failure nothing is claimed at this node; commit() releases the other
 /// nodes. `TheRight` is Right or EveryRight.
+///
+/// No exception leaves these steps, nor those of a RemotePart that lock and give back. It could be one of memory that
+/// the system does not have, where a list of garbage or of locks grows. Records would stay claimed, or, behind the
+/// decision, be freed without the version that the log has (I8, I10). The process ends instead, and its recovery does
+/// the rest.
 template <LocalParticipant Here, RemoteParticipant There, typename TheRight>
 CommitOutcome take_steps(Here& here, There& there, const LoggedWrites& writes, WorkerState& worker,
-                         const TheRight& right) {
+                         const TheRight& right) noexcept {
   constexpr CommitPoints kPoints = Here::points(There::kNodes);
   const auto end = [&here](AbortReason reason) { return here.release(), CommitOutcome{.reason = reason}; };
   if (const AbortReason no = here.lock(); failed(no)) [[unlikely]]

@@ -95,13 +95,13 @@ void register_unhooked(WorkerState& worker, Record* record) {
   add_garbage(worker, worker.unhooked, worker.shared.epochs.current() + 1, record);
 }
 
-void abandon(AccessSet& access, WorkerState& worker) {
+void abandon(AccessSet& access, WorkerState& worker) noexcept {
   for (const WriteEntry& write : access.writes.entries()) {
     if (write.placeholder) register_unborn(worker, write.record, write.index, write.key);
   }
 }
 
-std::size_t collect_garbage(WorkerState& worker, std::size_t budget) {
+std::size_t collect_garbage(WorkerState& worker, std::size_t budget) noexcept {
   const epoch::EpochManager& epochs = worker.shared.epochs;
   epoch::Epoch tree_safe = epochs.tree_reclamation();
   // Without snapshots nobody reads the version that a removal superseded, so absent records need to wait for open

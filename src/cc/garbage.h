@@ -32,11 +32,11 @@ inline epoch::Epoch unhooked_up_to(const Shared& shared) {
 }
 
 /// Registers the placeholders that an aborted transaction has put into indexes (Silo 4.5). Called for every abort.
-void abandon(AccessSet& access, WorkerState& worker);
+void abandon(AccessSet& access, WorkerState& worker) noexcept;
 
 /// Frees items that have become safe, about `budget` at most, and returns how many. Fewer than `budget` means that no
 /// more are safe now. The caller is the only user of the worker's memory and has entered an epoch slot. Transactions of
 /// the worker may be open.
-std::size_t collect_garbage(WorkerState& worker, std::size_t budget);
+std::size_t collect_garbage(WorkerState& worker, std::size_t budget) noexcept;
 
 }  // namespace granary::cc

@@ -48,7 +48,7 @@ void note_declared(Record& record, AccessSet& access, const WorkerState& worker)
   });
 }
 
-void let_go(AccessSet& access, WorkerState& worker) {
+void let_go(AccessSet& access, WorkerState& worker) noexcept {
   Protocols::with(worker.protocol, [&]<Protocol P> {
     if constexpr (LocksRecords<P>) P::let_go(access.held);
     if constexpr (RunsInRegion<P>) P::end(access, worker);

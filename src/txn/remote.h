@@ -79,11 +79,11 @@ class RemoteAccess {
   virtual void note_lease(std::uint64_t end_us) = 0;
   /// Whether writes of the committed transaction are still under way. The transaction holds its epoch until this is
   /// false, and then end() is called.
-  virtual bool under_way() = 0;
+  virtual bool under_way() noexcept = 0;
   /// Ends the transaction at other nodes: gives back what it holds there, and forgets its accesses. `over`: the
   /// transaction will not be tried again, since it has committed or the application has aborted it. Returns whether
   /// tidy() has something to do.
-  virtual bool end(bool over) = 0;
+  virtual bool end(bool over) noexcept = 0;
   /// Does what may take long, such as waiting for a lease's end. Called after a transaction that holds nothing any more
   /// and has left its epoch, or when the worker has no open transaction.
   virtual void tidy() = 0;

@@ -1,11 +1,14 @@
 // Bodies of Worker::run() that never can commit, or that end the transaction themselves: what run() then reports. And a
 // wait for a result that nobody releases.
 
+#include <cstdlib>
+#include <new>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 
+#include "tests/support/allocations.h"
 #include "tests/support/at_sync_point.h"
 #include "tests/support/manual_database.h"
 #include "tests/support/ring_directory.h"
@@ -63,6 +66,28 @@ TEST(BadBody, ABodyThatAlwaysTakesTooLong) {
   attempts = 0;
   EXPECT_EQ(db.worker().run(slow, {.patience_us = ~std::uint64_t{0}}).reason, AbortReason::kUser) << "for ever";
   EXPECT_EQ(db.value(table, "k"), "(none)");
+}
+
+/// What is decided has to take effect. An exception would leave it half done, and what it holds locked; the process
+/// ends instead, and its recovery does the rest.
+TEST(BadBody, ACommitThatTheSystemHasNoMemoryForIsNotLeftHalfWay) {
+  if (!kCountsAllocations) GTEST_SKIP() << "sanitizers have allocators of their own";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto commit = [] {
+    ManualDatabase db(1);
+    const Table table = db.table("t");
+    db.put(table, "k", "old");
+    db.pass_snapshot_period();
+    Transaction t = db.begin();
+    (void)t.put(table, "k", "new");
+    const AtSyncPoint decided("commit.logged", [] { no_memory = true; });
+    try {
+      (void)t.commit();  // keeps the old version for snapshots, in a list of garbage that has no room yet
+    } catch (const std::bad_alloc&) {
+      std::_Exit(0);
+    }
+  };
+  EXPECT_DEATH(commit(), "bad_alloc");
 }
 
 /// The thread that advances epochs has seen a transaction that holds them back, and that ends at this moment.

@@ -14,5 +14,7 @@ inline constexpr bool kCountsAllocations = true;
 
 /// Counts the allocations of the thread that reads it.
 inline thread_local constinit std::uint64_t allocations = 0;
+/// While it is true, the system has no memory for the thread that sets it: operator new throws.
+inline thread_local constinit bool no_memory = false;
 
 }  // namespace granary::tests

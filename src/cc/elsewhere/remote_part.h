@@ -46,7 +46,7 @@ class RemotePart {
   virtual bool make_ready(epoch::Epoch here) = 0;
   /// X-locks every record to write, after naming the locks in the lock-ahead record (I10). READs E of every participant
   /// behind the locks there (I7).
-  virtual AbortReason lock() = 0;
+  virtual AbortReason lock() noexcept = 0;
   /// Chooses the transaction's epoch: the greatest of `here`, which is E of this node, of E of all participants, and of
   /// the epochs of the TIDs that were seen. Waits for a bounded time until E of every participant has reached it.
   /// `stamp`: as for validate(), as far as it is known; 0: not known yet, or the protocol does not stamp first.
@@ -75,9 +75,9 @@ class RemotePart {
   virtual void take_back_decision() = 0;
   /// Called when the log has the transaction (I8). Writes back and frees the records (I5), and then sets the completion
   /// mark (I10). In a fiber it may return while the writes are still under way (txn::RemoteAccess::under_way).
-  virtual void write_back(record::TidWord tid) = 0;
+  virtual void write_back(record::TidWord tid) noexcept = 0;
   /// Gives back all x-locks without a change.
-  virtual void release() = 0;
+  virtual void release() noexcept = 0;
 };
 
 }  // namespace granary::cc

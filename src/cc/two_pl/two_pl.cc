@@ -63,9 +63,10 @@ AbortReason await_owner(Kind wanted, WorkerState& worker, HeldLocks& held) {
 
 /// Tries to lock until an attempt succeeds, is_barred() or gives_up(word) is true, or kPatience is used up. If the
 /// record is not the latest any more it returns kNone without a lock: the caller finds that by the TID word, and looks
-/// the key up again.
+/// the key up again. Where there is no memory to note a lock that was taken, the process ends (see commit.h): nobody
+/// would give the lock back.
 template <typename GivesUp>
-AbortReason lock_until(Record& record, Kind wanted, WorkerState& worker, HeldLocks& held, GivesUp&& gives_up) {
+AbortReason lock_until(Record& record, Kind wanted, WorkerState& worker, HeldLocks& held, GivesUp&& gives_up) noexcept {
   held.barred = false;
   if (const AbortReason none = await_owner(wanted, worker, held); none != AbortReason::kNone) return none;
   for (std::uint32_t turn = 0; turn < kPatience; ++turn) {

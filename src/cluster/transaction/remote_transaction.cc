@@ -50,7 +50,7 @@ AbortReason RemoteTransaction::scan(const txn::TableCore& table, const txn::Tabl
   return cluster::scan(footprint_, reading_, {table, index, home, range}, visit, result);
 }
 
-bool RemoteTransaction::end(bool over) {
+bool RemoteTransaction::end(bool over) noexcept {
   if (!over)
     footprint_.reach().ended_in_turn = kTransactionsATurn;  // another fiber may hold what this one could not get
   if (!used()) {

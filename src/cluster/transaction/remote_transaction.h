@@ -46,8 +46,8 @@ class RemoteTransaction final : public txn::RemoteAccess {
   AbortReason scan(const txn::TableCore& table, const txn::TableCore* index, std::uint16_t home, const ScanRange& range,
                    ScanFn visit, ScanResult& result) override;
   void note_lease(std::uint64_t end_us) override { footprint_.lease_wait.note(end_us); }
-  bool under_way() override { return locks_.under_way(); }
-  bool end(bool over) override;
+  bool under_way() noexcept override { return locks_.under_way(); }
+  bool end(bool over) noexcept override;
   void tidy() override;
   cc::RemotePart& part() override { return commit_; }
   txn::RemoteSnapshots& snapshots() override { return snapshots_; }
