@@ -240,7 +240,8 @@ constexpr std::size_t node_bytes() {
 
 /// A node goes on counting where the last one in its block stopped: whoever still has that one in a node set, on
 /// another node, where no epoch slot of ours keeps blocks from being used again, finds another version. The node is
-/// dirty until all of it is there, as other nodes may be reading the block.
+/// dirty until all of it is there, as other nodes may be reading the block. The constructor's stores are plain ones, of
+/// which such a reader may see any; why none of that passes for a leaf is argued in leaf_copy.h.
 template <typename AnyNode, typename... Arguments>
 AnyNode* make_node(NodeMemory& memory, NodeVersion::Word flags, Arguments&&... arguments) {
   void* block = memory.allocate(node_bytes<AnyNode>(), BlockKind::kTreeNode);

@@ -9,16 +9,17 @@
 //
 // An entry has 16 bytes, eight of them make a set of two cache lines:
 //
-//   word 0   key ⊕ location: a location of one key and half of another's entry match no key at all
+//   word 0   key ⊕ location
 //   word 1   63         50 49      48 47                          3 2     0
 //           +-------------+----------+-----------------------------+-------+
 //           | lossy inc.  |  in use  |  offset in the region / 8   |  use  |
 //           +-------------+----------+-----------------------------+-------+
 //
-// Both are loaded and stored on their own, without a lock: a torn pair is a miss. `use` counts hits up to 7; the least
-// used entry of a set makes room, and replacements age the set now and then. So a key that is asked for once does not
-// drive out one that is asked for often, and what was popular yesterday leaves in the end. Entries that are used much
-// are not written any more.
+// Both are loaded and stored on their own, without a lock. A torn pair, of two entries, is a miss: together the two
+// words stand for some third key, and only by coincidence for the one that is looked up. Then a READ is wasted, which
+// finds another key there, as after a move. `use` counts hits up to 7; the least used entry of a set makes room, and
+// replacements age the set now and then. So a key that is asked for once does not drive out one that is asked for
+// often, and what was popular yesterday leaves in the end. Entries that are used much are not written any more.
 //
 // A node has a cache for each table of each other node, and one budget for all of these caches. A cache begins small.
 // It doubles when many entries had to make room, as long as the budget has the memory. Doubling moves most keys to

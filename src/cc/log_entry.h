@@ -21,8 +21,9 @@ struct LoggedWrites {
 };
 
 /// Waits until the ring has room for these writes. Returns kLogFailed if the log has failed, or a device has not
-/// answered for too long. It is called before the first lock, so that nobody waits for a lock whose holder waits for a
-/// disk.
+/// answered for too long. A commit calls it before it claims anything, so that few wait for a lock whose holder waits
+/// for a disk. Held by then are what the transaction has locked before its commit (two-phase locking, declared keys,
+/// records that drtm has claimed), and all of its locks where keep_log_room() has to wait, too.
 AbortReason await_log_room(const LoggedWrites& writes, WorkerState& worker);
 
 /// Returns how much room in the ring to ask for while it is not known what a transaction will write. The entry of a

@@ -3,11 +3,14 @@
 //
 //   word 0  previous version   owner CPU: the lock holder writes, snapshot readers follow
 //   word 1  TID word           CAS by lockers, release store by the lock holder (src/record/tid.h)
-//   word 2  size 24 | incarnation 40 (low bits: size)   the lock holder writes
+//   word 2  size 24 (low bits) | 40 bits of the kind    the lock holder writes; see below who else does
 //   word 3… value
 //
-// Slabs hand out multiples of 32 bytes, so a header never straddles a cache line. Who holds the lock
-// bit may write every word; anyone else reads with the seqlock of stable_read.h.
+// The 40 bits are the incarnation of a shared record (shared_record.h), TicToc's rts (rts.h), or the lock of two-phase
+// locking (src/cc/two_pl/record_lock.h); else 0. Readers, too, raise an rts and take such a lock, by compare-and-swap.
+//
+// Slabs hand out multiples of 32 bytes, so a header never straddles a cache line. Who holds the lock bit may write
+// every word, word 2 as set_size() says; anyone else reads with the seqlock of stable_read.h.
 
 #include <atomic>
 #include <cstddef>
@@ -37,7 +40,9 @@ struct Record {
   std::size_t size() const { return static_cast<std::size_t>(base::load_word(&size_word) & kSizeMask); }
   Record* previous() const { return reinterpret_cast<Record*>(base::load_word(&previous_word)); }
   void set_previous(Record* version) { base::store_word(&previous_word, reinterpret_cast<std::uint64_t>(version)); }
-  /// Lock holder only. Keeps the incarnation.
+  /// Lock holder only. Keeps the bits above the size. They do not change between the load and the store: an incarnation
+  /// is the lock holder's, TicToc's holder has frozen the rts, and a writer under two-phase locking has the exclusive
+  /// lock, beside which nobody changes the word.
   void set_size(std::size_t bytes) { base::store_word(&size_word, (base::load_word(&size_word) & ~kSizeMask) | bytes); }
 
   /// Takes the lock bit if the word is still `expected` (unlocked). Acquire: what the previous holder

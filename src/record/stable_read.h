@@ -1,10 +1,11 @@
 #pragma once
 // Optimistic reads of a record (Silo 4.5): TID word, value, TID word again.
 //
-// A writer holds the lock bit while it changes size and value and publishes both with the release store of
-// the new TID word. A reader that saw any word of a change sees, in its second load, at least the lock bit
-// that was taken before (the acquire loads of shared_words.h keep the order), so equal unlocked TID words
-// around the copy mean that the copy is one version (I4, local form).
+// A writer holds the lock bit while it changes size and value and publishes both with the release store of the new TID
+// word. A reader that saw any word of a change sees, in its second load, at least the lock bit that was taken before
+// (the acquire loads of shared_words.h keep the order), so equal unlocked TID words around the copy mean that the copy
+// is one version (I4, local form). A commit in an HTM region sets no lock bit. Its stores, the new TID word among them,
+// take effect at one moment, so a reader that saw any of them sees the new TID word in its second load.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,7 @@
 #pragma once
-// Makes x-lock words. No other code does, so no two locks of one life of a node have the same word.
+// Makes x-lock words. No other code does. So no two locks of one life of a node that anybody may still have to do with
+// have the same word: a worker's number is used again only if the worker before has left nothing locked
+// (src/node/cluster_thread.h), and a worker's sequence comes round after 2^27 locks.
 
 #include "src/record/state_word.h"
 
@@ -11,8 +13,8 @@ class HolderWords {
   HolderWords(std::uint32_t node, std::uint32_t generation, std::uint32_t worker)
       : holder_{.node = node, .generation = generation, .worker = worker} {}
 
-  /// A word for one x-lock. No word is used twice, since the word shows whether a CAS whose completion was lost took
-  /// effect (I5).
+  /// A word for one x-lock. The worker has used it for no other that it may still hold, since the word shows whether a
+  /// CAS whose completion was lost took effect (I5).
   record::StateWord next() {
     ++holder_.sequence;
     return record::x_lock_word(holder_);

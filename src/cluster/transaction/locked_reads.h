@@ -23,7 +23,8 @@ class LockedReads {
   /// without a READ before. Another key may have that place by now. Returns false if no place is remembered.
   bool adopt_known_place(Access& access) const;
   /// Waits until the log has room for a transaction of any likely size, since the size is not known yet. Called before
-  /// anything is held.
+  /// the locks of one call are taken. If the transaction holds some of an earlier call, others may wait for these while
+  /// it waits for a disk.
   AbortReason await_log_room() const;
   /// X-locks the records of keys with known places, and reads them under their locks. If a place turns out to be
   /// another key's, that lock is let go, and the place is forgotten. `beside`: keys of hash tables that are looked up
