@@ -33,7 +33,7 @@ def _refuse_mixed(lines: "list[Line]") -> None:
     kinds = {line.x_label for line in lines} - {"x"}  # tables do not say what their x is
     if len(places) > 1 or len(kinds) > 1:
         raise UsageError(
-            f"the files have different x axes: {', '.join(f'{line.label}: {line.x_label}' for line in lines)}")
+            f"the files have different x axes: {', '.join(f'{line.name}: {line.x_label}' for line in lines)}")
 
 
 def _picture(lines: "list[Line]") -> "tuple[str, bytes]":
@@ -48,7 +48,7 @@ def _picture(lines: "list[Line]") -> "tuple[str, bytes]":
                       [max(0.0, high - y) for _, y, _, high in line.points]]
             bars = axis.errorbar(xs, ys, yerr=spread, color=GREY if line.paper else colour(number), capsize=2.5,
                                  marker=MARKERS[number % len(MARKERS)], linestyle="" if names else "-",
-                                 label=_plain(f"{line.label} (paper)" if line.paper else line.label),
+                                 label=_plain(line.name),
                                  zorder=1 if line.paper else 3)
             bars.lines[0].set_gid(f"{'paper' if line.paper else 'line'} {line.label}")
         if names:
@@ -71,20 +71,20 @@ def _csv_text(lines: "list[Line]") -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("series", "x", "y", "min", "max"))
     for line in lines:
-        writer.writerows([(line.label, *point) for point in line.points])
+        writer.writerows([(line.name, *point) for point in line.points])
     return text.getvalue()
 
 
 def _tell(lines: "list[Line]") -> None:
     """A row for each point, with its ratio to the point of the line that its line is compared with, at the same place."""
-    width = max(len(line.label) for line in lines)
+    width = max(len(line.name) for line in lines)
     for line in lines:
         beside = _compared_with(line, lines)
         first: "dict[Any, float]" = {x: y for x, y, *_ in beside.points}
         for x, y, *_ in line.points:
-            ratio = f"   {y / first[x]:.2f} times {beside.label}" if line is not beside and first.get(x) else ""
-            print(f"{line.label:<{width}}  {line.x_label} {x:g}  {short(y)}{ratio}" if is_number(x)
-                  else f"{line.label:<{width}}  {x}  {short(y)}{ratio}")
+            ratio = f"   {y / first[x]:.2f} times {beside.name}" if line is not beside and first.get(x) else ""
+            print(f"{line.name:<{width}}  {line.x_label} {x:g}  {short(y)}{ratio}" if is_number(x)
+                  else f"{line.name:<{width}}  {x}  {short(y)}{ratio}")
 
 
 def _compared_with(line: Line, lines: "list[Line]") -> Line:

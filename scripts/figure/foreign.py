@@ -26,6 +26,11 @@ class Line:
     report: bool = False  # a file has one point of it
 
     @property
+    def name(self) -> str:
+        """The label, by which a paper's points are told from ours."""
+        return f"{self.label} (paper)" if self.paper else self.label
+
+    @property
     def whose(self) -> "tuple[str, bool, Path | None]":
         """Reports of one engine and benchmark are of one line, whichever files they are in; other lines are their file's."""
         return self.label, self.paper, None if self.report else self.file

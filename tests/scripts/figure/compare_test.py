@@ -60,10 +60,13 @@ class Compare(Rig):
     def test_a_figure_of_ours_beside_a_table(self):
         self.figure(0, "one", "--quick")
         other = self.file("other.csv", "series,x,y,min,max\nanother engine,1,10,9,11\nanother engine,2,15,,\n")
-        self.compare(0, str(self.out / "one.csv"), other, "--panel=rate")
+        said = self.compare(0, str(self.out / "one.csv"), other, "--panel=rate")
         self.assertEqual(self.lines_in_the_picture(),
                          {"line Fast": 2, "line Slow": 2, "paper Fast": 2, "line another engine": 2})
         self.assertIn(("another engine", "2.0", "15.0", "15.0", "15.0"), self.rows())
+        self.assertEqual(list(dict.fromkeys(row[0] for row in self.rows())),
+                         ["Fast", "Slow", "Fast (paper)", "another engine"])
+        self.assertIn("Fast (paper)    x 1  19", said)
 
     def test_runs_over_time(self):
         self.compare(0, f"theirs={self.file('results.csv', OVER_TIME)}")
