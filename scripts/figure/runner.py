@@ -22,7 +22,8 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 class Runner:
     """Results go to the store. With `resume`, runs that the store has and that succeeded are not run again; without it,
-    only those that this process has run.
+    only those that this process has run, and the store forgets first what is to be run again: a later call that
+    resumes this one must not take it for a result of this one.
     """
 
     def __init__(self, program: Path, build: str, store: Store, resume: bool, progress: Progress) -> None:
@@ -35,8 +36,12 @@ class Runner:
         self.done: "set[str]" = set()
 
     def expect(self, plans: "list[Plan]") -> None:
-        """Tells the progress what is to be run for all of them, where each shared run counts once."""
+        """Tells the progress what is to be run for all of them, where each shared run counts once. Results that there
+        are of these runs go.
+        """
         runs = {run.key(self.build, number): run for plan in plans for number, run in self._missing_runs(plan)}
+        for key in runs:
+            self.store.forget(key)
         self.progress.begin(list(runs.values()))
 
     def run_all(self, plan: Plan) -> None:

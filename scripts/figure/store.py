@@ -1,5 +1,6 @@
 """The results of runs, one file each, below `runs` of the output directory. A file is there whole or not at all."""
 
+import contextlib
 import fcntl
 import json
 import os
@@ -47,6 +48,12 @@ class Store:
             raise EnvironmentTrouble(f"'{self.path(key)}' cannot be read ({error}); remove it") from error
         return result if isinstance(result, dict) and result.get("format") == FORMAT else None
 
+    def forget(self, key: str) -> None:
+        try:
+            self.path(key).unlink(missing_ok=True)
+        except OSError as error:
+            raise EnvironmentTrouble(f"'{self.path(key)}' cannot be removed: {error.strerror}") from error
+
     def keep(self, key: str, result: "dict[str, Any]") -> None:
         write_whole(self.path(key), json.dumps({"format": FORMAT} | result, indent=1))
 
@@ -58,8 +65,16 @@ def make_directory(path: Path) -> None:
         raise EnvironmentTrouble(f"'{path}' cannot be made: {error.strerror}") from error
 
 
+def _remove(path: Path) -> None:
+    """As far as the system allows it: another error is already told."""
+    with contextlib.suppress(OSError):
+        path.unlink(missing_ok=True)
+
+
 def write_whole(path: Path, content: "str | bytes") -> None:
-    """Another process sees the file as it was or as it will be, also after a crash."""
+    """Another process sees the file as it was or as it will be, also after a crash. What could not be written is
+    removed again.
+    """
     data = content.encode() if isinstance(content, str) else content
     partial = path.with_name(path.name + ".part")
     try:
@@ -69,4 +84,5 @@ def write_whole(path: Path, content: "str | bytes") -> None:
             os.fsync(file.fileno())
         partial.replace(path)
     except OSError as error:
+        _remove(partial)
         raise EnvironmentTrouble(f"'{path}' cannot be written: {error.strerror}") from error

@@ -4,6 +4,7 @@ interrupted figure goes on with the same result, failures, exit codes.
 
 import csv
 import dataclasses
+import errno
 import json
 import os
 import signal
@@ -15,7 +16,9 @@ from pathlib import Path
 
 from rig import FIGURE, Rig
 
+from figure.errors import EnvironmentTrouble
 from figure.machine import Machine
+from figure.store import write_whole
 
 BEFORE = 'before = ["bench first --json={directory}/first.json"]'
 PREPARED = FIGURE.replace('name = "Fast"', f'name = "Fast"\n{BEFORE}', 1)
@@ -154,6 +157,22 @@ class Runs(Rig):
                 self.assertEqual(self.results(), whole)
                 self.assertFalse((self.out / "work").exists())
         self.out = out
+
+    def test_what_was_to_be_measured_again_is_not_taken_from_the_call_before(self):
+        self.figure(0, "one", "--quick")
+        (self.folder / "calls").unlink()
+        self.assertEqual(self.interrupted(signal.SIGINT), 130)
+        self.figure(0, "one", "--quick", "--resume")
+        self.assertEqual(len(self.bench_calls()), 7 + 6, "all but the six runs that the interrupted call finished")
+
+    def test_a_file_that_finds_no_room_leaves_no_part(self):
+        self.figure(0, "one", "--quick")
+        path = self.out / "one.svg"
+        with unittest.mock.patch("os.fsync", side_effect=OSError(errno.ENOSPC, "No space left on device")):
+            with self.assertRaisesRegex(EnvironmentTrouble, "one.svg' cannot be written: No space left on device"):
+                write_whole(path, "another picture")
+        self.assertEqual([each.name for each in self.out.glob("*.part")], [])
+        self.assertEqual(path.read_text(), "<svg/>")
 
     def test_a_killed_figure_leaves_no_run_behind(self):
         (self.folder / "slow").write_text("40")
