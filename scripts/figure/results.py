@@ -9,6 +9,7 @@ from typing import Any
 
 from .kept import FORMAT
 from .machine import Machine
+from .model import Panel
 from .noise import NEVER
 from .plot import pictures
 from .points import Points
@@ -16,6 +17,9 @@ from .store import write_whole
 from .verdicts import Judged
 
 CSV_COLUMNS = ("figure", "source", "panel", "series", "x", "unit", "rounds", "median", "min", "max", "command")
+# What a number is divided by, the start of the unit that it has then, and what stands there for the undivided number.
+UNDIVIDED = {(1e3, "K"): "", (1e6, "Million"): "", (1e6, "M"): "", (1e3, "us"): "ns", (1e3, "ms"): "us",
+             (1e6, "ms"): "ns"}
 
 
 def write_results(directory: Path, points: Points, judged: "list[Judged]", machine: Machine) -> None:
@@ -33,21 +37,27 @@ def csv_text(points: Points) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
     figure = points.figure
-    units = {panel.name: panel for panel in figure.panels}
+    units = {panel.name: undivided_unit(panel) for panel in figure.panels}
     for point in points.all():
         values = (point.median, min(point.known), max(point.known)) if point.known else ("", "", "")
-        writer.writerow([figure.name, "granary", point.panel, point.series, point.drawn_x, _unit(units[point.panel]),
+        writer.writerow([figure.name, "granary", point.panel, point.series, point.drawn_x, units[point.panel],
                          len(point.known), *values, f"granary {point.command}"])
     for each in figure.published:
         for x, y in each.points:
-            place = [figure.name, figure.paper.id, each.panel, each.series, x, _unit(units[each.panel])]
+            place = [figure.name, figure.paper.id, each.panel, each.series, x, units[each.panel]]
             writer.writerow([*place, "", y, "", "", ""])
     return text.getvalue()
 
 
-def _unit(panel: Any) -> str:
-    """Of the numbers in the file, which are not divided as those in the picture are."""
-    return f"{panel.unit} / {panel.divide:g}" if panel.divide != 1 else panel.unit
+def undivided_unit(panel: Panel) -> str:
+    """The unit of the numbers in the file, which are not divided as those in the picture are."""
+    if panel.divide == 1:
+        return panel.unit
+    for (divide, divided), whole in UNDIVIDED.items():
+        if panel.divide == divide and panel.unit.startswith(divided):
+            unit = whole + panel.unit.removeprefix(divided).lstrip()
+            return f"1{unit}" if unit.startswith("/") else unit
+    return f"{panel.unit} / {panel.divide:g}"
 
 
 def json_of(points: Points, judged: "list[Judged]", machine: Machine) -> "dict[str, Any]":

@@ -6,6 +6,7 @@ from rig import FIGURE, ROOT, Rig
 
 from figure.errors import UsageError
 from figure.load import load, load_all, load_papers
+from figure.results import undivided_unit
 
 OURS = ROOT / "bench/figures"
 
@@ -13,6 +14,11 @@ OURS = ROOT / "bench/figures"
 class OurFiles(unittest.TestCase):
     def test_all_can_be_read(self):
         self.assertGreaterEqual(len(load_all(OURS)), 1)
+
+    def test_units_of_numbers_that_are_not_divided_are_known(self):
+        units = {undivided_unit(panel) for figure in load_all(OURS) for panel in figure.panels}
+        self.assertLessEqual({"txns/sec", "txn/s", "ops/sec", "txns/sec/core", "ns", "us", "%"}, units)
+        self.assertEqual([unit for unit in units if " / " in unit], [])
 
     def test_points_of_the_papers_are_typed_in_twice_or_cite_the_raw_file(self):
         for figure in load_all(OURS):

@@ -68,6 +68,7 @@ class Runs(Rig):
         self.assertEqual([(row["series"], row["x"]) for row in ours],
                          [("Fast", "1"), ("Slow", "1"), ("Fast", "2"), ("Slow", "2")])
         self.assertAlmostEqual(float(ours[0]["median"]), 20 * 1.002)
+        self.assertEqual({row["unit"] for row in rows}, {"1/s"}, "the picture is in K/s, and the file undivided")
         self.assertAlmostEqual(float(ours[0]["min"]), 20 * 1.001)
         self.assertAlmostEqual(float(ours[0]["max"]), 20 * 1.003)
         self.assertEqual([row["median"] for row in rows if row["source"] == "paper"], ["19", "160"])
