@@ -35,6 +35,13 @@ Result<DirectoryIdentity> identity(FileSystem& files, const std::string& directo
   return identity;
 }
 
+Result<std::uint32_t> owner(FileSystem& files, const std::string& path) {
+  if (!are_system_files(files)) return ::geteuid();
+  struct stat found {};
+  if (::stat(path.c_str(), &found) != 0) return file_error("look at", path, errno);
+  return found.st_uid;
+}
+
 Result<std::uint64_t> free_bytes(FileSystem& files, const std::string& directory) {
   if (!are_system_files(files)) return ~std::uint64_t{0};
   struct statvfs found {};

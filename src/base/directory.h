@@ -27,6 +27,10 @@ struct DirectoryIdentity {
 /// below InterruptibleFiles, as other file systems have no inodes.
 Result<DirectoryIdentity> identity(FileSystem& files, const std::string& directory);
 
+/// Returns the number of the user who owns an existing file. It is that of this process's user unless `files` are the
+/// system's, by themselves or below InterruptibleFiles.
+Result<std::uint32_t> owner(FileSystem& files, const std::string& path);
+
 /// Returns how many bytes this user may still write to the file system that the existing directory lies on; the
 /// greatest number unless `files` are the system's, by themselves or below InterruptibleFiles.
 Result<std::uint64_t> free_bytes(FileSystem& files, const std::string& directory);

@@ -11,6 +11,7 @@
 #include "bench/harness/progress.h"
 #include "bench/harness/trial.h"
 #include "cluster_config/membership/life.h"
+#include "recovery/user.h"
 #include "src/base/print.h"
 #include "src/base/tsc_clock.h"
 #include "src/cli/log_damage.h"
@@ -148,6 +149,7 @@ ExitCode recover(Options options) {
 }
 
 Status take_over(const std::string& directory, const bench::FlagValues& flags) {
+  if (const Status own = recovery::check_user(base::system_files(), directory); !own.ok()) return own;
   const auto lock = base::system_files().lock(fmt::format("{}/{}", directory, recovery::kLockName));
   return lock.ok() ? recovery::take_residence(base::system_files(), directory, wishes_from(flags)) : lock.status();
 }

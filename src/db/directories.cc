@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "recovery/owner.h"
+#include "recovery/user.h"
 #include "src/base/check.h"
 #include "src/base/directory.h"
 #include "src/base/private_directory.h"
@@ -71,6 +72,7 @@ std::string Directories::of_rings() const {
 
 Status Directories::open() {
   if (const Status made = files_.make_directory(options_.directory); !made.ok()) return made;
+  if (const Status own = recovery::check_user(files_, options_.directory); !own.ok()) return own;
   if (const Status locked = lock(options_.directory); !locked.ok()) return locked;
   auto manifest = recovery::read_manifest(files_, options_.directory);
   const bool none = !manifest.ok() && manifest.status().code() == StatusCode::kNotFound;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "recovery/manifest.h"
+#include "recovery/user.h"
 #include "src/base/file.h"
 #include "src/node/prepare_directories.h"
 
@@ -29,6 +30,9 @@ Result<membership::Life> read_life(const cluster_config::ClusterConfig& config, 
 }
 
 Status NodeLife::read(bool salvage) {
+  if (!own_.data_directory.empty()) {
+    if (const Status own = recovery::check_user(base::system_files(), own_.data_directory); !own.ok()) return own;
+  }
   auto life = read_life(config_, own_, salvage);
   if (!life.ok()) return life.status();
   former_ = std::move(life).value();

@@ -24,7 +24,8 @@ class NodeLife {
         own_(own) {}
 
   /// Reads the former life. Unless the node salvages, an error if its directory is empty though another node on this
-  /// host has data of a cluster that has served: then nothing is noted there yet, and the data may be mounted later.
+  /// host has data of a cluster that has served: then nothing is noted there yet, and the data may be mounted later. An
+  /// error if root would take the data away from another user.
   Status read(bool salvage);
   /// Whether the directory has data.
   bool finds_data() const { return finds_data_; }

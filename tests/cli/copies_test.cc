@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/cli/command_line.h"
 #include "tests/support/temporary_directory.h"
@@ -148,6 +149,23 @@ TEST_F(CopiesForTools, LookingWorksOnAReadOnlyFileSystem) {
   EXPECT_EQ(granary("recover " + (root_ / "db"), read_only).exit_code, 3) << "which has to write";
   EXPECT_EQ(image(), before);
   EXPECT_EQ(run("recover", "db").exit_code, 0);
+}
+
+/// Its files would become root's, and the user could not open the database any more.
+TEST_F(CopiesForTools, WhatIsAnotherUsersIsNotWrittenByRoot) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  make_closed(options());
+  ASSERT_EQ(std::system(("chown -R nobody " + (root_ / "db")).c_str()), 0);
+  const auto before = image();
+  for (const std::string flags : {"", "--salvage", "--moved"}) {
+    const Ran refused = run("recover", "db", flags);
+    EXPECT_EQ(refused.exit_code, 3) << flags;
+    EXPECT_THAT(refused.err, HasSubstr("runuser -u nobody -- granary recover " + root_ / "db")) << flags;
+  }
+  for (const std::string words : kLooks) EXPECT_EQ(run(words, "db").exit_code, 0) << words;
+  EXPECT_EQ(image(), before);
+  EXPECT_EQ(run("backup", "db", "--to=" + (root_ / "backup")).exit_code, 0);
+  EXPECT_EQ(run("recover", "backup").exit_code, 0) << "a backup is of the user who made it";
 }
 
 TEST_F(CopiesForTools, WhatIsNoDatabaseIsNamed) {

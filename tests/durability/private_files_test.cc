@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/support/manual_database.h"
 #include "tests/support/ring_directory.h"
@@ -74,6 +75,22 @@ TEST_F(PrivateFiles, AreAllThatADatabaseMakes) {
   expect_all_private(options().directory, manifest_lock_segment_spare_checkpoint);
   expect_all_private(rings_.path(), 1);
   EXPECT_EQ(fs::status(ring_directory()).permissions(), fs::perms::owner_all);
+}
+
+/// What root writes is root's only, so that the user could not open the database any more.
+TEST_F(PrivateFiles, ADatabaseOfAnotherUserIsRefusedToRoot) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  ASSERT_TRUE(make()->close().ok());
+  const std::string manifest = options().directory + "/MANIFEST";
+  constexpr uid_t kNameless = 54'321;
+  ASSERT_EQ(::chown(manifest.c_str(), kNameless, kNameless), 0);
+  const Status refused = Database::open(options()).status();
+  EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(refused.message(), AllOf(HasSubstr("'" + options().directory + "' is a database of user 54321"),
+                                       HasSubstr("setpriv --reuid=54321 --regid=54321")));
+  ASSERT_EQ(::chown(manifest.c_str(), 0, 0), 0);
+  ASSERT_EQ(::chown(options().directory.c_str(), kNameless, kNameless), 0);
+  EXPECT_NE(open(), nullptr) << "its files are root's, whose directory they are in or not";
 }
 
 TEST_F(PrivateFiles, ARingDirectoryThatOthersCanWriteToIsRefused) {

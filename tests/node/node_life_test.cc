@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "recovery/manifest.h"
 #include "src/base/file.h"
@@ -69,6 +70,15 @@ TEST_F(NodeLives, AreNotFewerThanThoseThatWroteTheData) {
     ASSERT_TRUE(life.read(/*salvage=*/true).ok());
     EXPECT_EQ(life.former().generation, std::max(5U, written));
   }
+}
+
+/// The node would make its first file there the file of root, and leave the user one that it cannot read.
+TEST_F(NodeLives, AreNotNotedByRootInTheDataOfAnotherUser) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  ASSERT_TRUE(reread().note_begun(5).ok());
+  ASSERT_TRUE(recovery::write_manifest(base::system_files(), own_.data_directory, {}).ok());
+  ASSERT_EQ(::chown((own_.data_directory + "/MANIFEST").c_str(), 1, 1), 0);
+  EXPECT_EQ(db::NodeLife(config_, own_).read(/*salvage=*/true).code(), StatusCode::kFailedPrecondition);
 }
 
 /// A node whose volume is not mounted leaves nothing in the directory. A note that was there before stays, and so do

@@ -1,0 +1,41 @@
+#include "recovery/user.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include "recovery/manifest.h"
+#include "src/base/directory.h"
+
+namespace granary::recovery {
+namespace {
+
+/// Returns the user's name; "" if the system knows none.
+std::string name_of(std::uint32_t user) {
+  std::array<char, 4096> buffer{};
+  struct passwd entry {};
+  struct passwd* found = nullptr;
+  ::getpwuid_r(user, &entry, buffer.data(), buffer.size(), &found);
+  return found == nullptr ? "" : found->pw_name;
+}
+
+}  // namespace
+
+Status check_user(base::FileSystem& files, const std::string& directory) {
+  if (::geteuid() != 0) return {};
+  const auto user = base::owner(files, fmt::format("{}/{}", directory, kManifestName));
+  if (!user.ok()) return user.status().code() == StatusCode::kNotFound ? Status() : user.status();
+  if (*user == 0) return {};
+  const std::string name = name_of(*user);
+  const std::string as_user = name.empty() ? fmt::format("setpriv --reuid={0} --regid={0} --clear-groups", *user)
+                                           : fmt::format("runuser -u {} --", name);
+  return {StatusCode::kFailedPrecondition,
+          fmt::format("'{}' is a database of user {}, and this process is root's, whose files that user could not open "
+                      "any more; run the program as that user, as in: {} granary recover {}",
+                      directory, name.empty() ? std::to_string(*user) : name, as_user, directory)};
+}
+
+}  // namespace granary::recovery

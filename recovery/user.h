@@ -1,0 +1,18 @@
+#pragma once
+// Whose user's a database is. Whatever a process writes is closed to other users (base::kNewFileMode), and root may
+// write everywhere. So a database that root opens once is lost to the user that it was of.
+
+#include <string>
+
+#include <granary/status.h>
+
+#include "src/base/file.h"
+
+namespace granary::recovery {
+
+/// kFailedPrecondition, with a command that runs as the right user, if this process is root's and the database in
+/// `directory` is another user's, as its manifest shows. OK if there is no database. Other users need no check: the
+/// system refuses them.
+Status check_user(base::FileSystem& files, const std::string& directory);
+
+}  // namespace granary::recovery
