@@ -25,7 +25,8 @@ Status check_empty(const std::vector<std::string>& directories) {
     if (error) return {StatusCode::kUnavailable, fmt::format("'{}' cannot be read: {}", directory, error.message())};
     return {StatusCode::kFailedPrecondition,
             fmt::format("'{}' is not empty, and a run loads its data anew, after each repeat as well: "
-                        "remove what is there, or name another directory in the cluster file",
+                        "remove what is there ('cluster.sh wipe' does it for all nodes of a cluster), or name another "
+                        "directory in the cluster file",
                         directory)};
   }
   return {};
