@@ -264,11 +264,11 @@ ExitCode run_nodes(const NodesRun& run) {
       empty_if_refused(run, code);
       return failed(repeat.status(), code);
     }
-    repeats.push_back(std::move(*repeat));
+    if (repeat->all.elapsed_ns != 0) repeats.push_back(std::move(*repeat));
     if (!run.kill && repeats.size() == count) continue;
     if (const Status emptied = empty(run.directories); !emptied.ok()) return failed(emptied, code);
   }
-  return report(run, repeats);
+  return repeats.empty() ? interrupted(signals) : report(run, repeats);
 }
 
 ExitCode merge_nodes(const NodesRun& run, const std::vector<std::uint16_t>& nodes,

@@ -134,6 +134,7 @@ ExitCode run_bars(const BenchCommand& workload, const Settings& settings, const 
   std::vector<Bar> measured = bars(!settings.options.directory.empty());
   for (std::uint64_t repeat = 0; repeat < flags.integer("repeat"); ++repeat) {
     for (Bar& bar : measured) {
+      if (signals.requested() && measured.front().runs.empty()) return interrupted(signals);
       if (signals.requested()) return report(measured, workload, settings, flags);
       const Status done = measure_bar(bar, workload, settings, flags, clock, signals);
       if (!done.ok()) return refuse(exit_code_of(done), done.message());

@@ -31,6 +31,8 @@ class Bench {
   Status prepare();
   Status measure_one(std::uint64_t repeat);
   void verify();
+  /// Whether another process has started this one, and shows the results of all nodes.
+  bool driven() const { return settings_.rendezvous != nullptr; }
   Status meet(Meeting meeting);
   ExitCode report();
 
@@ -51,7 +53,7 @@ class Bench {
 /// which of them has died. Nodes that have loaded meet by way of the cluster as well: only behind Cluster::barrier() do
 /// they know which tables of the others are sealed.
 Status Bench::meet(Meeting meeting) {
-  if (settings_.rendezvous == nullptr) return loaded_.workload->meet();
+  if (!driven()) return loaded_.workload->meet();
   const Status met = settings_.rendezvous->await(meeting);
   return met.ok() && meeting == Meeting::kLoaded ? loaded_.workload->meet() : met;
 }
@@ -76,7 +78,7 @@ Status Bench::measure_one(std::uint64_t repeat) {
                 repeats_, plan_.workers, plan_.workers == 1 ? "" : "s", plan_.seconds, plan_.warmup_seconds,
                 loaded_.load_seconds);
   }
-  const bool times_itself = settings_.time_line != nullptr && settings_.rendezvous == nullptr;
+  const bool times_itself = settings_.time_line != nullptr && !driven();
   if (times_itself && !settings_.returned())
     settings_.time_line->begin(base::monotonic_ns() + static_cast<std::uint64_t>(plan_.warmup_seconds * 1e9));
   RunPlan plan = plan_;
@@ -84,14 +86,17 @@ Status Bench::measure_one(std::uint64_t repeat) {
   Result<Measurement> measured = measure(*loaded_.workload, plan, clock_, signals_);
   if (!measured.ok()) return measured.status();
   if (Status met = meet(Meeting::kMeasured); !met.ok()) return met;
-  if (measured->elapsed_ns == 0 && !runs_.empty()) return {};  // interrupted before it measured anything
-  runs_.push_back(std::move(*measured));
-  runs_.back().load_seconds = loaded_.load_seconds;
-  if (times_itself && settings_.returned())
-    runs_.back().lost_life = {settings_.time_line, &settings_.time_line->lost_account()};
-  const bool last_of_this_data = loaded_.workload->reload_each_repeat() || repeat + 1 == repeats_;
-  const bool sound = status_of(*loaded_.workload).ok();
-  if (settings_.verify && last_of_this_data && sound && !signals_.requested()) verify();
+  // A run that was interrupted before it measured anything is no result. But who has started all nodes waits for a
+  // report of each.
+  if (measured->elapsed_ns != 0 || driven()) {
+    runs_.push_back(std::move(*measured));
+    runs_.back().load_seconds = loaded_.load_seconds;
+    if (times_itself && settings_.returned())
+      runs_.back().lost_life = {settings_.time_line, &settings_.time_line->lost_account()};
+    const bool last_of_this_data = loaded_.workload->reload_each_repeat() || repeat + 1 == repeats_;
+    const bool sound = status_of(*loaded_.workload).ok();
+    if (settings_.verify && last_of_this_data && sound && !signals_.requested()) verify();
+  }
   const Status met = meet(Meeting::kChecked);
   if (met.ok() && times_itself) settings_.time_line->remove_file();
   return met;
@@ -109,17 +114,16 @@ ExitCode Bench::report() {
       share.in_cluster ? fmt::format("node {} of {}, ", settings_.cluster.node, share.nodes) : std::string();
   const std::string title = fmt::format("granary bench {}, {}{} worker{}, {}", command_.name, node, settings_.workers,
                                         settings_.workers == 1 ? "" : "s", base::version_text());
-  const bool driven = settings_.rendezvous != nullptr;  // who has started us shows all nodes' results
-  if (!driven) note_build_type();
+  if (!driven()) note_build_type();
   const ReportInput input{command_, flags_, settings_, machine_, loaded_.workload->scale_factor(), runs_};
   const std::string_view why_unverified = !flags_.enabled("verify") ? kUnasked
                                           : failure_.ok()           ? kNotBack
                                                                     : "the run failed";
   const ExitCode written =
-      bench::report(driven ? "" : result_text(title, runs_, why_unverified), flags_.text("json"), json_report(input));
+      bench::report(driven() ? "" : result_text(title, runs_, why_unverified), flags_.text("json"), json_report(input));
   if (written != ExitCode::kOk) return written;
   const ExitCode found = check_findings(runs_);
-  return found != ExitCode::kOk || driven ? found : check_given_up(runs_);
+  return found != ExitCode::kOk || driven() ? found : check_given_up(runs_);
 }
 
 ExitCode Bench::run() {
@@ -137,6 +141,7 @@ ExitCode Bench::run() {
     if (!runs_.empty()) static_cast<void>(report());
     return refuse(exit_code_of(failure_), failure_.message());
   }
+  if (runs_.empty()) return interrupted(signals_);
   return report();
 }
 

@@ -12,6 +12,7 @@ enum class ExitCode : int {
   kDamagedData = 4,     ///< stored data does not read back
   kDiskFault = 5,       ///< a read, write or sync failed, or the disk is full
   kMembershipLost = 6,  ///< the node is no longer a member of its cluster
+  // 128 and a signal's number: it has ended a run that had nothing to report (StopSignals::exit_code()).
 };
 
 }  // namespace granary::bench

@@ -29,6 +29,8 @@ constexpr std::uint64_t kOneRequest_ns = 500'000'000;
 std::atomic<std::uint64_t> requested_ns{0};
 std::atomic<int> requested_by{0};
 
+constexpr int kOfSignals = 128;  // above it stand the exit codes of processes that a signal has ended
+
 void on_signal(int number) {
   const int saved = errno;
   const std::uint64_t now = base::monotonic_ns();
@@ -38,7 +40,7 @@ void on_signal(int number) {
   if (repeated || !asks_first.load(std::memory_order_relaxed)) {
     constexpr char kText[] = "\ngranary: interrupted\n";
     [[maybe_unused]] const auto written = write(STDERR_FILENO, kText, sizeof kText - 1);
-    _exit(128 + number);
+    _exit(kOfSignals + number);
   }
   requested_ns.store(now, std::memory_order_relaxed);
   requested_by.store(number, std::memory_order_relaxed);
@@ -76,6 +78,8 @@ StopSignals::~StopSignals() {
 void StopSignals::ask_first(bool on) { asks_first.store(on, std::memory_order_relaxed); }
 
 bool StopSignals::requested() const { return stop_requested.load(std::memory_order_relaxed); }
+
+int StopSignals::exit_code() const { return kOfSignals + requested_by.load(std::memory_order_relaxed); }
 
 bool StopSignals::wait_until(unsigned long long deadline_ns) const {
   for (;;) {

@@ -88,6 +88,10 @@ ExitCode refuse(ExitCode code, const std::string& message) {
   return code;
 }
 
+ExitCode interrupted(const StopSignals& signals) {
+  return refuse(static_cast<ExitCode>(signals.exit_code()), "interrupted");
+}
+
 ExitCode check_findings(const std::vector<Measurement>& runs) {
   for (const Measurement& run : runs) {
     for (const Finding& finding : run.findings) {

@@ -28,6 +28,10 @@ ExitCode refuse(ExitCode code, const std::string& message);
 /// Whose fault it is: wrong usage for kInvalidArgument, the data's or the disk's, else the environment's.
 ExitCode exit_code_of(const Status& status);
 
+/// Says "interrupted" on standard error, and returns the code that a run ends with that a signal has ended before there
+/// was anything to report.
+ExitCode interrupted(const StopSignals& signals);
+
 /// kCheckFailed, said on standard error, if any finding does not hold.
 ExitCode check_findings(const std::vector<Measurement>& runs);
 

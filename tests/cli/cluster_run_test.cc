@@ -1,6 +1,9 @@
 // `granary cluster run`: real processes, one a node, on a cluster file; conditions judged over all of them. No figure
 // is judged.
 
+#include <csignal>
+#include <filesystem>
+
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
@@ -307,6 +310,19 @@ TEST_F(ClusterRun, RepeatsInEmptyDirectoriesOnly) {
   const Ran again = granary(words);
   EXPECT_EQ(again.exit_code, 3) << again.err;
   EXPECT_NE(again.err.find("' is not empty, and a run loads its data anew"), std::string::npos) << again.err;
+  EXPECT_NE(again.err.find("cluster.sh wipe"), std::string::npos) << again.err;
+}
+
+TEST_F(ClusterRun, OneThatIsInterruptedInItsWarmUpHasNothingToReport) {
+  const std::string path = scratch(".json");
+  const Ran ran =
+      granary("cluster run ycsb --keys=1000 --workers=1 --warmup=60 --seconds=60 --noprogress --json=" + path +
+                  " --cluster=" + file_,
+              "timeout --foreground --preserve-status -s INT 5");
+  EXPECT_EQ(ran.exit_code, 128 + SIGINT) << ran.err;
+  EXPECT_NE(ran.err.find("granary: interrupted\n"), std::string::npos) << ran.err;
+  EXPECT_EQ(ran.out, "");
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 TEST_F(ClusterRun, ChecksNothingIfToldSo) {

@@ -1,6 +1,7 @@
 // Whole runs of tiny benchmarks through the command: output, JSON, verification, interruption. No figure is judged.
 
 #include <csignal>
+#include <filesystem>
 
 #include <nlohmann/json.hpp>
 
@@ -281,6 +282,18 @@ TEST(Run, AnInterruptedRunReportsWhatItMeasured) {
   EXPECT_EQ(json["Final State"], "INTERRUPTED");
   EXPECT_GT(json["Measured Requests"].get<std::uint64_t>(), 0u);
   EXPECT_LT(json["Elapsed Time (nanoseconds)"].get<std::uint64_t>(), 30'000'000'000u);
+}
+
+TEST(Run, OneThatIsInterruptedInItsWarmUpHasNothingToReport) {
+  const std::string path = scratch(".json");
+  for (const std::string words : {"bench ycsb --keys=2000", "bench soak --keys=2000"}) {
+    const Ran ran = granary(words + " --warmup=60 --seconds=60 --noprogress --json=" + path,
+                            "timeout --foreground --preserve-status -s INT 2");
+    EXPECT_EQ(ran.exit_code, 128 + SIGINT) << words << ran.err;
+    EXPECT_NE(ran.err.find("granary: interrupted\n"), std::string::npos) << ran.err;
+    EXPECT_EQ(ran.out, "") << words;
+    EXPECT_FALSE(std::filesystem::exists(path)) << words;
+  }
 }
 
 /// Ends the command by SIGTERM after ever more time: first nothing is measured yet, then some figures are complete. All
