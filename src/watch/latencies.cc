@@ -33,8 +33,8 @@ double percentile_us(const CommitLatencies& latencies, double percent) {
 }
 
 std::vector<HistogramStep> steps_of(const CommitLatencies& latencies) {
-  constexpr double kBounds[] = {1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3,
-                                5e-3, 1e-2, 2e-2, 5e-2, 1e-1, 2e-1, 5e-1, 1,    2,    5,    10};
+  constexpr double kBounds[] = {1e-7, 2e-7, 5e-7, 1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3,
+                                2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 1e-1, 2e-1, 5e-1, 1,    2,    5,    10};
   std::vector<HistogramStep> steps;
   auto bucket = latencies.buckets.begin();
   std::uint64_t count = 0;

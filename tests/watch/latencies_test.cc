@@ -34,13 +34,21 @@ TEST(Latencies, OfTheTimeBetweenTwoLooks) {
 }
 
 TEST(Latencies, HaveStepsThatOnlyGrow) {
-  const auto steps = steps_of(counted({{900, 5}, {1'000'000, 2}, {20'000'000'000, 1}}));
+  const auto steps = steps_of(counted({{90, 5}, {1'000'000, 2}, {20'000'000'000, 1}}));
   EXPECT_EQ(steps.front().count, 5u);
   EXPECT_EQ(steps.back().count, 7u) << "what is beyond the last bound is in +Inf only";
   for (std::size_t i = 1; i < steps.size(); ++i) {
     EXPECT_LE(steps[i - 1].count, steps[i].count);
     EXPECT_LT(steps[i - 1].most, steps[i].most);
   }
+}
+
+/// As most transactions on one node are.
+TEST(Latencies, BelowAMicrosecondAreToldApart) {
+  const auto steps = steps_of(counted({{90, 1}, {180, 2}, {450, 3}, {900, 4}}));
+  const std::vector<std::pair<double, std::uint64_t>> expected = {{1e-7, 1}, {2e-7, 3}, {5e-7, 6}, {1e-6, 10}};
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    EXPECT_EQ(std::pair(steps[i].most, steps[i].count), expected[i]) << i;
 }
 
 }  // namespace

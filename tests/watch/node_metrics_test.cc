@@ -43,6 +43,7 @@ TEST(NodeMetrics, SayWhatTheReportSays) {
         "granary_aborts_total{" + own + ",reason=\"lease_expired\"} 0\n",
         "granary_commit_latency_seconds_bucket{" + own + ",le=\"2e-06\"} 10\n",
         "granary_commit_latency_seconds_bucket{" + own + ",le=\"1e-06\"} 0\n",
+        "granary_commit_latency_seconds_bucket{" + own + ",le=\"1e-07\"} 0\n",
         "granary_durable_lag_seconds{" + own + "} 0.08\n",
         "granary_one_sided_operations_total{" + own + ",verb=\"compare_swap\"} 60\n",
         "granary_member_state{" + own + ",member=\"2\",state=\"dead\"} 1\n",
