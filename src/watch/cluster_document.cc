@@ -125,7 +125,7 @@ Json sums_of(const NodeReport& asked, const std::vector<NodeAnswer>& answers) {
     ready += true_at(each, "/ready") ? 1 : 0;
   }
   const EpochReport& epochs = asked.epochs;
-  const std::uint64_t lag = epochs.logs && epochs.current > epochs.durable ? epochs.current - epochs.durable : 0;
+  const std::uint64_t lag = epochs.lag();
   Json sums{{"name", asked.cluster},
             {"nodes", answers.size()},
             {"nodes_ready", ready},
@@ -134,7 +134,7 @@ Json sums_of(const NodeReport& asked, const std::vector<NodeAnswer>& answers) {
             {"worst_latency_us", {{"p50", p50}, {"p99", p99}}},
             {"memory_reserved_bytes", memory},
             {"epoch", epochs.current},
-            {"durable_epoch", epochs.durable},
+            {"durable_epoch", epochs.shown_durable()},
             {"durable_lag_epochs", lag},
             {"durable_lag_seconds", static_cast<double>(lag) * epochs.period_ms / 1000},
             {"results_held", asked.release_trouble}};

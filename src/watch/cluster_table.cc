@@ -109,9 +109,12 @@ std::string summary(const Json& document, bool color) {
       count_text(cluster("/cluster/nodes_ready")), count_text(cluster("/cluster/nodes")),
       count_text(cluster("/cluster/commits_per_second")), count_text(cluster("/cluster/aborts_per_second")),
       latency_text(cluster("/cluster/worst_latency_us/p50")), latency_text(cluster("/cluster/worst_latency_us/p99")));
-  return text + fmt::format("E {:.0f}, D {:.0f}, {} behind; configuration {:.0f}, leader node {:.0f}\n\n",
-                            cluster("/cluster/epoch").value_or(0), cluster("/cluster/durable_epoch").value_or(0),
-                            duration_text(cluster("/cluster/durable_lag_seconds")),
+  const double durable = cluster("/cluster/durable_epoch").value_or(0);  // 0 without logs
+  const std::string durable_text =
+      durable == 0 ? "-"
+                   : fmt::format("{:.0f}, {} behind", durable, duration_text(cluster("/cluster/durable_lag_seconds")));
+  return text + fmt::format("E {:.0f}, D {}; configuration {:.0f}, leader node {:.0f}\n\n",
+                            cluster("/cluster/epoch").value_or(0), durable_text,
                             cluster("/cluster/configuration_version").value_or(0),
                             cluster("/cluster/leader").value_or(0));
 }
@@ -127,9 +130,9 @@ std::string node_lines(const Json& document, bool color) {
                count_text(at("/transactions/commits_per_second")), count_text(at("/transactions/aborts_per_second")),
                latency_text(at("/transactions/latency_us/p50")), latency_text(at("/transactions/latency_us/p99")),
                at("/epochs/epoch") ? fmt::format("{:.0f}", *at("/epochs/epoch")) : "-",
-               duration_text(at("/epochs/durable_lag_seconds")), bytes_text(at("/memory/reserved_bytes")),
-               bytes_text(at("/log/bytes_per_second")), percent_text(at("/log/ring_fullest")),
-               count_text(at("/elsewhere/transactions_per_second"))},
+               true_at(*node, "/epochs/logs") ? duration_text(at("/epochs/durable_lag_seconds")) : "-",
+               bytes_text(at("/memory/reserved_bytes")), bytes_text(at("/log/bytes_per_second")),
+               percent_text(at("/log/ring_fullest")), count_text(at("/elsewhere/transactions_per_second"))},
               color_of(*node));
   }
   return table.text(color);

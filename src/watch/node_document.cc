@@ -50,10 +50,10 @@ Json recovery_json(const RecoveryState& state) {
 }
 
 Json epochs_json(const EpochReport& epochs) {
-  const std::uint64_t lag = epochs.logs && epochs.current > epochs.durable ? epochs.current - epochs.durable : 0;
+  const std::uint64_t lag = epochs.lag();
   return {{"epoch", epochs.current},
-          {"durable_epoch", epochs.durable},
-          {"durable_epoch_here", epochs.durable_here},
+          {"durable_epoch", epochs.shown_durable()},
+          {"durable_epoch_here", epochs.shown_durable_here()},
           {"durable_lag_epochs", lag},
           {"durable_lag_seconds", static_cast<double>(lag) * epochs.period_ms / 1000},
           {"epoch_ms", epochs.period_ms},

@@ -105,12 +105,12 @@ void write_htm(const HtmStatistics& htm, MetricText& metrics) {
 }
 
 void write_epochs(const EpochReport& epochs, const Statistics& statistics, MetricText& metrics) {
-  const std::uint64_t lag = epochs.logs && epochs.current > epochs.durable ? epochs.current - epochs.durable : 0;
+  const std::uint64_t lag = epochs.lag();
   metrics.gauge("granary_epoch", "E, the current epoch.").add(epochs.current);
   metrics.gauge("granary_durable_epoch", "D: epochs up to it are durable on every node; 0 without a log.")
-      .add(epochs.durable);
+      .add(epochs.shown_durable());
   metrics.gauge("granary_durable_epoch_here", "Epochs up to it are durable on this node; 0 without a log.")
-      .add(epochs.durable_here);
+      .add(epochs.shown_durable_here());
   metrics.gauge("granary_durable_lag_epochs", "E - D.").add(lag);
   metrics.gauge("granary_durable_lag_seconds", "E - D, as time.")
       .add(static_cast<double>(lag) * epochs.period_ms / 1000);

@@ -53,10 +53,16 @@ struct MembershipReport {
 
 struct EpochReport {
   std::uint64_t current = 0;       ///< E
-  std::uint64_t durable = 0;       ///< D of the cluster; 0 without logs
-  std::uint64_t durable_here = 0;  ///< what this node has made durable
+  std::uint64_t durable = 0;       ///< D of the cluster; without logs it follows E, and tells nothing
+  std::uint64_t durable_here = 0;  ///< what this node has made durable; without logs likewise
   std::uint32_t period_ms = 0;
   bool logs = false;  ///< whether results wait for D
+
+  /// What is shown of D, and of what this node has made durable; 0 without logs.
+  std::uint64_t shown_durable() const { return logs ? durable : 0; }
+  std::uint64_t shown_durable_here() const { return logs ? durable_here : 0; }
+  /// E - D; 0 without logs.
+  std::uint64_t lag() const { return logs && current > durable ? current - durable : 0; }
 };
 
 struct ProcessReport {

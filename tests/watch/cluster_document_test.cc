@@ -49,6 +49,15 @@ TEST(ClusterDocument, OfAHealthyCluster) {
   EXPECT_TRUE(document["recoveries"].empty());
 }
 
+TEST(ClusterDocument, NamesNoDurableEpochWithoutALog) {
+  NodeReport first = tests::serving(1), second = tests::serving(2);
+  first.epochs.logs = second.epochs.logs = false;
+  const Json document = document_of(first, &second);
+  EXPECT_EQ(document["cluster"]["durable_epoch"], 0);
+  EXPECT_EQ(document["nodes"][1]["epochs"]["durable_epoch"], 0);
+  EXPECT_EQ(document["nodes"][1]["epochs"]["durable_epoch_here"], 0);
+}
+
 TEST(ClusterDocument, NamesTheDeadNodeAndWhoRecoversIt) {
   NodeReport first = tests::serving(1);
   tests::kill(first, 2, 3);

@@ -26,6 +26,17 @@ TEST(ClusterTable, ShowsNodesMessagesAndRecoveries) {
   EXPECT_NE(cluster_table(document, /*color=*/true).find("\x1b[31m"), std::string::npos);
 }
 
+TEST(ClusterTable, ShowsNoDurableEpochWithoutALog) {
+  NodeReport report = tests::serving(1);
+  const auto table = [&report] {
+    NodeAnswer own{.node = 1, .document = node_document(report, {.seconds = 1})};
+    return cluster_table(cluster_document(report, {std::move(own)}), /*color=*/false);
+  };
+  EXPECT_NE(table().find("E 100, D 98, 0.08 s behind"), std::string::npos) << table();
+  report.epochs.logs = false;
+  EXPECT_NE(table().find("E 100, D -;"), std::string::npos) << table();
+}
+
 TEST(ClusterTable, PrintsNoControlCharacters) {
   const Json document =
       Json::parse(R"({"cluster": {"name": "a\u001b[2J"}, "nodes": [{"stage": "\u0007\n", "answers": true}],

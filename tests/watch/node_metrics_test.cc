@@ -53,6 +53,14 @@ TEST(NodeMetrics, SayWhatTheReportSays) {
     EXPECT_NE(text.find(line), std::string::npos) << line << " missing in\n" << text;
 }
 
+TEST(NodeMetrics, NameNoDurableEpochWithoutALog) {
+  NodeReport report = tests::serving(1);
+  report.epochs.logs = false;
+  const std::string text = metrics_of(report);
+  for (const std::string name : {"granary_durable_epoch", "granary_durable_epoch_here"})
+    EXPECT_NE(text.find("\n" + name + "{cluster=\"bank\",node=\"1\"} 0\n"), std::string::npos) << text;
+}
+
 TEST(NodeMetrics, OfANodeThatIsNoMemberYet) {
   const NodeReport report{.cluster = "bank", .node = 1};
   const std::string text = metrics_of(report);
