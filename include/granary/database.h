@@ -306,9 +306,11 @@ class GRANARY_EXPORT Database {
   /// kFailedPrecondition, unless the log has failed.
   Status log_status() const;
 
-  /// Writes a checkpoint now and removes the log that it makes unnecessary. Thread-safe; one at a time. kUnavailable if
-  /// another one is in progress for kReleaseTimeout_us, or its epoch has not become durable so long after it was
-  /// written.
+  /// Writes a checkpoint now and removes the log that it makes unnecessary. Thread-safe; one at a time. A new database
+  /// has nothing that a checkpoint could hold before its first snapshot, 2 * Options::snapshot_epochs epochs after it
+  /// was made; then the call waits for it. kUnavailable if kReleaseTimeout_us has passed and another checkpoint still
+  /// waits, or there is no snapshot yet, or the epoch of the written checkpoint is not durable yet. With
+  /// Background::kManual nobody advances epochs meanwhile, so the call returns that at once if there is no snapshot.
   Status checkpoint();
   /// What open() recovered.
   const RecoveryReport& recovery_report() const;

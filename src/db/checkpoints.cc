@@ -36,6 +36,8 @@ Status not_durable_yet(const recovery::CheckpointEntry& checkpoint) {
           checkpoint.epoch)};
 }
 
+Status database_closes() { return {StatusCode::kUnavailable, "the database closes, and takes no checkpoint"}; }
+
 /// Returns how much a checkpoint leaves free of the file system of its directory. A log that finds no room fails for
 /// good, and a checkpoint can be taken again. So it leaves a segment for each logger that writes there, as far as none
 /// are set aside, and some more for the manifest and for what comes meanwhile. That is never more than a part of a
@@ -88,7 +90,7 @@ Status Checkpoints::await_turn(std::unique_lock<std::mutex>& turn, std::uint64_t
                                const Obstacle& obstacle) const {
   // The mutex has no time-out of its own, as ThreadSanitizer does not see the call of the system for that.
   for (; !turn.try_lock(); std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
-    const std::uint64_t since_us = durable_wait_us_.load(std::memory_order_relaxed);
+    const std::uint64_t since_us = wait_us_.load(std::memory_order_relaxed);
     if (since_us == 0 || base::monotonic_us() - since_us < timeout_us) continue;
     const std::string reason = obstacle ? obstacle() : std::string();
     return {
@@ -104,12 +106,13 @@ Status Checkpoints::take(const std::function<std::vector<txn::TableCore*>()>& ta
   std::unique_lock turn(mutex_, std::defer_lock);
   if (const Status mine = await_turn(turn, timeout_us, obstacle); !mine.ok()) return mine;
   if (shared.log->durable().failed()) return shared.log->durable().cause();
-  if (cancelled()) return {StatusCode::kUnavailable, "the database closes, and takes no checkpoint"};
+  if (cancelled()) return database_closes();
   const CheckpointFigures::InProgress in_progress(figures_);
-  auto pinned = recovery::checkpoint::SnapshotPin::take(shared.epochs);
+  wait_us_.store(base::monotonic_us(), std::memory_order_relaxed);
+  auto pinned = await_snapshot(shared.epochs, timeout_us);
+  wait_us_.store(0, std::memory_order_relaxed);
   if (!pinned.ok()) return pinned.status();
   std::optional<recovery::checkpoint::SnapshotPin> pin(std::move(pinned).value());
-  if (pin->epoch() == 0) return {};  // there is no snapshot yet, so nothing that it could hold
   const recovery::CheckpointEntry entry{
       pin->epoch(), fmt::format("{}{:012}", recovery::kCheckpointPrefix, pin->epoch()), log::new_stamp()};
   // One that is whole, and perhaps the one in force after a crash: only the sync of its manifest failed.
@@ -146,6 +149,24 @@ Status Checkpoints::take(const std::function<std::vector<txn::TableCore*>()>& ta
   return install(entry, shared);
 }
 
+/// Pins the newest snapshot, and waits for the first one if there is none: a new database has it once E has come to its
+/// third snapshot period. E begins behind that in one that was recovered (first_epoch_behind()).
+Result<recovery::checkpoint::SnapshotPin> Checkpoints::await_snapshot(epoch::EpochManager& epochs,
+                                                                      std::uint64_t timeout_us) {
+  const std::uint64_t since_us = base::monotonic_us();
+  for (;; std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
+    auto pinned = recovery::checkpoint::SnapshotPin::take(epochs);
+    if (!pinned.ok() || pinned->epoch() != 0) return pinned;
+    if (cancelled()) return database_closes();
+    if (options_.background == Background::kManual || base::monotonic_us() - since_us >= timeout_us) {
+      return Status(StatusCode::kUnavailable,
+                    fmt::format("there is no snapshot yet that a checkpoint could hold: the first one comes when E, "
+                                "which is {}, has come to {}; try again then",
+                                epochs.current(), 2 * epochs.snapshot_epochs()));
+    }
+  }
+}
+
 /// Waits until the checkpoint may count. It holds the transactions of epochs < its own, which must be durable
 /// everywhere.
 Status Checkpoints::await_durable(const recovery::CheckpointEntry& checkpoint, const cc::Shared& shared,
@@ -155,11 +176,11 @@ Status Checkpoints::await_durable(const recovery::CheckpointEntry& checkpoint, c
     if (shared.epochs.in_cluster() && durable_everywhere(shared.epochs, *shared.log) < checkpoint.epoch - 1)
       return not_durable_yet(checkpoint);
   }
-  durable_wait_us_.store(base::monotonic_us(), std::memory_order_relaxed);
+  wait_us_.store(base::monotonic_us(), std::memory_order_relaxed);
   const Status durable =
       wait_durable_everywhere(shared.epochs, *shared.log, checkpoint.epoch - 1,
                               {.timeout_us = timeout_us, .cancel = &cancelled_, .obstacle = &obstacle});
-  durable_wait_us_.store(0, std::memory_order_relaxed);
+  wait_us_.store(0, std::memory_order_relaxed);
   return durable;
 }
 

@@ -15,6 +15,7 @@
 #include <granary/options.h>
 #include <granary/status.h>
 
+#include "recovery/checkpoint/snapshot_pin.h"
 #include "recovery/manifest.h"
 #include "src/base/file.h"
 #include "src/cc/worker_state.h"
@@ -41,8 +42,9 @@ class Checkpoints {
 
   /// Takes a checkpoint, installs it once it may count, and removes what it replaces. `tables` is asked once the
   /// snapshot is pinned: a table that is not among them has no record that the snapshot sees. Waits at most
-  /// `timeout_us` until the checkpoint's epoch is durable everywhere, and, if another checkpoint waits for that, for
-  /// that one; then kUnavailable, and what was written is removed.
+  /// `timeout_us` for the first snapshot of a new database, and as long again until the checkpoint's epoch is durable
+  /// everywhere; if another checkpoint waits for these, also for that one. Then kUnavailable, and what was written is
+  /// removed.
   Status take(const std::function<std::vector<txn::TableCore*>()>& tables, cc::Shared& shared, std::uint64_t timeout_us,
               const Obstacle& obstacle, LogRoom room);
 
@@ -60,6 +62,7 @@ class Checkpoints {
 
  private:
   Status await_turn(std::unique_lock<std::mutex>& turn, std::uint64_t timeout_us, const Obstacle& obstacle) const;
+  Result<recovery::checkpoint::SnapshotPin> await_snapshot(epoch::EpochManager& epochs, std::uint64_t timeout_us);
   Status await_durable(const recovery::CheckpointEntry& checkpoint, const cc::Shared& shared, std::uint64_t timeout_us,
                        const Obstacle& obstacle);
   Status install(recovery::CheckpointEntry checkpoint, const cc::Shared& shared);
@@ -74,8 +77,8 @@ class Checkpoints {
   DurableManifest& manifest_;
   std::mutex mutex_;                                   // one checkpoint at a time; guards doubtful_
   std::optional<recovery::CheckpointEntry> doubtful_;  // written, but its manifest may or may not be on the device
-  /// When the checkpoint in progress began to wait for D; 0: it does not wait.
-  std::atomic<std::uint64_t> durable_wait_us_{0};
+  /// When the checkpoint in progress began to wait for the first snapshot, or for D; 0: it does not wait.
+  std::atomic<std::uint64_t> wait_us_{0};
   CheckpointFigures figures_;
   std::atomic<bool> cancelled_{false};  // set by who stops, read by who writes one; only a signal, so relaxed
 };

@@ -141,7 +141,11 @@ AbortReason CrashRig::commit_one() {
   return commit(0);
 }
 
-Status CrashRig::checkpoint() { return database_->checkpoint(); }
+Status CrashRig::checkpoint() {
+  const bool has_snapshot = database_->current_epoch() >= 2 * std::uint64_t{options_.snapshot_epochs};
+  const Status done = database_->checkpoint();
+  return has_snapshot || done.code() != StatusCode::kUnavailable ? done : Status();
+}
 
 std::string CrashRig::random_value() {
   const std::uint64_t bytes = random_.below(8) == 0 ? 4000 + random_.below(4000) : random_.below(200);

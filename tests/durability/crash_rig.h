@@ -49,6 +49,7 @@ class CrashRig {
   void act(int actions);
   /// One transaction by itself.
   AbortReason commit_one();
+  /// OK as well if there is no snapshot yet that it could hold.
   Status checkpoint();
 
   /// The crash happens at the nth call from now on that changes files; what runs meanwhile goes on and does not know.

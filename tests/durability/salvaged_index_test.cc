@@ -82,6 +82,7 @@ TEST_P(SalvagedIndex, HasTheEntriesOfItsTable) {
     Worker first = database_->register_worker().value(), second = database_->register_worker().value();
     put(first, "ada", "Berlin");
     put(first, "eve", "Zurich");
+    for (std::uint32_t epoch = 0; epoch < 2 * options_.snapshot_epochs; ++epoch) database_->step();
     ASSERT_TRUE(database_->checkpoint().ok());
     put(second, "ada", "Prague");  // which will be lost, and with it that nobody is in Berlin
     put(second, "bob", "Lisbon");  // lost: the entries come back of no row
