@@ -39,7 +39,9 @@ Finding check_token(const NodeConfig& node) {
   if (token.ok()) return finding;
   finding.verdict = Verdict::kBad;
   finding.found = token.status().message();
-  finding.mend = fmt::format("granary cluster key {}", node.http_token_file);
+  finding.mend = token.status().code() == StatusCode::kNotFound
+                     ? fmt::format("granary cluster key {}", node.http_token_file)
+                     : "a file of the node's user, mode 0600, with the token in it";
   return finding;
 }
 

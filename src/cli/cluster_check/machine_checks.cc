@@ -107,7 +107,8 @@ Finding check_cpus(Nodes here, const Machine& machine) {
               .mend = "correct 'cpus'"};
     }
   }
-  Finding finding{.subject = "CPUs", .found = fmt::format("{} for {} workers", machine.cpus.size(), workers)};
+  Finding finding{.subject = "CPUs",
+                  .found = fmt::format("{} for {} worker{}", machine.cpus.size(), workers, workers == 1 ? "" : "s")};
   if (workers > machine.cpus.size()) {
     finding.verdict = Verdict::kWarning;
     finding.mend = "workers take turns on the CPUs; give the nodes fewer 'workers'";

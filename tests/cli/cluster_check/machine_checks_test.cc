@@ -27,6 +27,7 @@ using cluster_config::ClusterConfig;
 using cluster_config::NodeConfig;
 using cluster_config::Provider;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 
@@ -209,6 +210,12 @@ TEST(DirectoryChecks, AnHttpTokenThatIsMissingIsBad) {
   EXPECT_THAT(missing.mend, HasSubstr("granary cluster key " + config.nodes[0].http_token_file));
   ASSERT_TRUE(cluster_config::make_key(config.nodes[0].http_token_file).ok());
   EXPECT_EQ(about(check_directories(config, config.nodes), "HTTP token of 1").verdict, Verdict::kGood);
+
+  ASSERT_EQ(::chmod(config.nodes[0].http_token_file.c_str(), 0644), 0);
+  const Finding open = about(check_directories(config, config.nodes), "HTTP token of 1");
+  EXPECT_EQ(open.verdict, Verdict::kBad);
+  EXPECT_THAT(open.mend, HasSubstr("mode 0600"));
+  EXPECT_THAT(open.mend, Not(HasSubstr("granary cluster key"))) << "which makes no file where there is one";
 }
 
 /// As the node, when it starts.
