@@ -82,7 +82,12 @@ Status InspectedDatabase::lock_rings() {
 Result<InspectedDatabase> open_with_logs(const std::string& directory, const bench::FlagValues& flags) {
   auto database = InspectedDatabase::open(directory);
   if (!database.ok()) return database;
-  const Status settled = database->settle(wishes_from(flags));
+  const recovery::Wishes wishes = wishes_from(flags);
+  for (const std::string& each : wishes.log_directories) {
+    if (std::error_code error; std::filesystem::is_directory(each, error)) continue;
+    return Status(StatusCode::kNotFound, fmt::format("--log_dirs: '{}' is no directory", each));
+  }
+  const Status settled = database->settle(wishes);
   return settled.ok() ? std::move(database) : Result<InspectedDatabase>(settled);
 }
 

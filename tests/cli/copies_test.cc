@@ -129,6 +129,18 @@ TEST_F(CopiesForTools, AMovedDirectoryIsRecoveredWhereItIs) {
   EXPECT_EQ(run("recover", "renamed").exit_code, 0);
 }
 
+TEST_F(CopiesForTools, LogDirectoriesThatAreNotThereAreRefused) {
+  make_closed(options());
+  std::ofstream(root_ / "file") << "text";
+  for (const std::string words : {"log verify", "log stat", "log dump", "recover --dry-run", "recover"}) {
+    for (const std::string name : {"missing", "file"}) {
+      const Ran refused = run(words, "db", "--log_dirs=" + (root_ / name));
+      EXPECT_EQ(refused.exit_code, 3) << words;
+      EXPECT_THAT(refused.err, HasSubstr("--log_dirs: '" + root_ / name + "' is no directory")) << words;
+    }
+  }
+}
+
 /// As a user that may only read sees it: everything that looks works, and nothing is made.
 TEST_F(CopiesForTools, LookingWorksOnAReadOnlyFileSystem) {
   Options inside = options();
