@@ -12,6 +12,10 @@ std::uint64_t all_aborts(const Statistics& statistics) {
   return sum;
 }
 
+std::uint64_t failed_attempts(const Statistics& statistics) {
+  return all_aborts(statistics) - statistics.aborts[static_cast<std::size_t>(AbortReason::kUser)];
+}
+
 void RateMeter::take(const NodeReport& report, std::uint64_t now_us) {
   if (!report.database) {
     last_.reset();
@@ -31,7 +35,7 @@ void RateMeter::take(const NodeReport& report, std::uint64_t now_us) {
     const CommitLatencies latencies = since(now.database.commit_latencies, last_->database.commit_latencies);
     rates_ = {.seconds = seconds,
               .commits = rate(now.database.commits, last_->database.commits),
-              .aborts = rate(all_aborts(now.database), all_aborts(last_->database)),
+              .aborts = rate(failed_attempts(now.database), failed_attempts(last_->database)),
               .remote_transactions = rate(now.elsewhere.transactions, last_->elsewhere.transactions),
               .one_sided_operations = rate(operations(now.elsewhere), operations(last_->elsewhere)),
               .messages = rate(now.elsewhere.messages, last_->elsewhere.messages),

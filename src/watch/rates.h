@@ -11,7 +11,7 @@ namespace granary::watch {
 struct Rates {
   double seconds = 0;  ///< which they are of
   double commits = 0;  ///< a second, as all of the following
-  double aborts = 0;
+  double aborts = 0;   ///< attempts that failed
   double remote_transactions = 0;
   double one_sided_operations = 0;
   double messages = 0;
@@ -43,5 +43,7 @@ class RateMeter {
 
 /// Attempts that aborted, for all reasons.
 std::uint64_t all_aborts(const Statistics& statistics);
+/// Attempts that failed. What the application has rolled back itself is none of them.
+std::uint64_t failed_attempts(const Statistics& statistics);
 
 }  // namespace granary::watch

@@ -136,12 +136,15 @@ TEST(Rates, AreOfTheTimeBetweenTwoLooks) {
   meter.take(report, 1'000'000);
   EXPECT_EQ(meter.rates().seconds, 0);
   report.database->commits += 500;
+  report.database->aborts[static_cast<std::size_t>(AbortReason::kReadChanged)] += 2;
+  report.database->aborts[static_cast<std::size_t>(AbortReason::kUser)] += 50;
   report.database->epoch += 10;
   report.database->commit_latencies.buckets.push_back({.most_ns = 9000, .count = 1});
   report.database->commit_latencies.samples += 1;
   report.elsewhere->reads += 40;
   meter.take(report, 1'500'000);
   EXPECT_EQ(meter.rates().commits, 1000);
+  EXPECT_EQ(meter.rates().aborts, 4) << "without what the application has given up itself";
   EXPECT_EQ(meter.rates().one_sided_operations, 80);
   EXPECT_EQ(meter.rates().p50_us, 9);
   EXPECT_TRUE(meter.rates().epoch_moved);

@@ -98,5 +98,14 @@ TEST(NodeMetrics, AreWhatTheDashboardAsksFor) {
   for (const std::string& name : asked) EXPECT_TRUE(known.contains(name)) << name;
 }
 
+/// What an application gives up itself is no attempt that failed.
+TEST(NodeMetrics, OfAbortsLeaveRollbacksOutOnTheDashboard) {
+  const std::string text = contents(GRAFANA "/granary.json"), name = "granary_aborts_total{";
+  std::size_t panels = 0;
+  for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos; at += name.size(), ++panels)
+    EXPECT_NE(text.substr(at, text.find('}', at) - at).find("reason!=\\\"user\\\""), std::string::npos) << at;
+  EXPECT_GE(panels, 2u);
+}
+
 }  // namespace
 }  // namespace granary::watch
