@@ -9,8 +9,6 @@
 
 namespace granary::bench {
 
-namespace {}  // namespace
-
 std::string with_commas(std::uint64_t value) {
   const std::string digits = std::to_string(value);
   std::string text;
@@ -31,13 +29,16 @@ std::string human_bytes(std::uint64_t bytes) {
 
 void print_progress(const Sample& sample, double length_seconds) {
   const double rate = length_seconds > 0 ? static_cast<double>(sample.requests) / length_seconds : 0;
-  const double attempts = static_cast<double>(sample.requests + sample.aborts);
-  const double aborted = attempts == 0 ? 0 : 100 * static_cast<double>(sample.aborts) / attempts;
   const std::string when = sample.seconds <= 0 ? "warm-up" : fmt::format("{:.0f} s", sample.seconds);
   base::print(stderr, "[{:>7}]  {:>11} /s   aborts {:6.3f} %   records {}  index {}  old versions {}  RSS {}\n", when,
-              with_commas(static_cast<std::uint64_t>(rate)), aborted, human_bytes(sample.store.records_bytes),
-              human_bytes(sample.store.index_bytes), human_bytes(sample.store.version_bytes),
-              human_bytes(sample.resident_bytes));
+              with_commas(static_cast<std::uint64_t>(rate)), 100 * abort_share(sample),
+              human_bytes(sample.store.records_bytes), human_bytes(sample.store.index_bytes),
+              human_bytes(sample.store.version_bytes), human_bytes(sample.resident_bytes));
+}
+
+double abort_share(const Sample& sample) {
+  const std::uint64_t attempts = sample.transactions + sample.aborts;
+  return attempts == 0 ? 0 : static_cast<double>(sample.aborts) / static_cast<double>(attempts);
 }
 
 LoadProgress::LoadProgress(std::string what, std::uint64_t units, bool print)

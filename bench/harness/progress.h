@@ -12,6 +12,9 @@ namespace granary::bench {
 /// "[    3 s]  1,234,567 /s   aborts 0.12 %   records ... ": one second of a run.
 void print_progress(const Sample& sample, double length_seconds);
 
+/// Failed attempts among all attempts of transactions in a second, 0 to 1, as the result has it of the whole run.
+double abort_share(const Sample& sample);
+
 /// Progress of a load: how much of it is done, about once a second.
 class LoadProgress final : public Progress {
  public:

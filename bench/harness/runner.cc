@@ -63,7 +63,7 @@ class Run {
   RunControl control_;
   std::vector<std::unique_ptr<WorkerThread>> workers_;
   Measurement result_;
-  std::uint64_t requests_before_ = 0, aborts_before_ = 0;
+  std::uint64_t requests_before_ = 0, transactions_before_ = 0, aborts_before_ = 0;
   std::uint64_t released_epoch_ = 0;  ///< as the time line knows it
 };
 
@@ -85,7 +85,7 @@ Status Run::start_workers() {
 
 /// Lets a phase run for its time, looking at it once a second.
 void Run::pass(Phase phase, double seconds, double offset) {
-  requests_before_ = aborts_before_ = 0;
+  requests_before_ = transactions_before_ = aborts_before_ = 0;
   if (phase == Phase::kMeasure) {
     result_.begun = workload_.figures();
     result_.cluster = workload_.cluster_figures();
@@ -155,13 +155,18 @@ std::uint64_t Run::requests() const {
 
 void Run::sample(double at_seconds, double length_seconds) {
   const std::uint64_t requests = this->requests();
-  std::uint64_t aborts = 0;
-  for (const auto& worker : workers_) aborts += worker->live_aborts();
+  std::uint64_t transactions = 0, aborts = 0;
+  for (const auto& worker : workers_) {
+    transactions += worker->live_transactions();
+    aborts += worker->live_aborts();
+  }
   Sample now{.seconds = at_seconds, .resident_bytes = resident_bytes(), .store = workload_.figures()};
   // Right after the switch to the measurement a worker may not have reset its counters yet.
   now.requests = requests - std::min(requests, requests_before_);
+  now.transactions = transactions - std::min(transactions, transactions_before_);
   now.aborts = aborts - std::min(aborts, aborts_before_);
   requests_before_ = requests;
+  transactions_before_ = transactions;
   aborts_before_ = aborts;
   workload_.observe(now);
   if (plan_.progress) print_progress(now, length_seconds);

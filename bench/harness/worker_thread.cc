@@ -131,6 +131,12 @@ std::uint64_t WorkerThread::live_requests() const {
   return sum;
 }
 
+std::uint64_t WorkerThread::live_transactions() const {
+  std::uint64_t sum = 0;
+  for (std::size_t type = 0; type < type_count_; ++type) sum += counters_[type].transactions();
+  return sum;
+}
+
 void WorkerThread::add_to(std::vector<TypeResult>& types) const {
   for (std::size_t type = 0; type < type_count_; ++type) {
     const std::uint64_t committed = counters_[type].of(Ending::kCommitted);
@@ -139,7 +145,7 @@ void WorkerThread::add_to(std::vector<TypeResult>& types) const {
     types[type].rolled_back += rolled_back;
     types[type].gave_up += counters_[type].given_up();
     types[type].too_long += counters_[type].of(Ending::kTooLong);
-    types[type].transactions += committed + rolled_back + counters_[type].earlier;
+    types[type].transactions += counters_[type].transactions();
     for (std::size_t reason = 0; reason < kAbortReasons; ++reason) types[type].aborts[reason] += aborts_[type][reason];
     types[type].latency.merge(latencies_[type]);
     types[type].durable.merge(durable_.of(type));

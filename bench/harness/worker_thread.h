@@ -52,8 +52,10 @@ class alignas(base::kCacheLine) WorkerThread {
   const Status& status() const { return status_; }
   bool pinned() const { return pinned_; }
 
-  /// Requests ended and attempts aborted in the present phase, for the progress line; any thread, relaxed.
+  /// Requests ended, their transactions that came to their end, and attempts aborted in the present phase, for the
+  /// progress line; any thread, relaxed.
   std::uint64_t live_requests() const;
+  std::uint64_t live_transactions() const;
   std::uint64_t live_aborts() const { return published_aborts_.load(std::memory_order_relaxed); }
 
   /// Adds this worker's measured figures, after join().
@@ -67,20 +69,28 @@ class alignas(base::kCacheLine) WorkerThread {
   /// Written by the worker, read by the progress line: relaxed, each figure stands for itself.
   struct Counters {
     std::atomic<std::uint64_t> by_ending[kEndings] = {};
-    std::uint64_t earlier = 0;  // sum of Request::transactions_before; the worker's own, until it has ended
+    std::atomic<std::uint64_t> earlier = 0;  // sum of Request::transactions_before
     void count(const Request& request) {
-      auto& counter = by_ending[static_cast<std::size_t>(request.ending)];
-      counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-      earlier += request.transactions_before;
+      add(by_ending[static_cast<std::size_t>(request.ending)], 1);
+      add(earlier, request.transactions_before);
     }
     void reset() {
       for (auto& counter : by_ending) counter.store(0, std::memory_order_relaxed);
-      earlier = 0;
+      earlier.store(0, std::memory_order_relaxed);
     }
     std::uint64_t of(Ending ending) const {
       return by_ending[static_cast<std::size_t>(ending)].load(std::memory_order_relaxed);
     }
     std::uint64_t given_up() const { return of(Ending::kGaveUp) + of(Ending::kTooLong); }
+    /// Transactions that came to their end.
+    std::uint64_t transactions() const {
+      return of(Ending::kCommitted) + of(Ending::kRolledBack) + earlier.load(std::memory_order_relaxed);
+    }
+
+   private:
+    static void add(std::atomic<std::uint64_t>& counter, std::uint64_t more) {
+      counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+    }
   };
 
   void main();

@@ -110,8 +110,9 @@ struct StoreFigures {
 
 /// One second of a run, for workloads that judge a course of time (soak).
 struct Sample {
-  double seconds = 0;          ///< since the measurement began; negative during warm-up
-  std::uint64_t requests = 0;  ///< ended in this second
+  double seconds = 0;              ///< since the measurement began; negative during warm-up
+  std::uint64_t requests = 0;      ///< ended in this second
+  std::uint64_t transactions = 0;  ///< that came to their end: one or several of each request
   std::uint64_t aborts = 0;
   std::uint64_t resident_bytes = 0;  ///< of the process
   StoreFigures store;

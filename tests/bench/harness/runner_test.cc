@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "bench/harness/progress.h"
 #include "tests/bench/harness/fake_workload.h"
 
 namespace granary::bench {
@@ -69,6 +70,16 @@ TEST(Runner, CountsTheTransactionsOfRequests) {
   EXPECT_EQ(result->types[1].transactions, 3 * result->types[1].finished());
   EXPECT_EQ(Request({.ending = Ending::kGaveUp, .transactions_before = 6}).transactions(), 6u);
   EXPECT_EQ(Request({.ending = Ending::kTooLong}).transactions(), 0u);
+}
+
+/// What is printed while it runs is counted as what is printed at the end.
+TEST(Runner, CountsAbortsOfASecondAmongItsTransactions) {
+  FakeWorkload workload;
+  const auto result = run(workload, short_plan());
+  ASSERT_TRUE(result.ok());
+  const Sample& last = result->samples.back();
+  ASSERT_GT(last.seconds, 0);
+  EXPECT_NEAR(abort_share(last), abort_share(result->total()), 0.05);
 }
 
 TEST(Runner, LatenciesAreThoseOfTheRequests) {
