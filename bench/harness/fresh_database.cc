@@ -17,13 +17,19 @@ constexpr std::pair<std::string_view, std::string_view> kFlagsOfOptions[] = {
     {"Options::htm must be kAuto, kRtm or kSim", "--htm must be auto, rtm or sim"},
     {"Options::htm is kAuto", "--htm is auto"},
     {"Options::htm is kRtm", "--htm is rtm"},
+    {"Options::htm is kSim", "--htm is sim"},
     {"Options::htm", "--htm"},
     {"Options::tid_source cannot be kGlobal", "--variant=global-tid cannot be"},
     {"Options::protocol", "--protocol"},
+    {"Options::loggers", "--loggers"},
     {"Options::memory_limit_bytes", "--memory_limit"},
-    {"Options::prefault_bytes", "--prefault"}};
+    {"Options::prefault_bytes", "--prefault"},
+    {"Options::log_reserve_bytes", "--log_reserve"},
+    {"log_reserve_bytes", "--log_reserve"},
+    {"with log_directories", "with --log_dirs"}};
 
-/// Returns the status with flags in the place of options, since whoever runs a benchmark has given flags.
+}  // namespace
+
 Status in_flags(const Status& status) {
   std::string text(status.message());
   for (const auto& [option, flag] : kFlagsOfOptions) {
@@ -32,8 +38,6 @@ Status in_flags(const Status& status) {
   }
   return {status.code(), std::move(text)};
 }
-
-}  // namespace
 
 Result<std::unique_ptr<Database>> open_fresh(const Options& options) {
   std::error_code ignored;  // what cannot be removed, opening will report

@@ -17,6 +17,9 @@ namespace granary::bench {
 /// ScratchDirectory's, is removed first.
 Result<std::unique_ptr<Database>> open_fresh(const Options& options);
 
+/// Returns the status with flags in the place of options, since whoever runs a benchmark has given flags.
+Status in_flags(const Status& status);
+
 /// Tells what becomes of a ScratchDirectory if its process is killed.
 enum class WhenKilled : std::uint8_t {
   kRemoved,  ///< A Janitor removes it: nobody has a use for the data of a benchmark that was cut short.
