@@ -166,6 +166,7 @@ Status Scanner::read_all(const std::vector<Found>& found) {
       const log::SegmentHeader header = expected_header(manifest_, found[i].name);
       auto scanned = scan_segment(files_, found[i].path, found[i].name, header, segment_options(), buffer);
       if (scanned.ok()) {
+        if (options_.progress) options_.progress(scanned->bytes);
         static_cast<ScannedSegment&>(scan_.segments[i]) = std::move(*scanned);
         continue;
       }

@@ -11,6 +11,7 @@
 // ends that is over, the manifest says.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +38,8 @@ struct ScanOptions {
   /// counts up to this epoch, and what stands behind is not looked at, whole or not. kUnavailable if its log is not
   /// there so far.
   std::optional<epoch::Epoch> up_to{};
+  /// Told of a segment's bytes after it was read; from any thread, several at once.
+  std::function<void(std::uint64_t bytes)> progress{};
 };
 
 /// The end of a log that was being written when the machine or the process stopped; nothing durable is in it.

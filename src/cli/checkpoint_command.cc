@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <thread>
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include "recovery/checkpoint/reader.h"
 #include "src/base/print.h"
 #include "src/cli/log_damage.h"
+#include "src/cli/reading_bar.h"
 #include "src/cli/tool.h"
 
 namespace granary::cli {
@@ -65,14 +67,17 @@ std::string table_of(const Subject& subject, const Contents& contents) {
 }
 
 bench::ExitCode run(const std::string& directory, const bench::FlagValues&) {
-  const auto subject = subject_in(directory);
+  auto subject = subject_in(directory);
   if (!subject.ok()) return bench::refuse(bench::exit_code_of(subject.status()), subject.status().message());
   if (subject->none) {
     base::print("ok: the database in '{}' has no checkpoint yet\n", directory);
     return bench::ExitCode::kOk;
   }
+  std::optional<ReadingBar> bar(file_bytes(subject->read.directory));
+  subject->read.progress = bar->counter();
   const auto contents =
       recovery::checkpoint::verify_checkpoint(subject->read, std::max(1u, std::thread::hardware_concurrency()));
+  bar.reset();
   if (!contents.ok()) return bench::refuse(bench::exit_code_of(contents.status()), contents.status().message());
   base::print("{}\nok: '{}' holds all transactions of epochs below {}; {} files, {}\n", table_of(*subject, *contents),
               subject->read.directory, contents->epoch, contents->partitions, bench::human_bytes(contents->file_bytes));

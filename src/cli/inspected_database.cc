@@ -12,14 +12,6 @@
 #include "src/base/private_directory.h"
 
 namespace granary::cli {
-namespace {
-
-recovery::ScanOptions scan_options(bool salvage) {
-  return {.threads = std::max(1u, std::thread::hardware_concurrency()), .salvage = salvage};
-}
-
-}  // namespace
-
 /// Without a change to anything: the file system may be read-only, and what is looked at may be damaged.
 Status InspectedDatabase::lock(const std::string& where) {
   const std::string path = fmt::format("{}/{}", where, recovery::kLockName);
@@ -120,6 +112,10 @@ std::string InspectedDatabase::table_name(std::uint32_t id) const {
 bool InspectedDatabase::of_node() const {
   return recovery::greatest_life(manifest) != 0 ||
          base::system_files().open(fmt::format("{}/{}", directory, membership::kLifeName)).ok();
+}
+
+recovery::ScanOptions InspectedDatabase::scan_options(bool salvage) const {
+  return {.threads = std::max(1u, std::thread::hardware_concurrency()), .salvage = salvage, .progress = progress};
 }
 
 Status InspectedDatabase::add_kept_log(bool salvage, recovery::LogScan& scan) const {

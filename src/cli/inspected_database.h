@@ -2,6 +2,7 @@
 // A database directory while a tool looks at it: nobody else has it open meanwhile, and nothing in it changes.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,6 +24,8 @@ struct InspectedDatabase {
   std::vector<std::shared_ptr<void>> locks;
   recovery::Manifest manifest;
   recovery::Settled settled;  ///< after settle()
+  /// Told of the bytes of each segment and checkpoint block that was read; from any thread. Empty: nobody asks for it.
+  std::function<void(std::uint64_t bytes)> progress;
 
   /// kNotFound if there is no database, kUnavailable if a process has it open.
   static Result<InspectedDatabase> open(const std::string& directory);
@@ -44,6 +47,7 @@ struct InspectedDatabase {
  private:
   Status lock(const std::string& directory);
   Status lock_rings();
+  recovery::ScanOptions scan_options(bool salvage) const;
   Status add_kept_log(bool salvage, recovery::LogScan& scan) const;
 };
 

@@ -57,7 +57,8 @@ std::optional<recovery::checkpoint::ReadOptions> checkpoint_of(const InspectedDa
                                            .directory = database.directory + "/" + checkpoint->directory,
                                            .database = database.manifest.database,
                                            .epoch = checkpoint->epoch,
-                                           .stamp = checkpoint->stamp};
+                                           .stamp = checkpoint->stamp,
+                                           .progress = database.progress};
 }
 
 Result<std::string> examine_checkpoint(const InspectedDatabase& database) {

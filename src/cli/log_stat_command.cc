@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -10,6 +11,7 @@
 #include "bench/harness/table.h"
 #include "bench/harness/trial.h"
 #include "src/cli/inspected_database.h"
+#include "src/cli/reading_bar.h"
 #include "src/cli/tool.h"
 
 namespace granary::cli {
@@ -119,9 +121,12 @@ std::string text_of(const InspectedDatabase& database, const LogScan& scan) {
 }
 
 bench::ExitCode run(const std::string& directory, const bench::FlagValues& flags) {
-  const auto database = open_with_logs(directory, flags);
+  auto database = open_with_logs(directory, flags);
   if (!database.ok()) return bench::refuse(bench::exit_code_of(database.status()), database.status().message());
+  std::optional<ReadingBar> bar(log_bytes(*database));
+  database->progress = bar->counter();
   const auto scan = database->scan(/*salvage=*/true);  // shows what is there, damaged or not
+  bar.reset();
   if (!scan.ok()) return bench::refuse(bench::exit_code_of(scan.status()), scan.status().message());
   // Paths are byte strings; JSON wants UTF-8.
   constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;

@@ -1,6 +1,7 @@
 // `granary log verify`: could this log be recovered? A line for each reason why not.
 
 #include <cstdio>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -8,6 +9,7 @@
 #include "bench/harness/trial.h"
 #include "src/base/print.h"
 #include "src/cli/log_damage.h"
+#include "src/cli/reading_bar.h"
 #include "src/cli/tool.h"
 
 namespace granary::cli {
@@ -16,11 +18,14 @@ namespace {
 using bench::ExitCode;
 
 ExitCode run(const std::string& directory, const bench::FlagValues& flags) {
-  const auto database = open_with_logs(directory, flags);
+  auto database = open_with_logs(directory, flags);
   if (!database.ok()) return bench::refuse(bench::exit_code_of(database.status()), database.status().message());
+  std::optional<ReadingBar> bar(bytes_to_examine(*database));
+  database->progress = bar->counter();
   const auto report = examine_logs(*database);
+  const auto checkpoint = report.ok() ? examine_checkpoint(*database) : std::string();
+  bar.reset();
   if (!report.ok()) return bench::refuse(bench::exit_code_of(report.status()), report.status().message());
-  const auto checkpoint = examine_checkpoint(*database);
   if (!checkpoint.ok()) return bench::refuse(bench::exit_code_of(checkpoint.status()), checkpoint.status().message());
   if (!report->rings.note.empty()) base::print("{}\n", report->rings.note);
   for (const recovery::DroppedTail& tail : report->scan.tails) base::print("torn tail: {}\n", text_of(tail));

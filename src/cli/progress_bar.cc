@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::uint64_t kRedrawNs = base::kSecondNs / 10, kLineNs = 5 * base::kSecondNs;
 constexpr std::size_t kWidth = 30;
+constexpr double kLeastShare = 0.01;  // that must be done before the rest's time is told
 
 }  // namespace
 
@@ -26,10 +27,12 @@ std::string progress_text(const RecoveryProgress& progress, double seconds) {
   const auto all = static_cast<double>(progress.bytes_all);
   const double share = std::min(1.0, done / all);
   const auto filled = static_cast<std::size_t>(share * static_cast<double>(kWidth));
-  const double left = rate > 0 ? (all - std::min(all, done)) / rate : 0;
-  return fmt::format("[{}{}] {:3.0f} %  {} of {}, {}/s, {:.0f} s left", std::string(filled, '#'),
-                     std::string(kWidth - filled, '-'), 100 * share, bench::human_bytes(progress.bytes_done),
-                     bench::human_bytes(progress.bytes_all), speed, left);
+  // What the first moments were like says nothing of the rest.
+  const bool known = rate > 0 && share >= kLeastShare;
+  const std::string left = known ? fmt::format(", {:.0f} s left", (all - std::min(all, done)) / rate) : "";
+  return fmt::format("[{}{}] {:3.0f} %  {} of {}, {}/s{}", std::string(filled, '#'), std::string(kWidth - filled, '-'),
+                     100 * share, bench::human_bytes(progress.bytes_done), bench::human_bytes(progress.bytes_all),
+                     speed, left);
 }
 
 ProgressBar::ProgressBar(bool terminal)

@@ -1,5 +1,5 @@
 #pragma once
-// How far a recovery is, on standard error: bytes, rate, time left.
+// How far a recovery is, or another tool that reads much, on standard error: bytes, rate, time left.
 
 #include <cstdint>
 #include <string>
@@ -27,7 +27,8 @@ class ProgressBar {
   bool drawn_ = false;
 };
 
-/// "[#####-----]  50 %  1.0 MiB of 2.0 MiB, 1.0 MiB/s, 1 s left"; without a known end only bytes and rate.
+/// "[#####-----]  50 %  1.0 MiB of 2.0 MiB, 1.0 MiB/s, 1 s left"; without a known end only bytes and rate, and
+/// in the first hundredth no time.
 std::string progress_text(const RecoveryProgress& progress, double seconds);
 
 }  // namespace granary::cli

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 
 #include <fmt/format.h>
 #include <granary/granary.h>
@@ -16,6 +17,7 @@
 #include "src/base/tsc_clock.h"
 #include "src/cli/log_damage.h"
 #include "src/cli/progress_bar.h"
+#include "src/cli/reading_bar.h"
 #include "src/cli/tool.h"
 
 namespace granary::cli {
@@ -77,10 +79,13 @@ void print_plan(const InspectedDatabase& database, const LogReport& report) {
 
 /// With --salvage damage of the log is listed as what would be lost, and is no reason to fail. Nothing salvages a
 /// checkpoint, as the log below it is gone, and nothing makes a log of files that are not its own.
-ExitCode dry_run(const InspectedDatabase& database, bool salvage) {
+ExitCode dry_run(InspectedDatabase& database, bool salvage) {
+  std::optional<ReadingBar> bar(bytes_to_examine(database));
+  database.progress = bar->counter();
   const auto report = examine_logs(database);
+  const auto checkpoint = report.ok() ? examine_checkpoint(database) : std::string();
+  bar.reset();
   if (!report.ok()) return refuse(report.status());
-  const auto checkpoint = examine_checkpoint(database);
   if (!checkpoint.ok()) return refuse(checkpoint.status());
   const bool hopeless = report->beyond_salvage || !checkpoint->empty();
   if (!report->beyond_salvage) print_plan(database, *report);

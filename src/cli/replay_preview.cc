@@ -84,6 +84,7 @@ Status Preview::segment(const recovery::LogSegment& segment) {
   auto file = base::system_files().open(segment.path);
   if (!file.ok()) return file.status();
   if (const Status loaded = bytes_.load(**file, segment.path); !loaded.ok()) return loaded;
+  if (database_.progress) database_.progress(bytes_.view().size());
   for (const recovery::Chunk& chunk : segment.chunks) {
     if (chunk.last_epoch >= from_epoch_) preview_.bytes += chunk.end - chunk.begin;
   }
