@@ -24,12 +24,15 @@ std::size_t edit_distance(std::string_view one, std::string_view other) {
 
 std::string nearest(std::string_view word, const std::vector<std::string>& known) {
   constexpr std::size_t kLongestWord = 64;  // the distance takes time and memory of the product of both lengths
-  if (word.size() > kLongestWord) return "";
+  constexpr std::size_t kShortWord = 3;
+  if (word.size() < 2 || word.size() > kLongestWord) return "";
   std::string best;
-  std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
+  std::size_t best_distance = (word.size() <= kShortWord ? 1 : std::max<std::size_t>(2, word.size() / 3)) + 1;
   for (const std::string& candidate : known) {
     std::size_t distance = edit_distance(word, candidate);
-    if (word.size() >= 3 && candidate.starts_with(word)) distance = 1;  // cut short
+    if (word.size() >= kShortWord && candidate.starts_with(word)) distance = 1;  // cut short
+    // People mistype the first letter least, so several mistakes with another one make another word.
+    if (distance > 1 && !candidate.empty() && candidate.front() != word.front()) continue;
     if (distance < best_distance && distance < std::max(word.size(), candidate.size())) {
       best_distance = distance;
       best = candidate;
