@@ -107,18 +107,18 @@ class GRANARY_EXPORT Worker {
   /// changed behind each operation. They begin no other transaction. A transaction or a snapshot that was begun outside
   /// of a body, or by another one, refuses it (kWrongThread). A body uses no other worker, and calls nothing else that
   /// waits, as checkpoint() and wait_released() do: that would wait for ever for what another body holds, since the
-  /// others do not go on meanwhile. An exception that leaves a body aborts its transaction. Then no further body begins,
-  /// those that have begun end, and the first such exception comes out of run_many(); results[i] has AbortReason::kUser
-  /// where a transaction has not ended otherwise. An exception that a body catches itself is its own business, whatever
-  /// the others throw meanwhile. Where the worker cannot take turns the transactions run one after the other, with the
-  /// same results: with Options::protocol "drtm", within such a body, and in a cluster, where
+  /// others do not go on meanwhile. An exception that leaves a body aborts its transaction. Then no further body
+  /// begins, those that have begun end, and the first such exception comes out of run_many(); results[i] has
+  /// AbortReason::kUser where a transaction has not ended otherwise. An exception that a body catches itself is its own
+  /// business, whatever the others throw meanwhile. Where the worker cannot take turns the transactions run one after
+  /// the other, with the same results: with Options::protocol "drtm", within such a body, and in a cluster, where
   /// ClusterWorker::run_together() is for this.
   void run_many(std::span<RunResult> results, FunctionRef<void(std::size_t, Transaction&)> body,
                 const RetryPolicy& policy = {});
   /// As run_many(), for bodies that make transactions themselves, by run() or begin(), each one at a time: calls
   /// body(0) to body(count - 1). Exceptions that leave bodies are treated alike. A body that waits for something
-  /// besides, such as the release of a result, looks for it and calls let_others_run(), again and again: what the others
-  /// have open would stay open, and hold back the epoch.
+  /// besides, such as the release of a result, looks for it and calls let_others_run(), again and again: what the
+  /// others have open would stay open, and hold back the epoch.
   void run_together(std::size_t count, FunctionRef<void(std::size_t)> body);
   /// Lets the other bodies of run_together() go on. Outside of bodies it does nothing and returns false.
   bool let_others_run();

@@ -18,8 +18,8 @@ enum class [[nodiscard]] Outcome : std::uint8_t {
   kAlreadyExists,  ///< insert: a record has this key
   kAborted,        ///< the transaction is doomed; commit() or abort() ends it and tells the reason
   kFinished,       ///< the transaction was already committed or aborted
-  /// The transaction belongs to a worker that another thread uses, or to the process of which this one is a fork, or was
-  /// not begun by the body that uses it now (Worker::run_many, Worker::run_together, ClusterWorker::run_together).
+  /// The transaction belongs to a worker that another thread uses, or to the process of which this one is a fork, or
+  /// was not begun by the body that uses it now (Worker::run_many, Worker::run_together, ClusterWorker::run_together).
   kWrongThread,
   kKeyTooLong,  ///< the key exceeds kMaxKeyBytes
   /// The value exceeds kMaxValueBytes, or the table's declared maximum; of another node's snapshot: it is too long for

@@ -138,8 +138,8 @@ struct Declared {
   bool write = false;  ///< or only read
 };
 
-/// A read-write transaction. Move-only; used by its worker's thread only, and where bodies run in turns only by the body
-/// that has begun it (Worker::run_together). Dropping an open one aborts it, and so does the end of its worker;
+/// A read-write transaction. Move-only; used by its worker's thread only, and where bodies run in turns only by the
+/// body that has begun it (Worker::run_together). Dropping an open one aborts it, and so does the end of its worker;
 /// operations then report kFinished, or kWrongThread once another thread's worker has taken that worker's place. If
 /// another thread drops it, it stays open, and holds back the epoch, until its worker's thread begins or ends another
 /// transaction or snapshot, or calls Worker::collect_garbage(). An open one must not outlive its database, not even to
@@ -315,9 +315,9 @@ class GRANARY_EXPORT Transaction {
 
 /// A read-only transaction on a consistent state one to two snapshot periods (about 1 to 2 s) in the past. Never aborts
 /// and never disturbs writers, however long it runs; it only keeps old versions alive. Serializable, not strict: it
-/// does not see what committed after its snapshot. Move-only; used by its worker's thread only, and by one body only, as
-/// a Transaction is. One that another thread drops stays open as a Transaction does. An open one must not outlive its
-/// database, not even to be dropped; a finished one may.
+/// does not see what committed after its snapshot. Move-only; used by its worker's thread only, and by one body only,
+/// as a Transaction is. One that another thread drops stays open as a Transaction does. An open one must not outlive
+/// its database, not even to be dropped; a finished one may.
 class GRANARY_EXPORT Snapshot {
  public:
   Snapshot() = default;
