@@ -22,6 +22,16 @@ std::string name_of(std::uint32_t user) {
   return found == nullptr ? "" : found->pw_name;
 }
 
+/// Returns whose file a process of root makes in the directory. Network file systems give it to another user, often.
+Result<std::uint32_t> user_of_new_file(base::FileSystem& files, const std::string& directory) {
+  const std::string path = fmt::format("{}/owner-{}", directory, ::getpid());
+  if (const auto made = files.create(path); !made.ok()) return made.status();
+  const auto user = base::owner(files, path);
+  const Status removed = files.remove(path);
+  if (!removed.ok()) return removed;
+  return user;
+}
+
 }  // namespace
 
 Status check_user(base::FileSystem& files, const std::string& directory) {
@@ -29,6 +39,9 @@ Status check_user(base::FileSystem& files, const std::string& directory) {
   const auto user = base::owner(files, fmt::format("{}/{}", directory, kManifestName));
   if (!user.ok()) return user.status().code() == StatusCode::kNotFound ? Status() : user.status();
   if (*user == 0) return {};
+  const auto own = user_of_new_file(files, directory);
+  if (!own.ok()) return own.status();
+  if (*own == *user) return {};
   const std::string name = name_of(*user);
   const std::string as_user = name.empty() ? fmt::format("setpriv --reuid={0} --regid={0} --clear-groups", *user)
                                            : fmt::format("runuser -u {} --", name);

@@ -30,8 +30,7 @@ struct Placement {
   /// Partitioned: the home of an encoded key, a node of the cluster; the same on all nodes, for good. Thread-safe. A
   /// scan visits the home of its range's lower end, so keys that are scanned together live together. If it names a node
   /// that the cluster file does not have, transactions on the key end with AbortReason::kMisuse, and snapshots report
-  /// kUnreachable. Empty: every node
-  /// has a copy of its own, which it loads itself and nobody changes afterwards.
+  /// kUnreachable. Empty: every node has a copy of its own, which it loads itself and nobody changes afterwards.
   std::function<NodeNumber(std::string_view key)> home = {};
 
   static Placement replicated() { return {}; }
@@ -93,14 +92,14 @@ class GRANARY_EXPORT ClusterWorker {
   /// where nothing waits it is one after the other. A commit returns when it is decided; what it wrote at other nodes
   /// is on its way, and has arrived when this function returns. Others find the records locked until then. Each fiber
   /// has at most one transaction or snapshot open at a time, and begins no transaction within another's. One that was
-  /// begun outside of a body, or by another one, refuses it (kWrongThread). What the bodies share needs no locks, but
-  /// is not the same after an operation on keys of other nodes, nor after a transaction has ended. A body has 256 KiB
-  /// of stack, and does not call this function. It uses no other worker, and calls nothing else that waits, as
-  /// Database::checkpoint() and Cluster::barrier() do: the other bodies do not go on meanwhile, and what one of them
-  /// holds would be waited for for ever. If an exception leaves a body, bodies that have not begun do not run, the
-  /// others end, and the first such exception comes out of this function; the transaction that it has left is aborted,
-  /// and the worker goes on as before. kInvalidArgument unless 1 ≤ count ≤ kMostTogether; kFailedPrecondition from
-  /// within a body, or if another thread uses the worker.
+  /// begun outside of a body, or by another one that is under way, refuses it (kWrongThread). What the bodies share
+  /// needs no locks, but is not the same after an operation on keys of other nodes, nor after a transaction has ended.
+  /// A body has 256 KiB of stack, and does not call this function. It uses no other worker, and calls nothing else that
+  /// waits, as Database::checkpoint() and Cluster::barrier() do: the other bodies do not go on meanwhile, and what one
+  /// of them holds would be waited for for ever. If an exception leaves a body, bodies that have not begun do not run,
+  /// the others end, and the first such exception comes out of this function; the transaction that it has left is
+  /// aborted, and the worker goes on as before. kInvalidArgument unless 1 ≤ count ≤ kMostTogether; kFailedPrecondition
+  /// from within a body, or if another thread uses the worker.
   Status run_together(std::uint32_t count, FunctionRef<void(std::uint32_t)> body);
   /// Lets the other bodies of run_together() go on, and then other threads. A body that waits for something besides,
   /// such as the release of a result, calls it again and again: if it kept the thread, what the others have open would

@@ -83,6 +83,7 @@ constexpr KnownBug kBugs[] = {
     {"region-ignores-epoch", "nor whether E is still the epoch of its TID"},
     {"wait-in-region", "it waits there (I6)"},
     {"remove-what-is-owed", "a checkpoint removes the log of a transaction that names locks at other nodes (I10)"},
+    {"rotate-without-marker", "a segment that ends within an epoch lacks the marker of the idle epochs before"},
     {"drain-ahead-of-marker", "a logger writes entries of any later epoch before the marker of one"},
     {"ack-before-sync", "the durable epoch is published before the log is synced"},
     {"ignore-sync-error", "a failed sync counts as done"},

@@ -27,13 +27,15 @@ void write_line(int descriptor, std::string_view line) {
 }  // namespace
 
 struct LinePrinter::Queue {
-  explicit Queue(int to) : descriptor(to) {}
+  struct Line {
+    int descriptor;
+    std::string text;
+  };
   void write_all();
 
-  const int descriptor;
   std::mutex mutex;  // guards what follows
   std::condition_variable changed;
-  std::deque<std::string> lines;  ///< the first one is being written
+  std::deque<Line> lines;  ///< the first one is being written
   std::size_t dropped = 0;
   bool ended = false;
 };
@@ -44,18 +46,20 @@ void LinePrinter::Queue::write_all() {
   for (;;) {
     changed.wait(lock, [this] { return ended || !lines.empty(); });
     if (lines.empty()) return;
-    const std::string line = lines.front();
+    const Line line = lines.front();
     lock.unlock();
-    write_line(descriptor, line);
+    write_line(line.descriptor, line.text);
     lock.lock();
     lines.pop_front();
-    if (lines.empty() && dropped != 0)
-      lines.push_back(fmt::format("granary: {} lines were dropped, as nobody read them\n", std::exchange(dropped, 0)));
+    if (lines.empty() && dropped != 0) {
+      lines.push_back({STDERR_FILENO, fmt::format("granary: {} lines were dropped, as nobody read them\n",
+                                                  std::exchange(dropped, 0))});
+    }
     changed.notify_all();
   }
 }
 
-LinePrinter::LinePrinter(int descriptor) : queue_(std::make_shared<Queue>(descriptor)) {
+LinePrinter::LinePrinter() : queue_(std::make_shared<Queue>()) {
   std::thread([queue = queue_] { queue->write_all(); }).detach();
 }
 
@@ -71,13 +75,13 @@ void LinePrinter::flush() const {
   queue_->changed.wait_for(lock, std::chrono::seconds(1), [this] { return queue_->lines.empty(); });
 }
 
-void LinePrinter::print(std::string line) const {
+void LinePrinter::print(int descriptor, std::string line) const {
   const std::lock_guard lock(queue_->mutex);
   if (queue_->lines.size() >= kMost) {
     ++queue_->dropped;
     return;
   }
-  queue_->lines.push_back(std::move(line));
+  queue_->lines.push_back({descriptor, std::move(line)});
   queue_->changed.notify_all();
 }
 

@@ -14,15 +14,14 @@ class LinePrinter {
  public:
   static constexpr std::size_t kMost = 1024;
 
-  /// `descriptor` stays open until the process ends. Nothing else buffers what goes there.
-  explicit LinePrinter(int descriptor);
+  LinePrinter();
   /// As flush().
   ~LinePrinter();
   LinePrinter(const LinePrinter&) = delete;
   LinePrinter& operator=(const LinePrinter&) = delete;
 
-  /// `line` has its line end.
-  void print(std::string line) const;
+  /// `line` has its line end. `descriptor` stays open until the process ends, and nothing else buffers what goes there.
+  void print(int descriptor, std::string line) const;
   /// Waits until all lines are written, but a second at most.
   void flush() const;
 

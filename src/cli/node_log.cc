@@ -1,9 +1,9 @@
 #include "src/cli/node_log.h"
 
 #include <time.h>
+#include <unistd.h>
 
 #include <chrono>
-#include <cstdio>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -18,11 +18,6 @@ constexpr const char* kLifeTopic = "life";
 std::uint64_t now_ms() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
-}
-
-void say_line(const std::string& line) {
-  std::fwrite(line.data(), 1, line.size(), stdout);
-  std::fflush(stdout);
 }
 
 std::string text_line(const Notice& notice, std::uint64_t unix_ms) {
@@ -55,22 +50,25 @@ std::string notice_line(LogFormat format, NodeNumber node, const Notice& notice,
   return format == LogFormat::kText ? text_line(notice, unix_ms) : json_line(node, name(notice.topic), notice, unix_ms);
 }
 
-void NodeLog::tell(const Notice& notice) const { errors_.print(notice_line(format_, node_, notice, now_ms())); }
+void NodeLog::tell(const Notice& notice) const {
+  printer_.print(STDERR_FILENO, notice_line(format_, node_, notice, now_ms()));
+}
 
 void NodeLog::say(const std::string& text, const Cluster* cluster) const {
-  if (format_ == LogFormat::kText) return say_line(text + "\n");
+  if (format_ == LogFormat::kText) return printer_.print(STDOUT_FILENO, text + "\n");
   Notice notice{.text = text};
   if (cluster != nullptr) {
     notice.generation = cluster->generation();
     notice.configuration = cluster->configuration();
   }
-  say_line(json_line(node_, kLifeTopic, notice, now_ms()));
+  printer_.print(STDOUT_FILENO, json_line(node_, kLifeTopic, notice, now_ms()));
 }
 
 void NodeLog::warn(const std::string& text) const {
   const Notice notice{.severity = NoticeSeverity::kWarning, .text = text};
-  if (format_ == LogFormat::kText) return errors_.print(fmt::format("{} granary: {}\n", utc_time(now_ms()), text));
-  errors_.print(json_line(node_, kLifeTopic, notice, now_ms()));
+  if (format_ == LogFormat::kText)
+    return printer_.print(STDERR_FILENO, fmt::format("{} granary: {}\n", utc_time(now_ms()), text));
+  printer_.print(STDERR_FILENO, json_line(node_, kLifeTopic, notice, now_ms()));
 }
 
 }  // namespace granary::cli

@@ -1,8 +1,6 @@
 #pragma once
 // What `granary node` says of itself, one line each: as text for people, or as JSON objects for whatever collects logs.
 
-#include <unistd.h>
-
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -21,7 +19,7 @@ std::string utc_time(std::uint64_t unix_ms);
 /// The notice as a line, with a line end. `node`: that which tells it.
 std::string notice_line(LogFormat format, NodeNumber node, const Notice& notice, std::uint64_t unix_ms);
 
-/// Thread-safe. What goes to standard error makes nobody wait (line_printer.h).
+/// Thread-safe. Nobody waits for who reads the lines (line_printer.h).
 class NodeLog {
  public:
   NodeLog(LogFormat format, NodeNumber node) : format_(format), node_(node) {}
@@ -34,12 +32,12 @@ class NodeLog {
   /// Why the node does not go on, or how it does: on standard error.
   void warn(const std::string& text) const;
   /// Waits a moment for what was told, before something else writes to standard error.
-  void flush() const { errors_.flush(); }
+  void flush() const { printer_.flush(); }
 
  private:
   const LogFormat format_;
   const NodeNumber node_;
-  const LinePrinter errors_{STDERR_FILENO};
+  const LinePrinter printer_;
 };
 
 }  // namespace granary::cli

@@ -210,6 +210,12 @@ void Engine::start_checkpoints() {
 
 Status Engine::close() {
   if (closed_.exchange(true, std::memory_order_relaxed)) return {};
+  const Status done = end();
+  has_closed_.store(true, std::memory_order_release);
+  return done;
+}
+
+Status Engine::end() {
   if (storage_ != nullptr)
     storage_->checkpoints().cancel();  // a large one takes minutes, as it leaves the cores to others
   // A node's epochs are told to the others until the last moment, as theirs stand still without.
@@ -239,7 +245,6 @@ Status Engine::recover(Loading loading) {
   schema_.widen_recovered();
   if (const Status begun = storage_->begin(epochs_); !begun.ok()) return begun;
   base::sync_point("engine.log_begun");
-  ring_watch_.watch(storage_->ring_directory());
   shared_.log = &storage_->log();  // from here on closing ends it, also after an error
   if (const Status sealed = schema_.restore_seals(); !sealed.ok()) return sealed;
   if (const Status connected = workers_.connect_rings(); !connected.ok()) return connected;
@@ -302,7 +307,7 @@ std::uint64_t Engine::released_epoch() const {
 }
 
 Status Engine::wait_released(std::uint64_t epoch, std::uint64_t timeout_us) const {
-  if (closed_.load(std::memory_order_relaxed)) return epoch <= released_epoch() ? Status() : log_status();
+  if (has_closed_.load(std::memory_order_acquire)) return epoch <= released_epoch() ? Status() : log_status();
   if (shared_.log == nullptr || options_.release == Release::kCommit) return {};
   return wait_durable(epoch, timeout_us);
 }
@@ -317,7 +322,7 @@ Status Engine::wait_durable(epoch::Epoch epoch, std::uint64_t timeout_us) const 
 Status Engine::log_status() const {
   if (shared_.log != nullptr && shared_.log->durable().failed()) failure_told_.store(true, std::memory_order_relaxed);
   const Status seen = seen_log_status();
-  return seen.ok() && closed_.load(std::memory_order_relaxed) ? is_closed() : seen;
+  return seen.ok() && has_closed_.load(std::memory_order_acquire) ? is_closed() : seen;
 }
 
 Status Engine::seen_log_status() const {
@@ -377,7 +382,7 @@ bool Engine::step() {
     }
   }
   if (threads) stall_watch_.look();
-  ring_watch_.look();
+  if (shared_.log != nullptr) ring_watch_.look(*shared_.log);
   relief_.look();
   return advanced;
 }

@@ -21,8 +21,8 @@
 #include "src/cc/worker_state.h"
 #include "src/db/memory_relief.h"
 #include "src/db/released.h"
-#include "src/db/schema.h"
 #include "src/db/ring_watch.h"
+#include "src/db/schema.h"
 #include "src/db/stall_watch.h"
 #include "src/db/storage.h"
 #include "src/db/workers.h"
@@ -114,6 +114,8 @@ class Engine {
   /// Makes the tables that the storage knows, fills them, begins to log.
   Status recover(Loading loading);
   Status fill(Loading loading);
+  /// Does what close() says. Results become durable meanwhile, so whoever waits for them goes on waiting.
+  Status end();
   Status may_checkpoint() const;
   /// Calls `load` with the states of so many workers, which are idle and load with a thread each.
   Status load_with(std::uint32_t threads, FunctionRef<Status(std::span<cc::WorkerState* const>)> load);
@@ -142,6 +144,9 @@ class Engine {
 
   /// log_status() told why, from any thread; the destructor then does not.
   mutable std::atomic<bool> failure_told_{false};
+  /// Set by close() when it has ended (release), and read by who waits for results (acquire), which then sees how far
+  /// the log has come.
+  std::atomic<bool> has_closed_{false};
   std::atomic<bool> closed_{false};  ///< set by close(), read by all threads that call the database; relaxed: no more
   /// When epoch_thread_ last began a turn; 0 if there is no such thread. Relaxed: for statistics.
   std::atomic<std::uint64_t> turned_us_{0};

@@ -53,7 +53,6 @@ class Storage {
 
   log::Log& log() { return *log_; }
   const std::string& directory() const { return options_.directory; }
-  std::string ring_directory() const { return directories_.of_rings(); }
   /// Whether what is lost is given up (Options::salvage).
   bool salvages() const { return options_.salvage; }
 

@@ -1,8 +1,10 @@
 #include "src/log/log.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <map>
 
@@ -197,7 +199,7 @@ bool Log::wait_for_room(base::Waiter& waiter, Ring& ring, std::uint64_t bytes) {
   nudge();
   bool room = ring.has_room(bytes);
   for (std::uint32_t turn = 0; !room && !durable_.failed(); ++turn) {
-    constexpr std::uint32_t kSpins = 64;
+    constexpr std::uint32_t kSpins = 64, kRests = 4096;
     if (!options_.threads) {
       step();
     } else if (turn < kSpins) {
@@ -205,8 +207,12 @@ bool Log::wait_for_room(base::Waiter& waiter, Ring& ring, std::uint64_t bytes) {
     } else {
       if (silent_logger() != nullptr) break;
       // A disk's time, not a lock's: the waiter lets the other transactions of this thread go on, or leaves the core to
-      // the logger.
-      waiter.rest();
+      // the logger. If those others have taken all room for long, they wait, too.
+      if (turn < kRests) {
+        waiter.rest();
+      } else {
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+      }
     }
     room = ring.has_room(bytes);
   }
@@ -236,6 +242,18 @@ Status Log::remove_rings() {
     base::sync_point("log.ring_removed");
   }
   return {};
+}
+
+/// Other errors, as too many links in the path, tell nothing about the file.
+std::string Log::missing_ring() const {
+  std::vector<std::string> paths;
+  {
+    const std::lock_guard lock(mutex_);
+    paths = ring_paths_;
+  }
+  const auto is_gone = [](const std::string& path) { return ::access(path.c_str(), F_OK) != 0 && errno == ENOENT; };
+  const auto gone = std::ranges::find_if(paths, is_gone);
+  return gone == paths.end() ? "" : *gone;
 }
 
 bool Log::owes() const {

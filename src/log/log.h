@@ -80,6 +80,9 @@ class Log {
   /// Removes the rings of a log that is closed and owes() nothing. Call it when the manifest says that the generation
   /// has ended: until then a recovery needs every one of them.
   Status remove_rings();
+  /// Returns the path of a ring whose file is gone, as nobody but remove_rings() may remove it; "" if all are there.
+  /// Thread-safe.
+  std::string missing_ring() const;
   /// Whether a ring names locks at other nodes that were not given back, after close(). Thread-safe.
   bool owes() const;
   /// After close(): where each logger's log ends, and the least of what their last markers say is complete.

@@ -130,7 +130,13 @@ Status Logger::turn(epoch::Epoch complete, bool urgent) {
 /// epochs that drain() allows.
 Status Logger::make_room() {
   if (const Status done = sync(); !done.ok()) return done;
-  return segment_.bytes < options_.segment_bytes ? Status() : rotate();
+  if (segment_.bytes < options_.segment_bytes) return {};
+  // A logger that is alone has not marked idle epochs (finish_epoch), and no segment may end before the marker with
+  // which the next one begins.
+  if (marked_in_log_ < marked_ && !base::injected("rotate-without-marker")) {
+    if (const Status done = mark(marked_); !done.ok()) return done;
+  }
+  return rotate();
 }
 
 /// Appends the ring's entries to the segment, up to the first one of an epoch after `last`.

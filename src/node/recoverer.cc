@@ -44,8 +44,10 @@ bool Recoverer::step(const Configuration& configuration) {
     const auto superseded = [this, number = configuration.number] {
       return parts_.membership.configuration()->number != number;
     };
+    const auto began = Clock::now();
     const Status recovered = recover(debt, *options, superseded);
-    if (!recovered.ok() && !superseded()) note_failure(debt, recovered);
+    const bool stopped = recovered.code() == StatusCode::kUnavailable && superseded();
+    if (!recovered.ok() && !stopped) note_failure(debt, recovered, began);
   }
   forget_recovered();
   return again;
@@ -150,10 +152,10 @@ void Recoverer::tell_recovered(const Owed& debt, const RecoveryWork& work) const
 }
 
 /// A process that has been killed needs a moment to end.
-void Recoverer::note_failure(const Owed& debt, const Status& why) {
+void Recoverer::note_failure(const Owed& debt, const Status& why, Clock::time_point began) {
   const auto now = Clock::now();
   Attempt& attempt =
-      attempts_.try_emplace({debt.node, debt.generation}, Attempt{.first = now, .pause = kLater}).first->second;
+      attempts_.try_emplace({debt.node, debt.generation}, Attempt{.first = began, .pause = kLater}).first->second;
   const bool brief = why.code() == StatusCode::kUnavailable && now < attempt.first + kBrief;
   parts_.recoveries.fail(debt, brief ? std::string() : std::string(why.message()));
   attempt.next = now + (brief ? kSoon : attempt.pause);

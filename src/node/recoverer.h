@@ -65,7 +65,7 @@ class Recoverer {
   using Superseded = std::function<bool()>;  ///< whether there is a newer membership than the step began with
   /// What was tried in vain, and when it is tried again.
   struct Attempt {
-    Clock::time_point first;
+    Clock::time_point first;  ///< when the first of them began
     Clock::time_point next = {};
     std::chrono::milliseconds pause;  ///< after the next failure that lasts
     std::string told = {};            ///< the last reason that was told
@@ -77,7 +77,7 @@ class Recoverer {
   bool had_data(const membership::Owed& debt) const;
   Status check_directory(const membership::Owed& debt, const std::string& directory) const;
   void tell_recovered(const membership::Owed& debt, const RecoveryWork& work) const;
-  void note_failure(const membership::Owed& debt, const Status& why);
+  void note_failure(const membership::Owed& debt, const Status& why, Clock::time_point began);
   void forget_recovered();
 
   const RecovererParts parts_;

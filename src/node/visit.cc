@@ -23,11 +23,8 @@ bool ClusterNode::sees_directory(const cluster_config::NodeConfig& node, const O
   return dead != nullptr && !dead->data_directory.empty() && sees(config_, node, *dead);
 }
 
-/// Whether another node serves that can recover the life. A node that has given it up may lack what this one has, such
-/// as a mounted volume, memory or descriptors; and while this one has the claim, nobody else acts.
+/// Whether another node serves that can recover the life.
 bool ClusterNode::recovers_by_itself(const Configuration& configuration, const Owed& debt) const {
-  const bool given_up = debt.phase == membership::RecoveryPhase::kGivenUp;
-  if (given_up || (debt.claimed_by == own_.id && configuration.lives(own_.id))) return false;
   return std::ranges::any_of(configuration.members, [&](const Member& member) {
     const cluster_config::NodeConfig* const node = config_.find(member.id);
     return member.state == MemberState::kServing && member.id != debt.node && node != nullptr &&

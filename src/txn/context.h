@@ -77,12 +77,15 @@ class Context final : private Life {
   ScanResult scan_index(std::uint64_t serial, TableCore* index, const ScanRange& range, ScanFn visit);
   cc::CommitOutcome commit(std::uint64_t serial);
   void abort(std::uint64_t serial);
-  /// Notes that another thread than the worker's has dropped the handle of the transaction. Called by that thread.
+  /// Notes that another thread than the worker's, or another body than that which has begun it, has dropped the handle
+  /// of the transaction. Called by that thread.
   void note_dropped(std::uint64_t serial) {
     if (dropped_.note(serial)) worker_.note_dropped();
   }
-  /// Ends the open transaction or snapshot if its handle was dropped so.
+  /// Ends the open transaction or snapshot if its handle was dropped so. The body that runs takes it over for that,
+  /// whichever has begun it: nobody has a handle by which to use it.
   void end_dropped() {
+    if (dropped_.serial() == serial_) fiber_ = worker_.fiber();
     abort(dropped_.serial());
     snapshot_.end_dropped();
   }

@@ -57,8 +57,11 @@ class SnapshotContext {
   void note_dropped(std::uint64_t serial) {
     if (dropped_.note(serial)) worker_.note_dropped();
   }
-  /// Ends the open snapshot if its handle was dropped so.
-  void end_dropped() { (void)finish(dropped_.serial()); }
+  /// Ends the open snapshot if its handle was dropped so, as Context::end_dropped() does.
+  void end_dropped() {
+    if (dropped_.serial() == serial_) fiber_ = worker_.fiber();
+    (void)finish(dropped_.serial());
+  }
   /// Ends the open snapshot, if there is one. Its handle finds it finished.
   void end();
 

@@ -110,10 +110,9 @@ void WorkerCore::abort_all() {
   for (const auto& context : contexts_) context->end();
 }
 
-/// Nothing ends within a body, which may not use what others have begun (may_use). By number, since the end of a
-/// transaction of other nodes may let another fiber run, which adds a context.
+/// By number, since the end of a transaction of other nodes may let another fiber run, which adds a context.
 void WorkerCore::end_all_dropped() {
-  if (fiber() != nullptr || !dropped_.exchange(false, std::memory_order_acquire)) return;
+  if (!dropped_.exchange(false, std::memory_order_acquire)) return;
   for (std::size_t i = 0; i < contexts_.size(); ++i) contexts_[i]->end_dropped();
 }
 

@@ -69,6 +69,39 @@ TEST_F(DroppedElsewhere, AnotherThreadThatGetsTheWorkerEndsIt) {
   EXPECT_TRUE(epochs_pass());
 }
 
+/// Bodies that take turns may use only what they have begun themselves, and yet have to end what nobody can use.
+TEST_F(DroppedElsewhere, WithinABodyThatTakesTurns) {
+  for (const bool same : {true, false}) {
+    int bodies = 0;
+    db_.worker(0).run_together(2, [&](std::size_t body) {
+      if (body == 0) drop_one();
+      if ((body == 0) == same) {
+        {
+          const Transaction next = db_.worker(0).begin();
+        }
+        EXPECT_TRUE(epochs_pass()) << "a transaction of body " << body << " ends it";
+      }
+      ++bodies;
+    });
+    EXPECT_EQ(bodies, 2);
+  }
+}
+
+/// The same thread, but another body than the one that has begun it.
+TEST_F(DroppedElsewhere, ByAnotherBody) {
+  std::unique_ptr<Transaction> shared;
+  db_.worker(0).run_together(2, [&](std::size_t body) {
+    if (body == 0) {
+      shared = std::make_unique<Transaction>(db_.worker(0).begin());
+      db_.worker(0).let_others_run();
+      return;
+    }
+    shared.reset();
+    { const Transaction next = db_.worker(0).begin(); }
+    EXPECT_TRUE(epochs_pass());
+  });
+}
+
 TEST_F(DroppedElsewhere, ByAnAssignment) {
   Transaction t = db_.worker(0).begin();
   std::thread([&] { t = {}; }).join();

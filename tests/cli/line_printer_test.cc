@@ -16,7 +16,10 @@ namespace {
 
 class LinePrinterTest : public testing::Test {
  protected:
-  LinePrinterTest() { EXPECT_EQ(::pipe2(ends_, O_CLOEXEC), 0); }
+  LinePrinterTest() {
+    EXPECT_EQ(::pipe2(ends_, O_CLOEXEC), 0);
+    ::fcntl(ends_[0], F_SETFL, O_NONBLOCK);
+  }
   ~LinePrinterTest() override {
     ::close(ends_[0]);
     ::close(ends_[1]);
@@ -24,7 +27,6 @@ class LinePrinterTest : public testing::Test {
   /// All that is in the pipe now.
   std::string read() const {
     std::string text;
-    ::fcntl(ends_[0], F_SETFL, O_NONBLOCK);
     char piece[4096];
     for (ssize_t got; (got = ::read(ends_[0], piece, sizeof piece)) > 0;)
       text.append(piece, static_cast<std::size_t>(got));
@@ -36,27 +38,33 @@ class LinePrinterTest : public testing::Test {
 
 TEST_F(LinePrinterTest, PrintsInOrder) {
   {
-    const LinePrinter printer(ends_[1]);
-    for (const char* const line : {"one\n", "two\n", "three\n"}) printer.print(line);
+    const LinePrinter printer;
+    for (const char* const line : {"one\n", "two\n", "three\n"}) printer.print(ends_[1], line);
   }
   EXPECT_EQ(read(), "one\ntwo\nthree\n");
 }
 
 TEST_F(LinePrinterTest, NobodyWaitsForAReaderThatDoesNotRead) {
   const auto began = std::chrono::steady_clock::now();
-  const std::string line(1000, 'x');
+  const auto end = began + std::chrono::seconds(60);
+  const std::string line = std::string(1000, 'x') + "\n";
+  std::string seen;
+  testing::internal::CaptureStderr();
   {
-    const LinePrinter printer(ends_[1]);
-    for (std::size_t i = 0; i < 10 * LinePrinter::kMost; ++i) printer.print(line + "\n");
+    const LinePrinter printer;
+    for (std::size_t i = 0; i < 10 * LinePrinter::kMost; ++i) printer.print(ends_[1], line);
     EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(10));
-    std::string seen;
-    const auto end = began + std::chrono::seconds(60);
-    while (seen.find("lines were dropped") == std::string::npos && std::chrono::steady_clock::now() < end)
-      seen += read();
-    EXPECT_THAT(seen, testing::HasSubstr("lines were dropped, as nobody read them\n"));
-    for (std::size_t i = 0; i < LinePrinter::kMost; ++i) printer.print(line + "\n");
+    while (seen.size() < LinePrinter::kMost * line.size() && std::chrono::steady_clock::now() < end) seen += read();
   }
-  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(60)) << "nor does the end";
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("lines were dropped, as nobody read them\n"));
+  {
+    const LinePrinter printer;
+    for (std::size_t i = 0; i < LinePrinter::kMost; ++i) printer.print(ends_[1], line);
+    seen.clear();
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(50)) << "the end waits a second";
+  while (seen.size() < LinePrinter::kMost * line.size() && std::chrono::steady_clock::now() < end) seen += read();
+  EXPECT_EQ(seen.size(), LinePrinter::kMost * line.size());
 }
 
 }  // namespace

@@ -102,13 +102,14 @@ TEST_F(NoticesOfADatabase, TellWhatWentWrongWhenTheDatabaseClosed) {
 TEST_F(NoticesOfADatabase, TellThatTheLogRingsAreGone) {
   auto database = open_on_disk();
   const Table table = database->create_table("t").value();
-  for (const auto& entry : std::filesystem::directory_iterator(rings_.path()))
-    std::filesystem::remove_all(entry.path());
+  Worker worker = database->register_worker().value();
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(rings_.path())) {
+    if (entry.is_regular_file()) std::filesystem::remove(entry.path());
+  }
   const Notice notice = wait_for_notice();
   EXPECT_EQ(notice.topic, NoticeTopic::kLogRings);
   EXPECT_EQ(notice.severity, NoticeSeverity::kError);
   EXPECT_THAT(notice.text, HasSubstr(rings_.path()));
-  Worker worker = database->register_worker().value();
   ASSERT_TRUE(worker.run([&](Transaction& t) { static_cast<void>(t.put(table, "key", "value")); }));
   worker = {};
   const Status closed = database->close();

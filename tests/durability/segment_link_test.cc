@@ -1,5 +1,6 @@
 // A process that dies between writing and syncing the name of the next segment at the end of one, and then a loss of
-// power: nothing is missing, as nothing stands behind that name that anybody could miss, however torn it is.
+// power: nothing is missing, as nothing stands behind that name that anybody could miss, however torn it is. And
+// segments that follow one another within one epoch.
 
 #include <functional>
 #include <memory>
@@ -97,6 +98,24 @@ TEST_F(SegmentLink, TornByALossOfPowerWhileTheNextProcessWrites) {
       next.pass_epochs(3);
     });
   }
+}
+
+/// While a transaction stays open, E does not move, and rings that are full have the log go on in further segments.
+TEST_F(SegmentLink, HoldsWhereSegmentsEndWithinAnEpochThatFollowsIdleOnes) {
+  const auto files = new_files();
+  constexpr int kRows = 400;
+  {
+    ManualDatabase database(open(*files, manual()), 1);
+    const Table table = database.table("table");
+    database.put(table, "first", "row");
+    database.pass_epochs(5);
+    const std::uint64_t segments = database->statistics().log_segments;
+    for (int i = 0; i < kRows; ++i) database.put(table, "key " + std::to_string(i), std::string(1000, 'v'));
+    EXPECT_GT(database->statistics().log_segments, segments + 2);
+  }
+  auto opened = open(*files, manual());
+  ASSERT_NE(opened, nullptr);
+  EXPECT_EQ(opened->recovery_report().records, std::uint64_t{kRows} + 1);
 }
 
 }  // namespace

@@ -313,6 +313,20 @@ TEST(Logger, SegmentsEndWhileTheEpochStands) {
   }
 }
 
+/// A logger that is alone does not mark idle epochs, and the next segment begins with the last one.
+TEST(Logger, ASegmentThatEndsWithinAnEpochHasTheMarkerOfTheNext) {
+  LoggerRig rig({.segment_bytes = 8192, .ring_bytes = 4096});
+  ASSERT_TRUE(rig.open().ok());
+  rig.commit(0, "before");
+  for (int idle = 0; idle < 4; ++idle) rig.advance();
+  for (int i = 0; i < 60; ++i) rig.commit(i % 2, std::string(500, 'v'));
+  EXPECT_GT(rig.logger(0).segments(), 2u);
+  rig.advance();
+  EXPECT_EQ(rig.judge_power_loss(1, 20), "");
+  const auto image = rig.files().power_loss_image(Survives::kSynced);
+  EXPECT_EQ(rig.decode(*image).replayed().size(), 61u);
+}
+
 class LoggerCodec : public testing::TestWithParam<std::optional<log::Codec>> {};
 
 TEST_P(LoggerCodec, EntriesOfAnySizeComeBack) {

@@ -112,6 +112,7 @@ bool decode_segment(std::string_view bytes, DecodedLogger& logger, std::vector<s
         check_ahead(logger, number_at<std::uint64_t>(entry.body, 0), mistakes);
         if (number_at<std::uint64_t>(entry.body, 0) < logger.complete) mistakes.emplace_back("a marker goes back");
         logger.complete = number_at<std::uint64_t>(entry.body, 0);
+        if (!logger.begins_with) logger.begins_with = logger.complete;
         logger.durable_elsewhere = std::max(logger.durable_elsewhere, number_at<epoch::Epoch>(entry.body, 8));
         ++logger.markers;
         break;
@@ -144,6 +145,7 @@ DecodedLogger decode_logger(base::FileSystem& files, const std::string& director
     if (logger.continued_in && *logger.continued_in != sequence)
       mistakes.push_back(name + " follows a segment that says another does");
     logger.continued_in.reset();
+    logger.begins_with.reset();
     const DecodedLogger before = logger;
     const std::string bytes = *base::read_file(files, directory + "/" + name);
     const bool fits = header_fits(bytes, expected, sequence);
@@ -153,6 +155,8 @@ DecodedLogger decode_logger(base::FileSystem& files, const std::string& director
     const bool begun = fits && logger.transactions.size() == before.transactions.size() &&
                        logger.markers == before.markers + 1 && logger.complete == before.complete;
     if (!torn.empty() && !begun) mistakes.push_back(torn + " is torn, but there is " + name);
+    if (torn.empty() && before.segments > 1 && logger.begins_with.value_or(0) > before.complete)
+      mistakes.push_back("the segment before " + name + " ends before the marker with which that begins");
     torn = whole ? "" : name;
   }
   if (logger.continued_in)

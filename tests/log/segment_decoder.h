@@ -27,6 +27,7 @@ struct DecodedLogger {
   std::uint64_t first_sequence = 0;
   std::uint64_t segments = 0;
   std::optional<std::uint64_t> continued_in;  ///< of the last segment
+  std::optional<epoch::Epoch> begins_with;    ///< the first marker of the last segment
   std::vector<DecodedTransaction> transactions;
 };
 
