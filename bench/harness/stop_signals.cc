@@ -25,25 +25,27 @@ static_assert(std::atomic<bool>::is_always_lock_free);
 /// A signal that is repeated within this time is taken for one request, because `timeout` signals a process and then
 /// its group.
 constexpr std::uint64_t kOneRequest_ns = 500'000'000;
-// When the first one came, and which; relaxed, like the others.
-std::atomic<std::uint64_t> requested_ns{0};
+// Which one came first, and when; 0: none has come, or its handler has yet to say when. Relaxed, like the others. Two
+// threads may handle two signals at once, as when a stopped process goes on, so the first one is whoever has changed
+// requested_by.
 std::atomic<int> requested_by{0};
+std::atomic<std::uint64_t> requested_ns{0};
 
 constexpr int kOfSignals = 128;  // above it stand the exit codes of processes that a signal has ended
 
 void on_signal(int number) {
   const int saved = errno;
   const std::uint64_t now = base::monotonic_ns();
-  const bool repeated = stop_requested.load(std::memory_order_relaxed);
-  const bool same = number == requested_by.load(std::memory_order_relaxed);
-  if (repeated && same && now - requested_ns.load(std::memory_order_relaxed) < kOneRequest_ns) return;
+  int first = 0;
+  const bool repeated = !requested_by.compare_exchange_strong(first, number, std::memory_order_relaxed);
+  const std::uint64_t first_ns = requested_ns.load(std::memory_order_relaxed);
+  if (repeated && first == number && (first_ns == 0 || now - first_ns < kOneRequest_ns)) return;
   if (repeated || !asks_first.load(std::memory_order_relaxed)) {
     constexpr char kText[] = "\ngranary: interrupted\n";
     [[maybe_unused]] const auto written = write(STDERR_FILENO, kText, sizeof kText - 1);
     _exit(kOfSignals + number);
   }
   requested_ns.store(now, std::memory_order_relaxed);
-  requested_by.store(number, std::memory_order_relaxed);
   stop_requested.store(true, std::memory_order_relaxed);
   [[maybe_unused]] const auto woken = write(wake_pipe[1], "x", 1);
   errno = saved;
@@ -54,6 +56,8 @@ void on_signal(int number) {
 StopSignals::StopSignals() {
   base::always_check(pipe2(wake_pipe, O_CLOEXEC | O_NONBLOCK) == 0, "no pipe for signals");
   stop_requested.store(false, std::memory_order_relaxed);
+  requested_by.store(0, std::memory_order_relaxed);
+  requested_ns.store(0, std::memory_order_relaxed);
   asks_first.store(false, std::memory_order_relaxed);
   struct sigaction action {};
   action.sa_handler = on_signal;

@@ -15,7 +15,7 @@
 #include "recovery/backup.h"
 #include "src/base/print.h"
 #include "src/cli/log_damage.h"
-#include "src/cli/progress_bar.h"
+#include "src/cli/printing/progress_bar.h"
 #include "src/cli/tool.h"
 
 namespace granary::cli {

@@ -7,7 +7,7 @@
 
 #include <granary/cluster.h>
 
-#include "src/cli/line_printer.h"
+#include "src/cli/printing/line_printer.h"
 
 namespace granary::cli {
 

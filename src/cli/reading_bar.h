@@ -9,7 +9,7 @@
 #include <string>
 
 #include "src/cli/inspected_database.h"
-#include "src/cli/progress_bar.h"
+#include "src/cli/printing/progress_bar.h"
 
 namespace granary::cli {
 

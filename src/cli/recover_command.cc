@@ -16,7 +16,7 @@
 #include "src/base/print.h"
 #include "src/base/tsc_clock.h"
 #include "src/cli/log_damage.h"
-#include "src/cli/progress_bar.h"
+#include "src/cli/printing/progress_bar.h"
 #include "src/cli/reading_bar.h"
 #include "src/cli/tool.h"
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kSoon(2);
 constexpr std::chrono::milliseconds kLater(1000);  ///< after the first failure, and twice as long after each other one
-constexpr std::chrono::milliseconds kLatest(16'000);
+constexpr std::chrono::milliseconds kLongest(16'000);
 constexpr std::chrono::seconds kBrief(2);  ///< for how long a cause that passes by itself is not worth a word
 
 std::string life_of(const Owed& debt) { return fmt::format("node {} (generation {})", debt.node, debt.generation); }
@@ -159,7 +159,7 @@ void Recoverer::note_failure(const Owed& debt, const Status& why, Clock::time_po
   const bool brief = why.code() == StatusCode::kUnavailable && now < attempt.first + kBrief;
   parts_.recoveries.fail(debt, brief ? std::string() : std::string(why.message()));
   attempt.next = now + (brief ? kSoon : attempt.pause);
-  if (!brief) attempt.pause = std::min(2 * attempt.pause, kLatest);
+  if (!brief) attempt.pause = std::min(2 * attempt.pause, kLongest);
   if (brief || why.code() == StatusCode::kMembershipLost) return;
   (void)parts_.membership.give_up_claim(debt.node, debt.generation);
   if (attempt.told == why.message()) return;

@@ -73,8 +73,13 @@ TEST_F(DroppedElsewhere, AnotherThreadThatGetsTheWorkerEndsIt) {
 TEST_F(DroppedElsewhere, WithinABodyThatTakesTurns) {
   for (const bool same : {true, false}) {
     int bodies = 0;
+    bool dropped = false;
     db_.worker(0).run_together(2, [&](std::size_t body) {
-      if (body == 0) drop_one();
+      if (body == 0) {
+        drop_one();
+        dropped = true;
+      }
+      while (!dropped) db_.worker(0).let_others_run();
       if ((body == 0) == same) {
         {
           const Transaction next = db_.worker(0).begin();

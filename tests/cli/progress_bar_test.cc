@@ -1,6 +1,6 @@
 // What tells how far a tool is: the text, and who sees it.
 
-#include "src/cli/progress_bar.h"
+#include "src/cli/printing/progress_bar.h"
 
 #include <gmock/gmock.h>
 #include <granary/granary.h>

@@ -1,4 +1,4 @@
-#include "src/cli/line_printer.h"
+#include "src/cli/printing/line_printer.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "src/cli/progress_bar.h"
+#include "src/cli/printing/progress_bar.h"
 
 #include <algorithm>
 #include <cstdio>
