@@ -27,6 +27,9 @@ void expect_fork_refused(const Status& status) {
 /// With a directory, or in memory only.
 class Fork : public testing::TestWithParam<bool> {
  protected:
+  void SetUp() override {
+    if (!kChildrenMayGoOn) GTEST_SKIP() << "the sanitizer's locks may be held in a child";
+  }
   Fork() {
     options_.background = Background::kThreads;
     options_.epoch_ms = 5;

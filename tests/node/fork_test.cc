@@ -20,6 +20,9 @@ MATCHER(IsRefusedToAFork, "") {
 
 class ForkedNode : public testing::Test {
  protected:
+  void SetUp() override {
+    if (!kChildrenMayGoOn) GTEST_SKIP() << "the sanitizer's locks may be held in a child";
+  }
   ForkedNode() {
     const auto made = cluster_->procedures().add<std::uint64_t, std::uint64_t>(
         "twice", [](Transaction&, const std::uint64_t& number, std::uint64_t& twice) { twice = 2 * number; });

@@ -10,7 +10,13 @@
 #include <granary/function_ref.h>
 #include <gtest/gtest.h>
 
+#include "src/base/sanitizers.h"
+
 namespace granary::tests {
+
+/// Whether a child may allocate memory and end by exit(). The allocator of AddressSanitizer may be locked for good in a
+/// child, by a thread that only the parent has, and its leak checker reports what such threads have.
+inline constexpr bool kChildrenMayGoOn = !base::kAddressSanitizer;
 
 /// Runs `act` in a child, and expects that it ends there with all expectations met. `end` ends the child.
 inline void in_child(FunctionRef<void()> act, void (*end)(int) = ::_exit) {
