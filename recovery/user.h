@@ -11,8 +11,9 @@
 namespace granary::recovery {
 
 /// kFailedPrecondition, with a command that runs as the right user, if this process is root's and the database in
-/// `directory` is another user's, as its manifest shows. OK if there is no database. Other users need no check: the
-/// system refuses them.
+/// `directory` is another user's, as its manifest shows. OK if there is no database, and where files that this process
+/// makes become that user's anyway, as on some network file systems. Other users need no check, as the system refuses
+/// them.
 Status check_user(base::FileSystem& files, const std::string& directory);
 
 }  // namespace granary::recovery

@@ -17,7 +17,7 @@ class StopSignals {
   /// From here on a first signal only asks (true), or ends the process (false, as at the start).
   void ask_first(bool on);
   bool requested() const;
-  /// What a process ends with that has nothing to report: 128 and the number of the signal. Precondition: requested().
+  /// Returns the exit code of a process that has nothing to report: 128 and the signal. Precondition: requested().
   int exit_code() const;
   /// Sleeps until the deadline (CLOCK_MONOTONIC, ns) or until a stop is requested; true if it is.
   bool wait_until(unsigned long long deadline_ns) const;

@@ -17,7 +17,7 @@
 // A body may throw: then its transaction is aborted. The caller gets the exception, or one at another node
 // kFailedPrecondition with the beginning of its text.
 //
-// What other nodes call has kMaxCallBytes of name and arguments together, and as many of reply, at most (limits.h).
+// A call by another node has at most kMaxCallBytes of name and arguments together, and as many of reply (limits.h).
 
 #include <atomic>
 #include <cstddef>

@@ -15,7 +15,7 @@ namespace granary::cli {
 
 class ReadingBar {
  public:
-  /// Of a tool that reads about so many bytes.
+  /// The tool is going to read about so many bytes.
   explicit ReadingBar(std::uint64_t bytes);
   /// Ends full.
   ~ReadingBar();
@@ -31,11 +31,11 @@ class ReadingBar {
   RecoveryProgress read_;
 };
 
-/// Of all segments of the database's log; 0 if they cannot be listed.
+/// Returns the bytes of all segments of the log; 0 if they cannot be listed.
 std::uint64_t log_bytes(const InspectedDatabase& database);
-/// What examine_logs() and examine_checkpoint() read: the log is scanned first, and then looked at as a replay does it.
+/// Returns how much examine_logs() and examine_checkpoint() read: they read the log twice, to scan and to replay it.
 std::uint64_t bytes_to_examine(const InspectedDatabase& database);
-/// Of the files in this directory.
+/// Returns the bytes of the files in this directory.
 std::uint64_t file_bytes(const std::string& directory);
 
 }  // namespace granary::cli

@@ -148,7 +148,7 @@ Snapshot& Snapshot::operator=(Snapshot&& other) noexcept {
 
 Snapshot::~Snapshot() { drop(); }
 
-/// As Transaction::drop().
+/// Does as Transaction::drop().
 void Snapshot::drop() {
   finish();
   if (context_ != nullptr) context_->snapshot().note_dropped(serial_);

@@ -93,7 +93,7 @@ class TableCore {
   void prefetch(const record::Record* record) const {
     base::prefetch_range(record, std::min<std::size_t>(sizeof(record::Record) + max_value_bytes_, kWorthwhile));
   }
-  /// The same for a part of the value, from the byte `from` on.
+  /// Prefetches the record and a part of its value, from the byte `from` on.
   void prefetch_part(const record::Record* record, std::size_t from, std::size_t bytes) const {
     base::prefetch(record);
     if (from >= max_value_bytes_) return;

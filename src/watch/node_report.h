@@ -58,7 +58,7 @@ struct EpochReport {
   std::uint32_t period_ms = 0;
   bool logs = false;  ///< whether results wait for D
 
-  /// What is shown of D, and of what this node has made durable; 0 without logs.
+  /// Returns D, or how far this node is durable, as they are shown; 0 without logs.
   std::uint64_t shown_durable() const { return logs ? durable : 0; }
   std::uint64_t shown_durable_here() const { return logs ? durable_here : 0; }
   /// E - D; 0 without logs.

@@ -61,7 +61,7 @@ TEST_P(Closed, TakesNothingMore) {
   }
 }
 
-/// What close() has made durable may be shown. Nothing that came later can be.
+/// Results that close() has made durable may be shown. No later one can be.
 TEST_P(Closed, TellsWhatIsReleased) {
   open();
   ASSERT_TRUE(database_->close().ok());

@@ -92,7 +92,7 @@ TEST_F(DroppedElsewhere, WithinABodyThatTakesTurns) {
   }
 }
 
-/// The same thread, but another body than the one that has begun it.
+/// A body drops what another body of the same thread has begun.
 TEST_F(DroppedElsewhere, ByAnotherBody) {
   std::unique_ptr<Transaction> shared;
   db_.worker(0).run_together(2, [&](std::size_t body) {
@@ -123,7 +123,7 @@ TEST_F(DroppedElsewhere, ManyOfThem) {
   EXPECT_TRUE(epochs_pass());
 }
 
-/// It has left its epoch, but would keep its context.
+/// The doomed transaction has left its epoch, but would keep its context.
 TEST_F(DroppedElsewhere, OneThatWasDoomed) {
   const Table unique = db_.table("unique");
   const IndexOptions by_value{.parts = {{IndexPart::Source::kValue, 0, 1}}, .unique = true};
@@ -175,7 +175,7 @@ TEST_F(DroppedElsewhere, ASnapshot) {
   EXPECT_EQ(db_->statistics().version_bytes, 0U) << "nothing keeps what the snapshots saw";
 }
 
-/// Of a database with threads.
+/// The database has threads of its own, which watch for stalls.
 TEST(DroppedElsewhereNotice, TellsWhoDroppedIt) {
   std::mutex mutex;
   std::vector<std::string> told;  // guarded by mutex

@@ -72,7 +72,7 @@ class Fork : public testing::TestWithParam<bool> {
     worker_ = database_->register_worker().value();
     EXPECT_EQ(rows(worker_, database_->table("t").value()), expected + "zz=parent ");
   }
-  /// Of a worker of the parent; the body is called all the same.
+  /// The worker is the parent's; the body is called all the same.
   void expect_refused(Worker& worker, Outcome expected) {
     Outcome outcome = Outcome::kOk;
     const RunResult done = worker.run([&](Transaction& t) { outcome = t.put(table_, "child", "child"); });

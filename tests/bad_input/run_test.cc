@@ -68,7 +68,7 @@ TEST(BadBody, ABodyThatAlwaysTakesTooLong) {
   EXPECT_EQ(db.value(table, "k"), "(none)");
 }
 
-/// What is decided has to take effect. An exception would leave it half done, and what it holds locked; the process
+/// A decided transaction has to take effect. An exception would leave it half done, and its records locked. The process
 /// ends instead, and its recovery does the rest.
 TEST(BadBody, ACommitThatTheSystemHasNoMemoryForIsNotLeftHalfWay) {
   if (!kCountsAllocations) GTEST_SKIP() << "sanitizers have allocators of their own";

@@ -68,7 +68,7 @@ TEST_P(TypedScan, EndsWhereTheVisitorSays) {
   EXPECT_EQ(scan(Order::kDescending, 3, 6), "8 6 (2)");
 }
 
-/// What it has passed over, or not reached, is covered as far as it has looked.
+/// The scan covers records that it has passed over, as far as it has looked.
 TEST_P(TypedScan, NoPhantoms) {
   if (GetParam()) return;
   Transaction t = db_.worker(0).begin();

@@ -163,7 +163,7 @@ TEST_F(CopiesForTools, LookingWorksOnAReadOnlyFileSystem) {
   EXPECT_EQ(run("recover", "db").exit_code, 0);
 }
 
-/// Its files would become root's, and the user could not open the database any more.
+/// The files would become root's, and the user could not open the database any more.
 TEST_F(CopiesForTools, WhatIsAnotherUsersIsNotWrittenByRoot) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root";
   make_closed(options());

@@ -1,4 +1,4 @@
-// What tells how far a tool is: the text, and who sees it.
+// A bar tells how far a tool is: its text, and who sees it.
 
 #include "src/cli/printing/progress_bar.h"
 
@@ -24,7 +24,7 @@ TEST(ProgressText, TellsShareRateAndRest) {
   EXPECT_EQ(progress_text({.bytes_done = kMiB, .bytes_all = 0}, 1), "checkpoint  1.0 MiB, 1.0 MiB/s");
 }
 
-/// What was read by then came from a cache, or waited for the disk to wake up.
+/// The first bytes came from a cache, or waited for the disk to wake up.
 TEST(ProgressText, TellsNoRestAtTheBeginning) {
   EXPECT_THAT(progress_text({.bytes_done = 99 * kMiB, .bytes_all = 10'000 * kMiB}, 1), EndsWith("99.0 MiB/s"));
   EXPECT_THAT(progress_text({.bytes_done = 0, .bytes_all = kMiB}, 1), Not(HasSubstr("left")));

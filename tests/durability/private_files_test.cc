@@ -77,7 +77,7 @@ TEST_F(PrivateFiles, AreAllThatADatabaseMakes) {
   EXPECT_EQ(fs::status(ring_directory()).permissions(), fs::perms::owner_all);
 }
 
-/// What root writes is root's only, so that the user could not open the database any more.
+/// A file that root writes is root's only, so that the user could not open the database any more.
 TEST_F(PrivateFiles, ADatabaseOfAnotherUserIsRefusedToRoot) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root";
   ASSERT_TRUE(make()->close().ok());

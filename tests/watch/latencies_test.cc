@@ -43,7 +43,7 @@ TEST(Latencies, HaveStepsThatOnlyGrow) {
   }
 }
 
-/// As most transactions on one node are.
+/// Most transactions on one node are that short.
 TEST(Latencies, BelowAMicrosecondAreToldApart) {
   const auto steps = steps_of(counted({{90, 1}, {180, 2}, {450, 3}, {900, 4}}));
   const std::vector<std::pair<double, std::uint64_t>> expected = {{1e-7, 1}, {2e-7, 3}, {5e-7, 6}, {1e-6, 10}};

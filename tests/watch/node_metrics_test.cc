@@ -98,7 +98,7 @@ TEST(NodeMetrics, AreWhatTheDashboardAsksFor) {
   for (const std::string& name : asked) EXPECT_TRUE(known.contains(name)) << name;
 }
 
-/// What an application gives up itself is no attempt that failed.
+/// A transaction that the application gives up itself is no attempt that failed.
 TEST(NodeMetrics, OfAbortsLeaveRollbacksOutOnTheDashboard) {
   const std::string text = contents(GRAFANA "/granary.json"), name = "granary_aborts_total{";
   std::size_t panels = 0;

@@ -9,13 +9,14 @@
 #include <deque>
 #include <mutex>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 namespace granary::cli {
 namespace {
 
-/// What cannot be written is lost, as there is nobody to tell.
+/// A line that cannot be written is lost, as there is nobody to tell.
 void write_line(int descriptor, std::string_view line) {
   while (!line.empty()) {
     const ssize_t written = ::write(descriptor, line.data(), line.size());
@@ -38,6 +39,7 @@ struct LinePrinter::Queue {
   std::deque<Line> lines;  ///< the first one is being written
   std::size_t dropped = 0;
   bool ended = false;
+  bool has_thread = true;
 };
 
 /// A line leaves the queue when it has been written, so an empty queue means that all is out.
@@ -60,7 +62,11 @@ void LinePrinter::Queue::write_all() {
 }
 
 LinePrinter::LinePrinter() : queue_(std::make_shared<Queue>()) {
-  std::thread([queue = queue_] { queue->write_all(); }).detach();
+  try {
+    std::thread([queue = queue_] { queue->write_all(); }).detach();
+  } catch (const std::system_error&) {  // the system refuses a thread: whoever prints a line writes it
+    queue_->has_thread = false;
+  }
 }
 
 LinePrinter::~LinePrinter() {
@@ -77,6 +83,7 @@ void LinePrinter::flush() const {
 
 void LinePrinter::print(int descriptor, std::string line) const {
   const std::lock_guard lock(queue_->mutex);
+  if (!queue_->has_thread) return write_line(descriptor, line);
   if (queue_->lines.size() >= kMost) {
     ++queue_->dropped;
     return;

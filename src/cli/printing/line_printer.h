@@ -15,7 +15,7 @@ class LinePrinter {
   static constexpr std::size_t kMost = 1024;
 
   LinePrinter();
-  /// As flush().
+  /// Waits as flush() does.
   ~LinePrinter();
   LinePrinter(const LinePrinter&) = delete;
   LinePrinter& operator=(const LinePrinter&) = delete;

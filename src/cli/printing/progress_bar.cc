@@ -27,7 +27,7 @@ std::string progress_text(const RecoveryProgress& progress, double seconds) {
   const auto all = static_cast<double>(progress.bytes_all);
   const double share = std::min(1.0, done / all);
   const auto filled = static_cast<std::size_t>(share * static_cast<double>(kWidth));
-  // What the first moments were like says nothing of the rest.
+  // The rate of the first moments says nothing of the rest.
   const bool known = rate > 0 && share >= kLeastShare;
   const std::string left = known ? fmt::format(", {:.0f} s left", (all - std::min(all, done)) / rate) : "";
   return fmt::format("[{}{}] {:3.0f} %  {} of {}, {}/s{}", std::string(filled, '#'), std::string(kWidth - filled, '-'),

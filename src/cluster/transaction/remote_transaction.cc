@@ -54,8 +54,7 @@ bool RemoteTransaction::end(bool over) noexcept {
   if (!over)
     footprint_.reach().ended_in_turn = kTransactionsATurn;  // another fiber may hold what this one could not get
   if (!used()) {
-    // What it asked for may have been refused, but it has noted what it wanted: keys that were refused again and again
-    // would fill the memory.
+    // The transaction has noted keys that it was refused. If it is tried again and again, they would fill the memory.
     if (!footprint_.trips.arena().empty()) [[unlikely]] {
       declared_.end(over);
       footprint_.clear();

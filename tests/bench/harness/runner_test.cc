@@ -72,7 +72,7 @@ TEST(Runner, CountsTheTransactionsOfRequests) {
   EXPECT_EQ(Request({.ending = Ending::kTooLong}).transactions(), 0u);
 }
 
-/// What is printed while it runs is counted as what is printed at the end.
+/// The line of each second counts as the table at the end does.
 TEST(Runner, CountsAbortsOfASecondAmongItsTransactions) {
   FakeWorkload workload;
   const auto result = run(workload, short_plan());
