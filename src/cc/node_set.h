@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <unordered_map>
 #include <vector>
 
 namespace granary::cc {
@@ -19,6 +21,9 @@ struct PlaceChange {
   bool made = false;
 };
 
+/// The set. Noting costs a store: a place may be in it several times. Finding a place costs the same however many
+/// places there are, since a set of more than kLinear of them has a map, which is made when a place is first looked for.
+/// `Place` needs operator== and std::hash.
 template <typename Place>
 class NodeSet {
  public:
@@ -34,9 +39,8 @@ class NodeSet {
   }
   /// Notes a place, unless it is noted already. False if it was noted with another version.
   bool note_once(const Place& place, std::uint64_t version) {
-    for (const Seen& seen : all_) {
-      if (seen.place == place) return seen.version == version;
-    }
+    bool same = true;
+    if (for_each(place, [&](const Seen& seen) { same &= seen.version == version; })) return same;
     note(place, version);
     return true;
   }
@@ -44,22 +48,24 @@ class NodeSet {
   /// If keys have moved from such a place to a new one, the new place is noted, too. False if the place had another
   /// version before the insert than the transaction has seen: somebody else has changed it, which is a phantom.
   bool note_change(const PlaceChange<Place>& change) {
-    if (!change.made) {
-      for (Seen& seen : all_) {
-        if (seen.place != change.place) continue;
-        if (seen.version != change.before) return false;
-        seen.version = change.after;
-      }
+    if (change.made) {
+      if (for_each(change.split_from, [](const Seen&) {})) note(change.place, change.after);
       return true;
     }
-    for (std::size_t i = 0; i < all_.size(); ++i) {
-      if (all_[i].place != change.split_from) continue;
-      note(change.place, change.after);
-      break;
-    }
-    return true;
+    bool same = true;
+    for_each(change.place, [&](Seen& seen) {
+      same &= seen.version == change.before;
+      seen.version = change.after;
+    });
+    return same;
   }
-  void clear() { all_.clear(); }
+  void clear() {
+    all_.clear();
+    if (mapped_ == 0) [[likely]]
+      return;
+    first_ = {};
+    mapped_ = 0;
+  }
 
   bool empty() const { return all_.empty(); }
   std::size_t size() const { return all_.size(); }
@@ -67,7 +73,44 @@ class NodeSet {
   auto end() const { return all_.end(); }
 
  private:
+  static constexpr std::size_t kLinear = 32;
+
+  /// Calls `with` for what was noted of the place. Returns whether anything was.
+  template <typename With>
+  bool for_each(const Place& place, const With& with) {
+    if (all_.size() > kLinear) [[unlikely]]
+      return for_mapped(place, with);
+    bool any = false;
+    for (Seen& seen : all_) {
+      if (seen.place != place) continue;
+      any = true;
+      with(seen);
+    }
+    return any;
+  }
+  template <typename With>
+  bool for_mapped(const Place& place, const With& with) {
+    map_rest();
+    const auto found = first_.find(place);
+    if (found == first_.end()) return false;
+    with(all_[found->second]);
+    return true;
+  }
+  /// Maps what was noted since the last call. Drops what was noted already with the same version. What was noted with
+  /// a later version stays, but unmapped: versions only grow, so the earlier one fails the next comparison.
+  void map_rest() {
+    std::size_t kept = mapped_;
+    for (std::size_t i = mapped_; i < all_.size(); ++i) {
+      const auto [first, added] = first_.try_emplace(all_[i].place, kept);
+      if (added || all_[first->second].version != all_[i].version) all_[kept++] = all_[i];
+    }
+    all_.resize(kept);
+    mapped_ = kept;
+  }
+
   std::vector<Seen> all_;
+  std::unordered_map<Place, std::size_t> first_;  ///< where in `all_` a place was noted first, of the first `mapped_`
+  std::size_t mapped_ = 0;
 };
 
 }  // namespace granary::cc

@@ -3,6 +3,7 @@
 // The node set (node_set.h) holds places with the versions that a transaction saw; every insert changes the version.
 
 #include <cstdint>
+#include <functional>
 
 #include "kvstore/hash/table.h"
 #include "kvstore/ordered/tree.h"
@@ -28,6 +29,7 @@ class Place {
   const Bucket* bucket() const { return reinterpret_cast<const Bucket*>(word_ & ~kBucket); }
   const void* address() const { return reinterpret_cast<const void*>(word_ & ~kBucket); }
   bool operator==(const Place&) const = default;
+  std::size_t hash() const { return std::hash<std::uintptr_t>()(word_); }
 
   /// True if the place still has this version and nobody is changing it; never waits.
   bool unchanged(Version version) const {
@@ -49,3 +51,8 @@ class Place {
 };
 
 }  // namespace granary::cc
+
+template <>
+struct std::hash<granary::cc::Place> {
+  std::size_t operator()(const granary::cc::Place& place) const { return place.hash(); }
+};

@@ -2,6 +2,8 @@
 // Names a leaf or a bucket of another node's index, as the node set of a transaction has it (src/cc/node_set.h;
 // cc::Place is the same for indexes of this node).
 
+#include <functional>
+
 #include "src/cc/node_set.h"
 #include "src/cluster/messages/requests.h"
 
@@ -13,6 +15,18 @@ struct RemotePlace {
   std::uint64_t offset = 0;
   bool operator==(const RemotePlace&) const = default;
 };
+
+}  // namespace granary::cluster
+
+template <>
+struct std::hash<granary::cluster::RemotePlace> {
+  /// Offsets of one node's region tell most places apart; equal ones of several nodes are told apart by the top bits.
+  std::size_t operator()(const granary::cluster::RemotePlace& place) const {
+    return std::hash<std::uint64_t>()(place.offset ^ std::uint64_t{place.node} << 48);
+  }
+};
+
+namespace granary::cluster {
 
 using RemoteNodeSet = cc::NodeSet<RemotePlace>;
 
