@@ -111,7 +111,11 @@ again:
     written[me] = true;
     for (i : 0 .. FIBERS - 1) { assert(announced[i] == 0 || announced[i] > tail || written[i]) }
   }
-  /* waits: writes back, then marks its locks complete */
+  /* waits: writes back, which readers elsewhere expect of a transaction of this epoch only while its e_w stands; then marks its locks complete */
+#ifdef LEAVES_WHILE_UNDER_WAY
+  slot[SLOT] = OUT;
+#endif
+  assert(E <= e_w + 1);
 out:
   atomic { announced[me] = 0; slot[SLOT] = OUT; ended++ }
 }
