@@ -41,9 +41,9 @@ void HeaderSweep::take(std::uint64_t piece, const hash::Bucket* copy) {
   const std::uint64_t buckets = buckets_of(piece);
   std::uint64_t here = 0;
   for (std::uint64_t i = 0; i < buckets; ++i) for_each_record(copy[i], [&](const hash::Slot&) { ++here; });
-  const std::uint64_t found = found_.fetch_add(here, std::memory_order_relaxed) + here;
-  const std::uint64_t swept = swept_.fetch_add(buckets, std::memory_order_relaxed) + buckets;
-  if (!fits(found, swept)) return next_.store(kNever, std::memory_order_relaxed);
+  const std::uint64_t seen = here * kOneKey + 1;
+  if (!fits(seen_.fetch_add(seen, std::memory_order_relaxed) + seen))
+    return next_.store(kNever, std::memory_order_relaxed);
   for (std::uint64_t i = 0; i < buckets; ++i) {
     for_each_record(copy[i], [&](const hash::Slot& slot) {
       const Entry entry(slot.entry);
@@ -53,7 +53,9 @@ void HeaderSweep::take(std::uint64_t piece, const hash::Bucket* copy) {
 }
 
 /// Has the cache grow for the keys that the table has, if the rest is as full as what was seen of it.
-bool HeaderSweep::fits(std::uint64_t found, std::uint64_t swept) {
+bool HeaderSweep::fits(std::uint64_t seen) {
+  const std::uint64_t found = seen / kOneKey;
+  const std::uint64_t swept = std::min(seen % kOneKey * kPieceBuckets, table_.buckets);
   const unsigned __int128 all = static_cast<unsigned __int128>(found) * table_.buckets / swept;
   return cache_.reserve(static_cast<std::uint64_t>(all));
 }
@@ -64,8 +66,7 @@ void HeaderSweep::found_unknown() {
   const std::uint64_t pieces = (table_.buckets + kPieceBuckets - 1) / kPieceBuckets;
   if (unknown_.fetch_add(1, std::memory_order_relaxed) + 1 < pieces * kLookupsOfPiece) return;
   unknown_.store(0, std::memory_order_relaxed);
-  found_.store(0, std::memory_order_relaxed);
-  swept_.store(0, std::memory_order_relaxed);
+  seen_.store(0, std::memory_order_relaxed);
   next_.store(0, std::memory_order_relaxed);
 }
 

@@ -50,8 +50,10 @@ class HeaderSweep {
   /// Far from the greatest number, since next() may still add to it once.
   static constexpr std::uint64_t kNever = std::uint64_t{1} << 63;
 
+  static constexpr std::uint64_t kOneKey = std::uint64_t{1} << 28;  ///< pieces of 2^32 buckets fit below
+
   std::uint64_t buckets_of(std::uint64_t piece) const;
-  bool fits(std::uint64_t found, std::uint64_t swept);
+  bool fits(std::uint64_t seen);
 
   const RemoteTable& table_;
   LocationCache& cache_;
@@ -60,8 +62,9 @@ class HeaderSweep {
   /// The bucket that is READ next. From the number of buckets on the sweep is over; from kNever on the table does not
   /// fit.
   std::atomic<std::uint64_t> next_{0};
-  std::atomic<std::uint64_t> swept_{0};    // buckets of this sweep that have been looked at
-  std::atomic<std::uint64_t> found_{0};    // keys in them
+  /// Pieces of this sweep that have been looked at, and in steps of kOneKey the keys in them. It is one word, so that
+  /// another worker that begins the next sweep cannot come between the two.
+  std::atomic<std::uint64_t> seen_{0};
   std::atomic<std::uint64_t> unknown_{0};  // keys that lookups have found since the sweep's end
 };
 
