@@ -285,6 +285,22 @@ TEST(Logger, AFullRingEmptiesWhileTheEpochStands) {
   EXPECT_EQ(rig.logger(0).counters().entries.load(), 100u);
 }
 
+/// It was preempted between its look at E and its store, and has not looked again.
+TEST(Logger, AFullRingEmptiesWhileAnotherWorkerShowsAnOldEpoch) {
+  LoggerRig rig({.workers = 1, .ring_bytes = 4096});
+  ASSERT_TRUE(rig.open().ok());
+  const epoch::Epoch old = rig.epochs().current();
+  for (int i = 0; i < 5; ++i) rig.advance();
+  epoch::Slot* const late = rig.epochs().acquire_slot();
+  rig.epochs().tick();
+  late->local.store(old);
+  rig.commit(0, std::string(3000, 'v'));
+  ASSERT_FALSE(rig.has_room(0));
+  rig.logger(0).step(/*urgent=*/true);
+  EXPECT_TRUE(rig.has_room(0));
+  late->local.store(epoch::kIdle);
+}
+
 /// A recovery reads a segment as a whole, and an epoch lasts as long as a node of the cluster stands still.
 TEST(Logger, SegmentsEndWhileTheEpochStands) {
   constexpr std::uint64_t kSegment = 8192, kRing = 4096;
