@@ -81,7 +81,7 @@ bool Receiver::take_fragment() {
   base::copy_from_shared(message_.data() + before, seal_word + 1, seal.bytes);
   const std::uint64_t room = kWord + base::round_up_to_word(seal.bytes);
   for (std::uint64_t w = 0; w < room / kWord; ++w) base::store_word(seal_word + w, 0);
-  consumed_.position += room;
+  consumed_.position = (consumed_.position + room) % position_period(capacity_);
   base::store_word(consumed_word_, consumed_.pack());
   whole_ = seal.last && !inherited_;
   if (inherited_) message_.clear();

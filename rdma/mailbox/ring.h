@@ -47,7 +47,11 @@ inline constexpr std::uint64_t kDataOffset = 128;
 /// Room of a ring for fragments, from what it takes in memory. A multiple of 64; at least 64.
 constexpr std::uint64_t ring_capacity(std::uint64_t bytes) { return (bytes - kDataOffset) & ~std::uint64_t{63}; }
 
-/// Consumed: | session 16 | bytes consumed in this session 48 |.
+/// Positions in a session count the bytes that went before, modulo so many rings. Two would do, as sender and receiver
+/// are never further apart than one ring.
+constexpr std::uint64_t position_period(std::uint64_t capacity) { return 16 * capacity; }
+
+/// Consumed: | session 16 | position up to which all is consumed 48 |.
 struct Consumed {
   std::uint16_t session = 0;
   std::uint64_t position = 0;

@@ -99,10 +99,14 @@ void Sender::push() {
   }
 }
 
+std::uint64_t Sender::in_ring() const {
+  return written_ >= consumed_ ? written_ - consumed_ : written_ + position_period(capacity_) - consumed_;
+}
+
 /// Puts as much of the message into the ring as has room before its end; false if nothing can be put now.
 bool Sender::push_fragment() {
   const std::uint64_t at = written_ % capacity_;
-  const std::uint64_t room = std::min(capacity_ - (written_ - consumed_), capacity_ - at);
+  const std::uint64_t room = std::min(capacity_ - in_ring(), capacity_ - at);
   const std::uint64_t left = message_.size() - sent_;
   if (room < kWord || (room == kWord && left != 0 && room != capacity_ - at)) return false;
   const auto bytes = static_cast<std::uint32_t>(
@@ -118,7 +122,7 @@ bool Sender::push_fragment() {
                             Operation::write(to, mirror_ + at, kWord)};
   if (post(std::span(chain).subspan(padded == 0 ? 1 : 0), Signal::kNo) != PostResult::kPosted) return false;
   sent_ += bytes;
-  written_ += kWord + padded;
+  written_ = (written_ + kWord + padded) % position_period(capacity_);
   look_again_ = !asking_ || !base::injected("ring-by-earlier-look");
   open_ = !seal.last;
   return true;

@@ -40,6 +40,9 @@ class Sender {
   /// A completion with this sender's tag.
   void completed(const Completion& completion);
 
+  /// Ends the session, as if the connection had broken: calls of it end, and another sender may take this one's place.
+  void give_up() { state_ = State::kBroken; }
+
   bool broken() const { return state_ == State::kBroken; }
   /// Whether all messages that were taken are in the receiver's ring, or on their way with nothing left to do here.
   bool idle() const { return sent_ == message_.size() && !open_; }
@@ -59,6 +62,8 @@ class Sender {
   void wake_receiver(Sleep sleep);
   void push();
   bool push_fragment();
+  /// Bytes that are written and, as far as the sender knows, not consumed.
+  std::uint64_t in_ring() const;
 
   Endpoint& endpoint_;
   const ConnectionId connection_;
@@ -71,9 +76,9 @@ class Sender {
   bool look_again_ = false;  ///< a seal was written after the last READ was posted, or a ring had no room
   std::uint32_t rung_ = 0;   ///< the sleep of the receiver for which it was rung last
   std::uint16_t session_ = 0;
-  std::uint64_t consumed_ = 0;
-  std::uint64_t written_ = 0;
-  std::string message_;  ///< the one that is not out yet
+  std::uint64_t consumed_ = 0;  ///< a position (ring.h), as the last READ told it
+  std::uint64_t written_ = 0;   ///< a position
+  std::string message_;         ///< the one that is not out yet
   std::size_t sent_ = 0;
   bool open_ = false;  ///< its last fragment is not out
 };
