@@ -62,6 +62,7 @@ class Messenger::Link {
   };
 
   void drop_messages();
+  void begin_anew_if_deaf();
   bool open();
   SendResult send(const Waiting& item, std::uint64_t now_us);
   void end(Question& question, AskOutcome outcome) const;
@@ -79,6 +80,9 @@ class Messenger::Link {
   std::string text_;              ///< of the first of them, if that is `encoded_`
   bool encoded_ = false;
   std::size_t open_calls_ = 0;
+  std::uint64_t answers_ = 0;
+  bool deaf_ = false;                ///< a call has timed out, and nothing was answered meanwhile
+  bool gave_up_unreadable_ = false;  ///< the sender was given up because the answers have become unreadable
 };
 
 void Messenger::Link::step() {
@@ -86,6 +90,7 @@ void Messenger::Link::step() {
   const std::uint64_t now_us = place_.now_us();
   if (rpc_) {
     rpc_->step(now_us);
+    begin_anew_if_deaf();
   } else {
     drop_messages();
   }
@@ -109,6 +114,18 @@ void Messenger::Link::drop_messages() {
   }
 }
 
+/// A node may have stopped to hear this worker although the connection is sound: it has cut the worker off because of a
+/// damaged message (service_link.h), or its answers have become unreadable. A new session is heard again, and brings
+/// answers of a new session.
+void Messenger::Link::begin_anew_if_deaf() {
+  const bool readable = receiver_.status().ok();
+  if (readable) gave_up_unreadable_ = false;
+  const bool unreadable = !readable && !std::exchange(gave_up_unreadable_, true);
+  if (!std::exchange(deaf_, false) && !unreadable) return;
+  sender_->give_up();
+  rpc_->step(parts_.now_us());
+}
+
 SendResult Messenger::Link::send(const Waiting& item, std::uint64_t now_us) {
   if (!open()) return SendResult::kBroken;
   const std::uint64_t left_us = item.deadline_us - std::min(item.deadline_us, now_us);
@@ -117,12 +134,19 @@ SendResult Messenger::Link::send(const Waiting& item, std::uint64_t now_us) {
   const auto done = [this, question = item.question](CallOutcome outcome, std::string_view text) {
     --open_calls_;
     switch (outcome) {
-      case CallOutcome::kAnswered: question->settle(text); break;
-      case CallOutcome::kTimedOut: question->end(AskOutcome::kTimedOut); break;
+      case CallOutcome::kAnswered:
+        ++answers_;
+        question->settle(text);
+        break;
+      case CallOutcome::kTimedOut:
+        deaf_ |= question->sent_behind() == answers_;
+        question->end(AskOutcome::kTimedOut);
+        break;
       case CallOutcome::kBroken: question->end(AskOutcome::kBroken); break;
     }
     ended(*question);
   };
+  item.question->note_sent_behind(answers_);
   const SendResult result = rpc_->call(text_, now_us, left_us, done);
   if (result == SendResult::kTaken) ++open_calls_;
   return result;

@@ -39,6 +39,8 @@ class Question {
   struct Asking;  ///< who waits for it
   void set_asking(Asking* asking) { asking_ = asking; }
   Asking* asking() const { return asking_; }
+  void note_sent_behind(std::uint64_t answers) { sent_behind_ = answers; }
+  std::uint64_t sent_behind() const { return sent_behind_; }
   virtual void encode(std::string& message) const = 0;
   void settle(std::string_view message);
   void end(AskOutcome outcome) { outcome_ = outcome; }
@@ -56,6 +58,7 @@ class Question {
  private:
   rdma::NodeId node_;
   Asking* asking_ = nullptr;
+  std::uint64_t sent_behind_ = 0;  ///< answers that the messenger had had of the node when it sent the question
   AskOutcome outcome_ = AskOutcome::kOpen;
   Verdict verdict_ = Verdict::kDone;
 };

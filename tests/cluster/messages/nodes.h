@@ -161,6 +161,7 @@ class TestNode {
   Service& service() { return *service_; }
   Messenger& messenger() { return *messenger_; }
   memory::Region& mail() { return *mail_; }
+  const MailboxLayout& layout() const { return layout_; }
   /// Of registered memory.
   char* buffer() { return buffers_->base(); }
 

@@ -66,14 +66,14 @@ TEST(Service, AWorkerLooksAtTheNodesThatItAsks) {
   EXPECT_EQ(messenger.looked_at(), 0u);
 }
 
-/// The question has timed out before its message was out, and then the other node dies: a worker that sleeps need not
-/// look any more.
+/// The question has timed out before its message was out. The worker has given the session up with it, so one that
+/// sleeps need not look any more, whether the other node lives or dies.
 TEST(Service, AWorkerDoesNotLookForEverAtAQuestionThatTimedOut) {
   SimNodes nodes;
   nodes.resting = 1;
   EXPECT_EQ(nodes.node(0).ask(1, Control{.bytes = "a"}).outcome(), AskOutcome::kTimedOut);
   nodes.pass(10'000);  // nothing that it has posted is under way any more
-  EXPECT_EQ(nodes.node(0).messenger().looked_at(), 1u);
+  EXPECT_EQ(nodes.node(0).messenger().looked_at(), 0u);
   nodes.crash(1);
   nodes.pass(50'000);
   EXPECT_EQ(nodes.node(0).messenger().looked_at(), 0u);
@@ -286,6 +286,41 @@ TEST(Service, WhoTalksNonsenseIsCutOffAndTheOthersGoOn) {
     EXPECT_GT(counts.requests, 3u) << "it has connected anew";
     EXPECT_EQ(counts.cut_off, 1u);
   }
+}
+
+/// Puts a message into the ring of a mailbox, where the receiver looks next.
+void plant(char* ring, const MailboxLayout& layout, std::uint16_t wrong_session, std::string_view message) {
+  using namespace rdma::mailbox;
+  std::uint64_t word = 0;
+  std::memcpy(&word, ring + kConsumedOffset, sizeof word);
+  const Consumed consumed = Consumed::unpack(word);
+  char* const at = ring + kDataOffset + consumed.position % ring_capacity(layout.ring_bytes);
+  std::memcpy(at + sizeof word, message.data(), message.size());
+  word = Seal{.session = static_cast<std::uint16_t>(consumed.session + wrong_session),
+              .last = true,
+              .bytes = static_cast<std::uint32_t>(message.size())}
+             .pack();
+  std::memcpy(at, &word, sizeof word);
+}
+
+/// A message was damaged on its way, so the service hears nothing of that worker any more until its next session.
+TEST(Service, AWorkerThatWasCutOffIsHeardAgainBehindOneTimeOut) {
+  SimNodes nodes;
+  ASSERT_EQ(nodes.node(0).answer(1, Control{.bytes = "a"}).bytes, "0 says a");
+  TestNode& owner = nodes.node(1);
+  plant(owner.mail().base() + owner.layout().request_ring(0, 0), owner.layout(), 0, "damaged");
+  nodes.pass(1000);
+  EXPECT_EQ(owner.service().counts().cut_off, 1u);
+  EXPECT_EQ(nodes.node(0).ask(1, Control{.bytes = "b"}).outcome(), AskOutcome::kTimedOut);
+  EXPECT_EQ(nodes.node(0).answer(1, Control{.bytes = "c"}).bytes, "0 says c");
+}
+
+TEST(Service, AWorkerWhoseAnswersHaveBecomeUnreadableIsAnsweredAgain) {
+  SimNodes nodes;
+  ASSERT_EQ(nodes.node(0).answer(1, Control{.bytes = "a"}).bytes, "0 says a");
+  TestNode& asker = nodes.node(0);
+  plant(asker.mail().base() + asker.layout().answer_ring(0, 1), asker.layout(), 1, "damaged");
+  EXPECT_EQ(asker.answer(1, Control{.bytes = "b"}).bytes, "0 says b");
 }
 
 /// The connection is that of all workers of the node.
