@@ -13,18 +13,17 @@ constexpr std::size_t kBudgetForOthers = 16384;
 }  // namespace
 
 void MemoryRelief::look() {
-  workers_.for_each_idle([](txn::WorkerCore& worker) {  // nobody takes the worker meanwhile
+  const bool looked = workers_.try_for_each_idle([](txn::WorkerCore& worker) {  // nobody takes the worker meanwhile
     if (!worker.has_garbage()) return;
     worker.collect(kBudgetForOthers);
     worker.pass_on_memory();
   });
-  if (shared_.slabs.short_of_memory()) relieve();
+  if (looked && shared_.slabs.short_of_memory()) relieve();
 }
 
 void MemoryRelief::relieve() {
-  shared_.slabs.age_shortage();
   std::uint64_t garbage = 0;
-  workers_.for_each([&](txn::WorkerCore& worker) {  // nobody registers or gives back a worker meanwhile
+  const bool looked = workers_.try_for_each([&](txn::WorkerCore& worker) {  // nobody takes or gives back one meanwhile
     if (worker.lending().borrow()) {
       const epoch::Entered entered(shared_.epochs, *slot_);
       if (shared_.settings.garbage_collection) cc::collect_garbage(worker.state(), kBudgetForOthers);
@@ -33,6 +32,8 @@ void MemoryRelief::relieve() {
     }
     garbage += worker.state().garbage_items.load(std::memory_order_relaxed);
   });
+  if (!looked) return;
+  shared_.slabs.age_shortage();
   shared_.slabs.regain();
   shared_.slabs.restore_reserve();
   shared_.relief.garbage_waiting.store(garbage, std::memory_order_relaxed);

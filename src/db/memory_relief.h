@@ -15,6 +15,8 @@ class MemoryRelief {
         workers_(workers),
         slot_(shared.epochs.acquire_slot()) {}
 
+  /// Does nothing in a turn in which another thread holds the workers still.
+  ///
   /// Frees what workers that are gone left behind, and passes their free blocks on. If somebody has found no memory,
   /// also frees the garbage of workers that are registered and in no transaction, and takes extents that are all free
   /// away from their size classes.

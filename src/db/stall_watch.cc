@@ -9,11 +9,11 @@
 namespace granary::db {
 namespace {
 
-/// Tells who holds the epoch back, by a slot, and how.
+/// Tells who holds the epoch back, by a slot, and how. If the workers cannot be looked at just now, it names none.
 std::string tell_holder(const epoch::Slot* slot, const Workers& workers) {
   std::string owner = "a worker";
   bool dropped = false;
-  workers.for_each([&](const txn::WorkerCore& worker) {
+  workers.try_for_each([&](const txn::WorkerCore& worker) {
     if (!worker.slots().has(slot)) return;
     owner = fmt::format("worker {}", worker.id());
     dropped = worker.has_dropped();

@@ -70,9 +70,18 @@ void Workers::for_each(FunctionRef<void(txn::WorkerCore&)> act) const {
   for (const auto& worker : all_) act(*worker);
 }
 
-void Workers::for_each_idle(FunctionRef<void(txn::WorkerCore&)> act) const {
-  const std::lock_guard lock(mutex_);
+bool Workers::try_for_each(FunctionRef<void(txn::WorkerCore&)> act) const {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return false;
+  for (const auto& worker : all_) act(*worker);
+  return true;
+}
+
+bool Workers::try_for_each_idle(FunctionRef<void(txn::WorkerCore&)> act) const {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return false;
   for (txn::WorkerCore* const worker : idle_) act(*worker);
+  return true;
 }
 
 }  // namespace granary::db

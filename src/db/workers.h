@@ -31,7 +31,11 @@ class Workers {
   // No worker is taken or given back meanwhile.
   std::unique_lock<std::mutex> hold_still() const { return std::unique_lock(mutex_); }
   void for_each(FunctionRef<void(txn::WorkerCore&)> act) const;
-  void for_each_idle(FunctionRef<void(txn::WorkerCore&)> act) const;
+
+  // The same for the thread that advances E, which must not wait for a thread that holds workers still for long
+  // (resize), or that makes a ring. Returns false if there is one, and does nothing.
+  bool try_for_each(FunctionRef<void(txn::WorkerCore&)> act) const;
+  bool try_for_each_idle(FunctionRef<void(txn::WorkerCore&)> act) const;
 
  private:
   Status connect_ring(txn::WorkerCore& worker) const;
