@@ -196,7 +196,7 @@ class Bench {
         if (pass.ticks != nullptr) pass.ticks->record(clock_.ticks() - begin);
         for (std::size_t i = 0; i < pass.together; ++i) {
           reads += reads_of(*steps[i]);
-          figure.wrong += steps[i]->outcome() == cluster::Outcome::kDone ? 0 : 1;
+          figure.wrong += steps[i]->outcome() == cluster::AccessOutcome::kDone ? 0 : 1;
         }
       }
     });

@@ -37,9 +37,10 @@ PeerRead::Wanted CuckooRead::wanted() const {
 
 Next CuckooRead::search() {
   const auto& slot = *reinterpret_cast<const CuckooSlot*>(buffer_);
-  if (slot.checksum != slot.right_checksum()) return look_again() ? Next::kAfterPause : end(cluster::Outcome::kBusy);
+  if (slot.checksum != slot.right_checksum())
+    return look_again() ? Next::kAfterPause : end(cluster::AccessOutcome::kBusy);
   if (slot.key == key_) return found(slot.entry);
-  return ++function_ < hash::Cuckoo::kFunctions ? Next::kAtOnce : end(cluster::Outcome::kMissing);
+  return ++function_ < hash::Cuckoo::kFunctions ? Next::kAtOnce : end(cluster::AccessOutcome::kMissing);
 }
 
 PeerRead::Wanted HopscotchRead::wanted() const {
@@ -53,10 +54,10 @@ Next HopscotchRead::search() {
   for (std::uint64_t i = 0; i < count; ++i) {
     const auto& slot = *reinterpret_cast<const HopscotchSlot*>(buffer_ + i * table_.slot_bytes);
     if (slot.key != key_) continue;
-    return table_.inlined ? end(cluster::Outcome::kDone) : found(slot.entry);
+    return table_.inlined ? end(cluster::AccessOutcome::kDone) : found(slot.entry);
   }
   chained_ = reinterpret_cast<const HopscotchSlot*>(buffer_)->chain;
-  return chained_ != 0 ? Next::kAtOnce : end(cluster::Outcome::kMissing);
+  return chained_ != 0 ? Next::kAtOnce : end(cluster::AccessOutcome::kMissing);
 }
 
 }  // namespace granary::bench::remote

@@ -2,7 +2,7 @@
 // The base of all steps of this folder: an outcome, and a bound on how often a step tries.
 
 #include "rdma/fiber/step.h"
-#include "src/cluster/record_access/outcome.h"
+#include "src/cluster/record_access/access_outcome.h"
 
 namespace granary::cluster {
 
@@ -14,29 +14,29 @@ class AccessStep : public rdma::fiber::Step {
  public:
   using Step::Step;
 
-  Outcome outcome() const { return outcome_; }
+  AccessOutcome outcome() const { return outcome_; }
 
   void fail(rdma::fiber::Failure failure) override {
     using rdma::fiber::Failure;
-    outcome_ = failure == Failure::kBroken  ? Outcome::kBroken
-               : failure == Failure::kStale ? Outcome::kStale
-                                            : Outcome::kRefused;
+    outcome_ = failure == Failure::kBroken  ? AccessOutcome::kBroken
+               : failure == Failure::kStale ? AccessOutcome::kStale
+                                            : AccessOutcome::kRefused;
   }
 
  protected:
-  rdma::fiber::Next end(Outcome outcome) {
+  rdma::fiber::Next end(AccessOutcome outcome) {
     outcome_ = outcome;
     return rdma::fiber::Next::kEnded;
   }
   /// False if it has been looked at often enough.
   bool look_again() { return ++looks_ < kMostLooks; }
   void begin() {
-    outcome_ = Outcome::kOpen;
+    outcome_ = AccessOutcome::kOpen;
     looks_ = 0;
   }
 
  private:
-  Outcome outcome_ = Outcome::kOpen;
+  AccessOutcome outcome_ = AccessOutcome::kOpen;
   unsigned looks_ = 0;
 };
 

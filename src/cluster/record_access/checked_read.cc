@@ -21,19 +21,19 @@ void CheckedRead::append(std::vector<Operation>& chain) {
 }
 
 Next CheckedRead::settle() {
-  if (!record_.is(copy())) return end(Outcome::kMoved);
+  if (!record_.is(copy())) return end(AccessOutcome::kMoved);
   const record::TidWord word =
       injected("lease-ignores-lock-bit") && record::is_lease(state()) ? record::unlocked(tid()) : tid();
   if (!locked_against(mine_, state(), word)) {
-    if (record::is_absent(tid())) return end(Outcome::kMissing);  // the header told all there is
-    if (whole()) return end(Outcome::kDone);
+    if (record::is_absent(tid())) return end(AccessOutcome::kMissing);  // the header told all there is
+    if (whole()) return end(AccessOutcome::kDone);
     ++torn_;
   }
-  return look_again() ? Next::kAfterPause : end(Outcome::kBusy);
+  return look_again() ? Next::kAfterPause : end(AccessOutcome::kBusy);
 }
 
 std::string_view CheckedRead::value() const {
-  base::invariant("I4", outcome() == Outcome::kDone);
+  base::invariant("I4", outcome() == AccessOutcome::kDone);
   return content();
 }
 

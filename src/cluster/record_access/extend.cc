@@ -20,13 +20,13 @@ void Extend::append(std::vector<Operation>& chain) {
 
 Next Extend::settle() {
   const record::StateWord found = words_[0];
-  if (record::is_x_locked(found)) return end(Outcome::kBusy);
+  if (record::is_x_locked(found)) return end(AccessOutcome::kBusy);
   const record::TidWord tid = copy().head.tid_word;
   if (record::unlocked(tid) != tid_ || record::incarnation_of(copy().head.size_word) != incarnation_)
-    return end(Outcome::kChanged);
-  if (record::is_locked(tid) && !base::injected("tictoc-extends-locked")) return end(Outcome::kBusy);
-  if (found == expected_ || found >= wanted_.least) return end(Outcome::kDone);
-  if (!look_again()) return end(Outcome::kBusy);
+    return end(AccessOutcome::kChanged);
+  if (record::is_locked(tid) && !base::injected("tictoc-extends-locked")) return end(AccessOutcome::kBusy);
+  if (found == expected_ || found >= wanted_.least) return end(AccessOutcome::kDone);
+  if (!look_again()) return end(AccessOutcome::kBusy);
   expected_ = found;
   return Next::kAtOnce;
 }

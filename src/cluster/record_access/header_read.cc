@@ -24,8 +24,8 @@ Next HeaderRead::settle() {
   const record::TidWord tid = copy.head.tid_word;
   const bool same_life =
       record::incarnation_of(copy.head.size_word) == incarnation_ || base::injected("ignore-incarnation");
-  if (record::unlocked(tid) != tid_ || !same_life) return end(Outcome::kChanged);
-  return end(locked_against(mine_, copy.state_word, tid) ? Outcome::kBusy : Outcome::kDone);
+  if (record::unlocked(tid) != tid_ || !same_life) return end(AccessOutcome::kChanged);
+  return end(locked_against(mine_, copy.state_word, tid) ? AccessOutcome::kBusy : AccessOutcome::kDone);
 }
 
 }  // namespace granary::cluster

@@ -56,15 +56,15 @@ Next KeyRead::settle() {
   const Next next = read_ ? read_->settle() : lookup_->settle();
   if (next != Next::kEnded) return next;
   if (!read_) return looked_up();
-  return read_->outcome() == Outcome::kMoved ? moved() : end(read_->outcome());
+  return read_->outcome() == AccessOutcome::kMoved ? moved() : end(read_->outcome());
 }
 
 Next KeyRead::looked_up() {
   lookup_reads_ += lookup_->reads();
   switch (lookup_->outcome()) {
     case LookupOutcome::kHit: break;
-    case LookupOutcome::kMiss: return end(Outcome::kMissing);
-    default: return end(Outcome::kBusy);
+    case LookupOutcome::kMiss: return end(AccessOutcome::kMissing);
+    default: return end(AccessOutcome::kBusy);
   }
   read_at(Location(lookup_->offset(), lookup_->incarnation()));
   if (cache_ != nullptr) cache_->remember(key_.word, place_, *counters_);
@@ -75,7 +75,7 @@ Next KeyRead::looked_up() {
 Next KeyRead::moved() {
   read_.reset();
   if (cache_ != nullptr) cache_->forget(key_.word, place_, *counters_);
-  if (!look_again()) return end(Outcome::kBusy);
+  if (!look_again()) return end(AccessOutcome::kBusy);
   lookup_.emplace(*table_, key_.bytes, buffer_);
   return Next::kAtOnce;
 }

@@ -41,7 +41,7 @@ Next Lease::not_taken(record::StateWord seen) {
   if (seen == record::kFree) return begin_again(seen, Next::kAtOnce);
   if (record::is_x_locked(seen)) return begin_again(seen, Next::kAfterPause);
   const base::TimeReading now = time_->read();
-  if (!now.known) return end(Outcome::kNoTime);
+  if (!now.known) return end(AccessOutcome::kNoTime);
   if (term_.shares(seen, now)) return taken(record::lease_end_us(seen));
   return term_.follows(seen, now) ? begin_again(seen, Next::kAtOnce) : give_up(seen);
 }
@@ -51,12 +51,12 @@ Next Lease::not_taken(record::StateWord seen) {
 Next Lease::look() {
   if (copy().state_word != record::lease_word(end_us_)) return begin_again(copy().state_word, Next::kAtOnce);
   if (record::is_locked(copy().head.tid_word) && !base::injected("lease-ignores-lock-bit"))
-    return look_again() ? Next::kAfterPause : end(Outcome::kBusy);
-  if (!record_.is(copy())) return end(Outcome::kMoved);
+    return look_again() ? Next::kAfterPause : end(AccessOutcome::kBusy);
+  if (!record_.is(copy())) return end(AccessOutcome::kMoved);
   const base::TimeReading now = time_->read();
-  if (!now.known) return end(Outcome::kNoTime);
+  if (!now.known) return end(AccessOutcome::kNoTime);
   base::debug_invariant("I9", [&] { return !now.valid(end_us_) || !now.expired(end_us_); });
-  return now.valid(end_us_) ? end(Outcome::kDone) : give_up(record::lease_word(end_us_));
+  return now.valid(end_us_) ? end(AccessOutcome::kDone) : give_up(record::lease_word(end_us_));
 }
 
 Next Lease::begin_again(record::StateWord seen, Next when) {
@@ -68,7 +68,7 @@ Next Lease::begin_again(record::StateWord seen, Next when) {
 
 Next Lease::give_up(record::StateWord seen) {
   holder_ = seen;
-  return end(Outcome::kBusy);
+  return end(AccessOutcome::kBusy);
 }
 
 record::StateWord Lease::expected_after(record::StateWord seen) const {

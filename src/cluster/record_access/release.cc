@@ -40,11 +40,12 @@ Next Release::settle() {
     phase_ = Phase::kWrite;
     return Next::kAtOnce;
   }
-  return end(Outcome::kDone);
+  return end(AccessOutcome::kDone);
 }
 
 void Release::resume() {
-  base::always_check(outcome() == Outcome::kBroken || outcome() == Outcome::kOpen, "what has ended is not resumed");
+  base::always_check(outcome() == AccessOutcome::kBroken || outcome() == AccessOutcome::kOpen,
+                     "what has ended is not resumed");
   begin();
   phase_ = Phase::kFindOut;
 }

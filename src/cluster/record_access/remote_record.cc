@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "src/base/test_hooks.h"
-#include "src/cluster/record_access/outcome.h"
 
 namespace granary::cluster {
 namespace {
@@ -34,23 +33,6 @@ std::optional<std::string_view> whole_value(const RemoteRecord& record, const re
   const bool whole =
       record::checksum_with_header(sum, copy.head.tid_word, size_word) == record::checksum_of(copy.check_word);
   return whole || base::injected("skip-remote-checksum") ? std::optional(value) : std::nullopt;
-}
-
-std::string_view name(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kOpen: return "open";
-    case Outcome::kDone: return "done";
-    case Outcome::kMissing: return "missing";
-    case Outcome::kMoved: return "moved";
-    case Outcome::kChanged: return "changed";
-    case Outcome::kBusy: return "busy";
-    case Outcome::kNoTime: return "the clock is not known well enough";
-    case Outcome::kNotHeld: return "not held";
-    case Outcome::kBroken: return "connection broken";
-    case Outcome::kStale: return "of an earlier life of the node";
-    case Outcome::kRefused: return "outside of the node's regions";
-  }
-  return "";
 }
 
 }  // namespace granary::cluster

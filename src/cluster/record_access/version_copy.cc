@@ -37,7 +37,7 @@ void VersionCopy::append(std::vector<Operation>& chain) {
 
 rdma::fiber::Next VersionCopy::settle() {
   base::sync_point("version_copy.linked");
-  return end(Outcome::kDone);
+  return end(AccessOutcome::kDone);
 }
 
 }  // namespace granary::cluster

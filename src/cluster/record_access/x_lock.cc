@@ -53,7 +53,7 @@ Next XLock::settle() {
     case Phase::kTake: return words_[0] == expected_ ? taken() : not_taken();
     case Phase::kLook: return look();
     case Phase::kFindOut:
-      if (copy().state_word != mine_ && !injected("resume-unseen")) return end(Outcome::kNotHeld);
+      if (copy().state_word != mine_ && !injected("resume-unseen")) return end(AccessOutcome::kNotHeld);
       return taken();
     case Phase::kLetGo: break;
   }
@@ -76,7 +76,7 @@ Next XLock::not_taken() {
   const record::StateWord seen = words_[0];
   if (!may_take(seen) || !look_again()) {
     holder_ = seen;
-    return end(Outcome::kBusy);
+    return end(AccessOutcome::kBusy);
   }
   expected_ = seen;
   return Next::kAtOnce;
@@ -85,12 +85,12 @@ Next XLock::not_taken() {
 /// Looks at the lock bit first: while it is set, the owner may be changing key, incarnation and latest.
 Next XLock::look() {
   if (record::is_locked(copy().head.tid_word) && !injected("ignore-lock-bit")) {
-    return look_again() ? Next::kAfterPause : let_go(Outcome::kBusy);
+    return look_again() ? Next::kAfterPause : let_go(AccessOutcome::kBusy);
   }
-  return record_.is(copy()) ? end(Outcome::kDone) : let_go(Outcome::kMoved);
+  return record_.is(copy()) ? end(AccessOutcome::kDone) : let_go(AccessOutcome::kMoved);
 }
 
-Next XLock::let_go(Outcome outcome) {
+Next XLock::let_go(AccessOutcome outcome) {
   phase_ = Phase::kLetGo;
   why_let_go_ = outcome;
   words_[1] = injected("tictoc-abort-leaves-zero") ? record::kFree : replaced();
@@ -98,12 +98,12 @@ Next XLock::let_go(Outcome outcome) {
 }
 
 std::optional<std::string_view> XLock::value() const {
-  base::invariant("I4", outcome() == Outcome::kDone && fetch_ == Fetch::kRecord);
+  base::invariant("I4", outcome() == AccessOutcome::kDone && fetch_ == Fetch::kRecord);
   return whole_value(record_, copy());
 }
 
 void XLock::resume() {
-  base::always_check(outcome() == Outcome::kBroken, "only what broke is resumed");
+  base::always_check(outcome() == AccessOutcome::kBroken, "only what broke is resumed");
   begin();
   phase_ = Phase::kFindOut;
 }

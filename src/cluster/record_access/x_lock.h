@@ -77,7 +77,7 @@ class XLock final : public AccessStep {
   rdma::fiber::Next taken();
   rdma::fiber::Next not_taken();
   rdma::fiber::Next look();
-  rdma::fiber::Next let_go(Outcome outcome);
+  rdma::fiber::Next let_go(AccessOutcome outcome);
   /// Free, or a lease that has expired.
   bool may_take(record::StateWord seen) const;
 
@@ -94,7 +94,7 @@ class XLock final : public AccessStep {
   Phase phase_ = Phase::kTake;
   record::StateWord expected_ = record::kFree;
   record::StateWord holder_ = record::kFree;
-  Outcome why_let_go_ = Outcome::kOpen;
+  AccessOutcome why_let_go_ = AccessOutcome::kOpen;
 };
 
 }  // namespace granary::cluster

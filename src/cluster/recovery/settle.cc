@@ -57,15 +57,15 @@ Next Settle::settle() {
   if (phase_ == Phase::kLook) return looked();
   const bool freed = words_[0] == word_;
   lock_end_ = !freed ? LockEnd::kSettledBefore : version_.is_set() ? LockEnd::kRedone : LockEnd::kFreed;
-  return end(Outcome::kDone);
+  return end(AccessOutcome::kDone);
 }
 
 Next Settle::looked() {
   if (!is_held()) {
     lock_end_ = LockEnd::kSettledBefore;
-    return end(Outcome::kDone);
+    return end(AccessOutcome::kDone);
   }
-  if (!(*may_act_)()) return end(Outcome::kOpen);
+  if (!(*may_act_)()) return end(AccessOutcome::kOpen);
   word_ = copy().state_word;
   if (has_to_be_written()) {
     const log::Debt::Version& decided = *debt_->version;

@@ -111,7 +111,8 @@ bool Settling::settle_next(std::vector<const Debt*>& wanted) {
   rounds_.run(steps);
   removed_.clear();
   for (const Settle& step : settles) take(step);
-  if (std::any_of(settles.begin(), settles.end(), [](const Settle& step) { return step.outcome() == Outcome::kOpen; }))
+  if (std::any_of(settles.begin(), settles.end(),
+                  [](const Settle& step) { return step.outcome() == AccessOutcome::kOpen; }))
     return false;
   note_removed(removed_);
   return true;
@@ -119,8 +120,8 @@ bool Settling::settle_next(std::vector<const Debt*>& wanted) {
 
 void Settling::take(const Settle& step) {
   switch (step.outcome()) {
-    case Outcome::kDone: break;
-    case Outcome::kRefused: ++counts_.gone; return;  // a later life of the home has no such place
+    case AccessOutcome::kDone: break;
+    case AccessOutcome::kRefused: ++counts_.gone; return;  // a later life of the home has no such place
     default: open_.push_back(&step.debt()); return;
   }
   counts_.redone += step.lock_end() == Settle::LockEnd::kRedone ? 1 : 0;

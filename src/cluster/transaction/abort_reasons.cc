@@ -41,22 +41,22 @@ AbortReason why_failed(const rdma::fiber::Step& step, const Reach& reach) {
 
 AbortReason abort_reason_of(const AccessStep& step, const Reach& reach) {
   switch (step.outcome()) {
-    case Outcome::kDone:
-    case Outcome::kMissing: return AbortReason::kNone;
-    case Outcome::kMoved: return AbortReason::kRecordReplaced;
-    case Outcome::kChanged: return AbortReason::kReadChanged;
-    case Outcome::kNoTime: return AbortReason::kLeaseExpired;
-    case Outcome::kOpen:
-    case Outcome::kBusy: return AbortReason::kRecordBusy;
+    case AccessOutcome::kDone:
+    case AccessOutcome::kMissing: return AbortReason::kNone;
+    case AccessOutcome::kMoved: return AbortReason::kRecordReplaced;
+    case AccessOutcome::kChanged: return AbortReason::kReadChanged;
+    case AccessOutcome::kNoTime: return AbortReason::kLeaseExpired;
+    case AccessOutcome::kOpen:
+    case AccessOutcome::kBusy: return AbortReason::kRecordBusy;
     // The fabric may know of the node's next life before this node has been told of it.
-    case Outcome::kStale: return why_former(step.node(), reach);
+    case AccessOutcome::kStale: return why_former(step.node(), reach);
     default: return why_failed(step, reach);
   }
 }
 
 AbortReason abort_reason_of(const AccessStep& step, record::StateWord state, const Reach& reach) {
   const AbortReason reason = abort_reason_of(step, reach);
-  return step.outcome() == Outcome::kBusy ? why_busy(state, reach, reason) : reason;
+  return step.outcome() == AccessOutcome::kBusy ? why_busy(state, reach, reason) : reason;
 }
 
 AbortReason abort_reason_of(const messages::Question& question, const Reach& reach) {

@@ -159,7 +159,7 @@ AbortReason DeclaredKeys::adopt_leases(const Batch<Lease>& leases, std::span<Acc
   for (std::size_t i = 0; i < leases.size(); ++i) {
     const Lease& lease = leases[i];
     Access& access = *accesses[i];
-    if (lease.outcome() == Outcome::kBusy && record::is_lease(lease.holder())) continue;
+    if (lease.outcome() == AccessOutcome::kBusy && record::is_lease(lease.holder())) continue;
     const AbortReason reason = abort_reason_of(lease, lease.holder(), footprint_.reach());
     if (reason != AbortReason::kNone) return reason;
     if (access.read && access.seen.tid != lease.tid()) return AbortReason::kReadChanged;

@@ -95,17 +95,17 @@ AbortReason Locks::settle_all(Batch<XLock>& locks, std::span<Access* const> acce
 /// Returns kNone, or why the transaction must end.
 AbortReason Locks::settle_one(XLock& lock, Access& access) {
   Reach& reach = footprint_.reach();
-  const bool broken = lock.outcome() == Outcome::kBroken;
+  const bool broken = lock.outcome() == AccessOutcome::kBroken;
   if (broken) {
     resume_broken(Phase::kLock, lock);
-    if (lock.outcome() == Outcome::kBroken)
+    if (lock.outcome() == AccessOutcome::kBroken)
       undelivered_.emplace_back(access.record, lock.mine(), lock.replaced(), access.lock.release_room);
   }
-  if (lock.outcome() == Outcome::kDone) note_held(access, lock, reach.stamps_reads);
-  if (lock.outcome() == Outcome::kBusy && record::is_lease(lock.holder()) && !reach.stamps_reads)
+  if (lock.outcome() == AccessOutcome::kDone) note_held(access, lock, reach.stamps_reads);
+  if (lock.outcome() == AccessOutcome::kBusy && record::is_lease(lock.holder()) && !reach.stamps_reads)
     footprint_.lease_wait.note(record::lease_end_us(lock.holder()));
   if (broken) return why_failed(lock, reach);
-  if (lock.outcome() == Outcome::kMoved && access.unseen()) {
+  if (lock.outcome() == AccessOutcome::kMoved && access.unseen()) {
     forget_place(access, reach);
     return AbortReason::kNone;
   }
@@ -123,7 +123,7 @@ void Locks::give_back(Phase phase, record::TidWord tid) {
   footprint_.trips.run(phase, std::span<AccessStep* const>(add_releases(tid, releases)));
   for (Release& release : releases) {
     resume_broken(phase, release);
-    if (release.outcome() == Outcome::kBroken) undelivered_.push_back(release);
+    if (release.outcome() == AccessOutcome::kBroken) undelivered_.push_back(release);
   }
 }
 
@@ -164,9 +164,9 @@ bool Locks::under_way() noexcept {
 void Locks::settle_sent() {
   const bool done = sent_->chains.wait();
   for (Release& release : sent_->releases) {
-    if (release.outcome() == Outcome::kOpen && done) (void)release.settle();
-    if (release.outcome() == Outcome::kOpen) release.fail(rdma::fiber::Failure::kBroken);
-    if (release.outcome() != Outcome::kBroken) continue;
+    if (release.outcome() == AccessOutcome::kOpen && done) (void)release.settle();
+    if (release.outcome() == AccessOutcome::kOpen) release.fail(rdma::fiber::Failure::kBroken);
+    if (release.outcome() != AccessOutcome::kBroken) continue;
     cc::bump(footprint_.reach().counters.unfinished, std::uint64_t{1});
     undelivered_.push_back(release);
   }
@@ -177,7 +177,7 @@ void Locks::settle_sent() {
 /// Resumes a lock or a release whose connection broke over new connections, kMostResumptions at most.
 template <typename Resumable>
 void Locks::resume_broken(Phase phase, Resumable& step) {
-  for (unsigned turn = 0; step.outcome() == Outcome::kBroken; ++turn) {
+  for (unsigned turn = 0; step.outcome() == AccessOutcome::kBroken; ++turn) {
     if (turn == kMostResumptions || !footprint_.participants.reconnect(step.node())) {
       cc::bump(footprint_.reach().counters.unfinished, std::uint64_t{1});
       return;

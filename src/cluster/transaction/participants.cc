@@ -110,7 +110,7 @@ AbortReason Participants::run_before_epochs(Phase phase, std::span<AccessStep* c
                            : sizeof(epoch::ControlBlock) + trips_.reach().misses_lines() * sizeof(cc::Misses::Line);
   const auto holding_at = [holds](rdma::NodeId node) {
     return std::any_of(holds.begin(), holds.end(), [node](const AccessStep* step) {
-      return step->node() == node && step->outcome() == Outcome::kOpen;
+      return step->node() == node && step->outcome() == AccessOutcome::kOpen;
     });
   };
   Batch<Step*> steps = trips_.batch<Step*>(holds.size() + all_.size());

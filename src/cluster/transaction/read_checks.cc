@@ -174,7 +174,7 @@ AbortReason ReadChecks::reason_of(const Round& round) {
 }
 
 AbortReason ReadChecks::reason_of_check(const AccessStep& step) const {
-  return step.outcome() == Outcome::kBusy ? AbortReason::kReadLocked : abort_reason_of(step, footprint_.reach());
+  return step.outcome() == AccessOutcome::kBusy ? AbortReason::kReadLocked : abort_reason_of(step, footprint_.reach());
 }
 
 }  // namespace granary::cluster

@@ -23,13 +23,13 @@ RemoteTransaction::RemoteTransaction(Reach& reach)
       snapshots_(reach) {}
 
 AbortReason RemoteTransaction::write(const txn::RemoteKey& key, std::string_view value, const txn::WriteRule& rule,
-                                     granary::Outcome& outcome) {
+                                     Outcome& outcome) {
   Access* access = nullptr;
   AbortReason reason = footprint_.open(key, access);
   if (reason == AbortReason::kNone && rule.looks()) reason = reading_.read(*access);
   if (reason != AbortReason::kNone) return reason;
-  outcome = rule.looks() ? rule.outcome(access->there()) : granary::Outcome::kOk;
-  if (outcome != granary::Outcome::kOk) return reason;
+  outcome = rule.looks() ? rule.outcome(access->there()) : Outcome::kOk;
+  if (outcome != Outcome::kOk) return reason;
   if (rule.removes && access->written()) {
     // The removal takes back a write of the transaction itself. If the key has no value without that write, nothing is
     // left to write, and the log must not have a removal.

@@ -42,7 +42,7 @@ class RemoteTransaction final : public txn::RemoteAccess {
   AbortReason get(std::span<txn::RemoteGet> gets) override { return locked_reads_.get(gets); }
   AbortReason declare(std::span<const txn::DeclaredKey> keys) override { return declared_.declare(keys); }
   AbortReason write(const txn::RemoteKey& key, std::string_view value, const txn::WriteRule& rule,
-                    granary::Outcome& outcome) override;
+                    Outcome& outcome) override;
   AbortReason scan(const txn::TableCore& table, const txn::TableCore* index, std::uint16_t home, const ScanRange& range,
                    ScanFn visit, ScanResult& result) override;
   void note_lease(std::uint64_t end_us) override { footprint_.lease_wait.note(end_us); }

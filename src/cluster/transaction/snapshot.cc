@@ -22,16 +22,16 @@ bool busy(const messages::Question* question) {
   return question->outcome() == AskOutcome::kRefused && question->verdict() == Verdict::kBusy;
 }
 
-granary::Outcome outcome_of(const messages::Question& question) {
-  if (question.outcome() == AskOutcome::kAnswered) return granary::Outcome::kOk;
-  if (question.outcome() == AskOutcome::kAnswerTooLarge) return granary::Outcome::kValueTooLarge;
-  if (question.outcome() != AskOutcome::kRefused) return granary::Outcome::kUnreachable;
+Outcome outcome_of(const messages::Question& question) {
+  if (question.outcome() == AskOutcome::kAnswered) return Outcome::kOk;
+  if (question.outcome() == AskOutcome::kAnswerTooLarge) return Outcome::kValueTooLarge;
+  if (question.outcome() != AskOutcome::kRefused) return Outcome::kUnreachable;
   switch (question.verdict()) {
-    case Verdict::kBusy: return granary::Outcome::kBusy;
-    case Verdict::kOutOfMemory: return granary::Outcome::kOutOfMemory;
-    case Verdict::kNotOrdered: return granary::Outcome::kUnordered;
-    case Verdict::kKeyTooLong: return granary::Outcome::kKeyTooLong;
-    default: return granary::Outcome::kUnreachable;
+    case Verdict::kBusy: return Outcome::kBusy;
+    case Verdict::kOutOfMemory: return Outcome::kOutOfMemory;
+    case Verdict::kNotOrdered: return Outcome::kUnordered;
+    case Verdict::kKeyTooLong: return Outcome::kKeyTooLong;
+    default: return Outcome::kUnreachable;
   }
 }
 
@@ -51,10 +51,9 @@ void SnapshotsElsewhere::ask_patiently(std::span<messages::Question* const> ques
 
 /// An answer counts only if this node is a member after it has come, and so was a member while the owner answered:
 /// owners keep old versions only for the snapshots of members (I11).
-granary::Outcome SnapshotsElsewhere::told(const messages::Question& question) const {
-  const granary::Outcome outcome = outcome_of(question);
-  return outcome == granary::Outcome::kOk && cc::shut_out(reach_.worker.shared) ? granary::Outcome::kUnreachable
-                                                                                : outcome;
+Outcome SnapshotsElsewhere::told(const messages::Question& question) const {
+  const Outcome outcome = outcome_of(question);
+  return outcome == Outcome::kOk && cc::shut_out(reach_.worker.shared) ? Outcome::kUnreachable : outcome;
 }
 
 void SnapshotsElsewhere::get(epoch::Epoch epoch, std::span<txn::RemoteSnapshotGet> gets) {
@@ -64,9 +63,9 @@ void SnapshotsElsewhere::get(epoch::Epoch epoch, std::span<txn::RemoteSnapshotGe
   ask_patiently(gets_.all());
   for (std::size_t i = 0; i < gets.size(); ++i) {
     gets[i].outcome = told(gets_[i]);
-    if (gets[i].outcome != granary::Outcome::kOk) continue;
+    if (gets[i].outcome != Outcome::kOk) continue;
     const messages::SnapshotGetAnswer& answer = gets_[i].answer();
-    if (!answer.found) gets[i].outcome = granary::Outcome::kNotFound;
+    if (!answer.found) gets[i].outcome = Outcome::kNotFound;
     gets[i].value = answer.value;
   }
 }

@@ -22,7 +22,7 @@ class SnapshotsElsewhere final : public txn::RemoteSnapshots {
                   ScanFn visit);
   void ask_patiently(std::span<messages::Question* const> questions);
   /// Returns the outcome of a read from what became of its question.
-  granary::Outcome told(const messages::Question& question) const;
+  Outcome told(const messages::Question& question) const;
 
   Reach& reach_;
   messages::Questions<messages::SnapshotGet> gets_;

@@ -69,7 +69,7 @@ bool Undelivered::has_ended(Reach& reach, Release& release, std::vector<rdma::No
     return false;  // asked here, as it may have happened while a node was waited for
   release.resume();
   rdma::fiber::Rounds(reach.scheduler, reach.endpoint, reach.peers, reach.waiter).run(release);
-  return release.outcome() != Outcome::kBroken;
+  return release.outcome() != AccessOutcome::kBroken;
 }
 
 void Undelivered::finish(Reach& reach, std::uint64_t patience_us) {

@@ -51,14 +51,14 @@ class PeerReads : public ::testing::Test {
     for (std::uint64_t key = 0; key < kKeys; ++key) {
       Read step(table, tables().ours, key, buffer_.data());
       EXPECT_TRUE(run(step));
-      EXPECT_EQ(step.outcome(), cluster::Outcome::kDone) << "key " << key;
+      EXPECT_EQ(step.outcome(), cluster::AccessOutcome::kDone) << "key " << key;
       ++found[step.reads()];
     }
     return found;
   }
 
   template <typename Read>
-  cluster::Outcome outcome(const PeerTable& table, std::uint64_t key) {
+  cluster::AccessOutcome outcome(const PeerTable& table, std::uint64_t key) {
     Read step(table, tables().ours, key, buffer_.data());
     EXPECT_TRUE(run(step));
     return step.outcome();
@@ -90,7 +90,7 @@ TEST_F(PeerReads, ValuesInTheSlotsSaveTheReadOfTheRecord) {
   EXPECT_EQ(found.begin()->first, 1u);
   EXPECT_GT(found.at(2), 0u) << "keys of chains";
   const std::uint64_t key = 7;
-  ASSERT_EQ(outcome<HopscotchRead>(table, key), cluster::Outcome::kDone);
+  ASSERT_EQ(outcome<HopscotchRead>(table, key), cluster::AccessOutcome::kDone);
   std::string slot(reinterpret_cast<const char*>(&key), sizeof key);
   const std::string copy(buffer_.data(), HopscotchRead::buffer_bytes(table));
   const std::size_t place = copy.find(slot);
@@ -100,9 +100,9 @@ TEST_F(PeerReads, ValuesInTheSlotsSaveTheReadOfTheRecord) {
 
 TEST_F(PeerReads, OtherKeysAreMissing) {
   for (std::uint64_t key = kKeys; key < kKeys + 1000; ++key) {
-    EXPECT_EQ(outcome<CuckooRead>(tables().peers.cuckoo, key), cluster::Outcome::kMissing);
-    EXPECT_EQ(outcome<HopscotchRead>(tables().peers.hopscotch, key), cluster::Outcome::kMissing);
-    EXPECT_EQ(outcome<HopscotchRead>(tables().peers.inlined, key), cluster::Outcome::kMissing);
+    EXPECT_EQ(outcome<CuckooRead>(tables().peers.cuckoo, key), cluster::AccessOutcome::kMissing);
+    EXPECT_EQ(outcome<HopscotchRead>(tables().peers.hopscotch, key), cluster::AccessOutcome::kMissing);
+    EXPECT_EQ(outcome<HopscotchRead>(tables().peers.inlined, key), cluster::AccessOutcome::kMissing);
   }
 }
 
@@ -110,7 +110,7 @@ TEST_F(PeerReads, ACuckooSlotThatIsTornCountsAsBeingChanged) {
   const PeerTable& table = tables().peers.cuckoo;
   const std::uint64_t key = 3;
   at(table.slot(hash::Cuckoo::place(key, 0, kPeerSeed, table.slots)))[offsetof(CuckooSlot, entry)] ^= 1;
-  EXPECT_EQ(outcome<CuckooRead>(table, key), cluster::Outcome::kBusy);
+  EXPECT_EQ(outcome<CuckooRead>(table, key), cluster::AccessOutcome::kBusy);
 }
 
 }  // namespace

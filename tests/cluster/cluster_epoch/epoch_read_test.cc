@@ -58,12 +58,12 @@ TEST_F(EpochReads, IsOfTheRoundInWhichTheLastLockWasTaken) {
   const LeaseExpired no_lease;
   const RemoteRecord remote = record.remote(kOwner);
   XLock lock(remote, words.next(), nodes_.remote().buffer(XLock::buffer_bytes(3)), no_lease);
-  EpochRead read(control_address(), word(), {.others = [&] { return lock.outcome() == Outcome::kOpen; }});
+  EpochRead read(control_address(), word(), {.others = [&] { return lock.outcome() == AccessOutcome::kOpen; }});
   nodes_.run({&lock, &read}, [&] {
     set_epoch(6);
     record.unlock();
   });
-  EXPECT_EQ(lock.outcome(), Outcome::kDone);
+  EXPECT_EQ(lock.outcome(), AccessOutcome::kDone);
   EXPECT_EQ(read.epoch(), 6u) << "E after the lock was taken";
 }
 

@@ -64,13 +64,13 @@ class Data : public testing::Test {
     const LeaseExpired no_lease;
     XLock lock(record(seen, key, max_value_bytes), words_.next(), asking().buffer(), no_lease);
     asking().run(lock);
-    EXPECT_EQ(lock.outcome(), cluster::Outcome::kDone) << name(lock.outcome());
+    EXPECT_EQ(lock.outcome(), cluster::AccessOutcome::kDone) << name(lock.outcome());
     const record::TidWord tid = record::make_tid(db()->current_epoch(), 1000 + ++sequence_) | record::kLatest |
                                 (value ? record::TidWord{0} : record::kAbsent);
     Release release(record(seen, key, max_value_bytes), lock.mine(), lock.replaced(), asking().buffer() + 4096);
     release.set_version(tid, lock.incarnation(), value.value_or(std::string_view()));
     asking().run(release);
-    EXPECT_EQ(release.outcome(), cluster::Outcome::kDone);
+    EXPECT_EQ(release.outcome(), cluster::AccessOutcome::kDone);
     return tid;
   }
 
@@ -114,7 +114,7 @@ TEST_F(Data, WhatIsInsertedByMessageIsFoundOneSided) {
     const RemoteTable remote = hashed();
     KeyRead read(remote, key, asking().buffer(), nullptr, counters);
     asking().run(read);
-    ASSERT_EQ(read.outcome(), cluster::Outcome::kDone) << name(read.outcome());
+    ASSERT_EQ(read.outcome(), cluster::AccessOutcome::kDone) << name(read.outcome());
     EXPECT_EQ(read.read()->value(), "value of " + key);
     const PlaceAnswer got = ask(Place{.table = table, .key = key, .with_value = true});
     EXPECT_EQ(got.record.value, "value of " + key);
@@ -134,7 +134,7 @@ TEST_F(Data, APlaceholderThatNobodyWritesGoesAway) {
   const LeaseExpired no_lease;
   XLock late(record(made.record, "k", 20000), words_.next(), asking().buffer(), no_lease);
   asking().run(late);
-  EXPECT_EQ(late.outcome(), cluster::Outcome::kMoved);
+  EXPECT_EQ(late.outcome(), cluster::AccessOutcome::kMoved);
 }
 
 TEST_F(Data, AnOrderedTableTellsTheLeavesThatAnInsertChanges) {

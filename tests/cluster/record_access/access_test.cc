@@ -36,7 +36,7 @@ class Access : public testing::TestWithParam<std::string> {
     return {remote(), mine, record::kFree, buffer(Release::buffer_bytes(record_.key().size(), kMaxValue))};
   }
   void* buffer(std::size_t bytes) { return nodes_.remote().buffer(bytes); }
-  Outcome outcome_of(AccessStep& step, std::function<void()> between = {}) {
+  AccessOutcome outcome_of(AccessStep& step, std::function<void()> between = {}) {
     nodes_.run({&step}, std::move(between));
     return step.outcome();
   }
@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(Keys, Access,
 TEST_P(Access, AReadBringsTheValue) {
   RemoteRecord place = RemoteRecord::at_entry(remote().at.plus(8), record_.key(), kIncarnation, kMaxValue);
   CheckedRead read = reader(place);
-  ASSERT_EQ(outcome_of(read), Outcome::kDone);
+  ASSERT_EQ(outcome_of(read), AccessOutcome::kDone);
   EXPECT_EQ(read.value(), kValue);
   EXPECT_EQ(read.tid(), kTid);
   EXPECT_EQ(read.incarnation(), kIncarnation) << "whole, although only its low bits were known";
@@ -73,7 +73,7 @@ TEST_P(Access, AReadBringsTheValue) {
 TEST_P(Access, AReadOfAnAbsentRecordIsMissing) {
   record_.install(kNewTid | kAbsent, "");
   CheckedRead read = reader(remote());
-  EXPECT_EQ(outcome_of(read), Outcome::kMissing);
+  EXPECT_EQ(outcome_of(read), AccessOutcome::kMissing);
   EXPECT_EQ(read.tid(), kNewTid | kAbsent);
 }
 
@@ -81,17 +81,17 @@ TEST_P(Access, AReadTellsAnotherRecord) {
   const OwnedRecord other_key(nodes_.region->base(), 4096, record_.key().substr(1) + "x");
   RemoteRecord wanted = other_key.remote(kOwner);
   CheckedRead by_key = reader(wanted);
-  EXPECT_EQ(outcome_of(by_key), Outcome::kMoved);
+  EXPECT_EQ(outcome_of(by_key), AccessOutcome::kMoved);
 
   wanted = remote();
   wanted.incarnation += 1;
   CheckedRead by_incarnation = reader(wanted);
-  EXPECT_EQ(outcome_of(by_incarnation), Outcome::kMoved);
+  EXPECT_EQ(outcome_of(by_incarnation), AccessOutcome::kMoved);
 
   wanted = remote();
   record_.shared().head.store_tid(kTid & ~kLatest);
   CheckedRead unhooked = reader(wanted);
-  EXPECT_EQ(outcome_of(unhooked), Outcome::kMoved);
+  EXPECT_EQ(outcome_of(unhooked), AccessOutcome::kMoved);
 }
 
 TEST_P(Access, AReadWaitsForALockAndGivesUp) {
@@ -100,9 +100,9 @@ TEST_P(Access, AReadWaitsForALockAndGivesUp) {
     const auto unlock = [&] { locks_bit ? record_.shared().head.store_tid(kTid) : set_state(kFree); };
     lock();
     CheckedRead vain = reader(remote());
-    EXPECT_EQ(outcome_of(vain), Outcome::kBusy);
+    EXPECT_EQ(outcome_of(vain), AccessOutcome::kBusy);
     CheckedRead read = reader(remote());
-    EXPECT_EQ(outcome_of(read, unlock), Outcome::kDone);
+    EXPECT_EQ(outcome_of(read, unlock), AccessOutcome::kDone);
     unlock();
   }
 }
@@ -110,10 +110,10 @@ TEST_P(Access, AReadWaitsForALockAndGivesUp) {
 TEST_P(Access, AReadIsNotHinderedByALeaseNorByItsOwnLock) {
   set_state(record::lease_word(1'000'000));
   CheckedRead leased = reader(remote());
-  EXPECT_EQ(outcome_of(leased), Outcome::kDone);
+  EXPECT_EQ(outcome_of(leased), AccessOutcome::kDone);
   set_state(other_);
   CheckedRead own(remote(), buffer(remote().bytes()), other_);
-  EXPECT_EQ(outcome_of(own), Outcome::kDone);
+  EXPECT_EQ(outcome_of(own), AccessOutcome::kDone);
 }
 
 TEST_P(Access, AReadShowsNothingThatIsTorn) {
@@ -121,14 +121,14 @@ TEST_P(Access, AReadShowsNothingThatIsTorn) {
   const std::uint64_t right = word;
   word += 1;
   CheckedRead vain = reader(remote());
-  EXPECT_EQ(outcome_of(vain), Outcome::kBusy);
+  EXPECT_EQ(outcome_of(vain), AccessOutcome::kBusy);
   EXPECT_EQ(vain.torn(), kMostLooks);
   CheckedRead read = reader(remote());
-  EXPECT_EQ(outcome_of(read, [&] { word = right; }), Outcome::kDone);
+  EXPECT_EQ(outcome_of(read, [&] { word = right; }), AccessOutcome::kDone);
   EXPECT_EQ(read.value(), kValue);
   base::store_word(&record_.shared().head.size_word, record::make_size_word(kIncarnation, kMaxValue + 1));
   CheckedRead too_long = reader(remote());
-  EXPECT_EQ(outcome_of(too_long), Outcome::kBusy) << "a size that was READ counts only with the checksum";
+  EXPECT_EQ(outcome_of(too_long), AccessOutcome::kBusy) << "a size that was READ counts only with the checksum";
 }
 
 TEST_P(Access, TheHeaderTellsWhetherAReadIsStillValid) {
@@ -136,21 +136,21 @@ TEST_P(Access, TheHeaderTellsWhetherAReadIsStillValid) {
     HeaderRead header(remote(), tid, incarnation, buffer(sizeof(record::SharedRecord)));
     return outcome_of(header);
   };
-  EXPECT_EQ(look(kTid, kIncarnation), Outcome::kDone);
-  EXPECT_EQ(look(kNewTid, kIncarnation), Outcome::kChanged);
-  EXPECT_EQ(look(kTid, kIncarnation + 1), Outcome::kChanged);
+  EXPECT_EQ(look(kTid, kIncarnation), AccessOutcome::kDone);
+  EXPECT_EQ(look(kNewTid, kIncarnation), AccessOutcome::kChanged);
+  EXPECT_EQ(look(kTid, kIncarnation + 1), AccessOutcome::kChanged);
   record_.shared().head.store_tid(kTid | kLocked);
-  EXPECT_EQ(look(kTid, kIncarnation), Outcome::kBusy);
+  EXPECT_EQ(look(kTid, kIncarnation), AccessOutcome::kBusy);
   record_.shared().head.store_tid(kTid);
   set_state(other_);
-  EXPECT_EQ(look(kTid, kIncarnation), Outcome::kBusy);
+  EXPECT_EQ(look(kTid, kIncarnation), AccessOutcome::kBusy);
   HeaderRead own(remote(), kTid, kIncarnation, buffer(sizeof(record::SharedRecord)), other_);
-  EXPECT_EQ(outcome_of(own), Outcome::kDone);
+  EXPECT_EQ(outcome_of(own), AccessOutcome::kDone);
 }
 
 TEST_P(Access, ALockNamesItsHolderAndIsGivenBack) {
   XLock lock = locker(remote());
-  ASSERT_EQ(outcome_of(lock), Outcome::kDone);
+  ASSERT_EQ(outcome_of(lock), AccessOutcome::kDone);
   EXPECT_EQ(record_.state(), lock.mine());
   EXPECT_EQ(record::holder_of(record_.state()),
             (record::Holder{.node = 2, .generation = 1, .worker = 0, .sequence = 1}));
@@ -161,11 +161,11 @@ TEST_P(Access, ALockNamesItsHolderAndIsGivenBack) {
   EXPECT_EQ(record_.tid(), kTid);
 
   XLock second = locker(remote());
-  EXPECT_EQ(outcome_of(second), Outcome::kBusy);
+  EXPECT_EQ(outcome_of(second), AccessOutcome::kBusy);
   EXPECT_EQ(second.holder(), lock.mine());
 
   Release release = releaser(lock.mine());
-  EXPECT_EQ(outcome_of(release), Outcome::kDone);
+  EXPECT_EQ(outcome_of(release), AccessOutcome::kDone);
   EXPECT_EQ(record_.state(), kFree);
   EXPECT_EQ(record_.read(), kValue);
 }
@@ -173,12 +173,12 @@ TEST_P(Access, ALockNamesItsHolderAndIsGivenBack) {
 TEST_P(Access, ALockWaitsUntilTheOwnersBitIsGone) {
   record_.shared().head.store_tid(kTid | kLocked);
   XLock vain = locker(remote());
-  EXPECT_EQ(outcome_of(vain), Outcome::kBusy);
+  EXPECT_EQ(outcome_of(vain), AccessOutcome::kBusy);
   EXPECT_EQ(vain.holder(), kFree) << "it was the owner's bit";
   EXPECT_EQ(record_.state(), kFree) << "let go";
 
   XLock lock = locker(remote());
-  EXPECT_EQ(outcome_of(lock, [&] { record_.install(kNewTid, kNewValue); }), Outcome::kDone);
+  EXPECT_EQ(outcome_of(lock, [&] { record_.install(kNewTid, kNewValue); }), AccessOutcome::kDone);
   EXPECT_EQ(lock.tid(), kNewTid) << "of the owner's commit, which was first";
 }
 
@@ -186,17 +186,17 @@ TEST_P(Access, ALockOfAnotherRecordIsLetGo) {
   RemoteRecord wanted = remote();
   wanted.incarnation += 1;
   XLock by_incarnation = locker(wanted);
-  EXPECT_EQ(outcome_of(by_incarnation), Outcome::kMoved);
+  EXPECT_EQ(outcome_of(by_incarnation), AccessOutcome::kMoved);
   EXPECT_EQ(record_.state(), kFree);
   const std::string key = record_.key().substr(1) + "x";
   wanted = remote();
   wanted.key = key;
   XLock by_key = locker(wanted);
-  EXPECT_EQ(outcome_of(by_key), Outcome::kMoved);
+  EXPECT_EQ(outcome_of(by_key), AccessOutcome::kMoved);
   EXPECT_EQ(record_.state(), kFree);
   record_.shared().head.store_tid(kTid & ~kLatest);
   XLock unhooked = locker(remote());
-  EXPECT_EQ(outcome_of(unhooked), Outcome::kMoved);
+  EXPECT_EQ(outcome_of(unhooked), AccessOutcome::kMoved);
   EXPECT_EQ(record_.state(), kFree);
 }
 
@@ -204,57 +204,57 @@ TEST_P(Access, ALeaseIsTakenOverOnceItHasExpired) {
   const record::StateWord lease = record::lease_word(1'000);
   set_state(lease);
   XLock never = locker(remote());
-  EXPECT_EQ(outcome_of(never), Outcome::kBusy) << "nobody says that it has expired";
+  EXPECT_EQ(outcome_of(never), AccessOutcome::kBusy) << "nobody says that it has expired";
   EXPECT_EQ(never.holder(), lease);
   std::uint64_t now = 999;
   expired_ = [&now](std::uint64_t end_us) { return end_us < now; };
   XLock early = locker(remote());
-  EXPECT_EQ(outcome_of(early), Outcome::kBusy);
+  EXPECT_EQ(outcome_of(early), AccessOutcome::kBusy);
   now = 1'001;
   XLock lock = locker(remote());
-  EXPECT_EQ(outcome_of(lock), Outcome::kDone);
+  EXPECT_EQ(outcome_of(lock), AccessOutcome::kDone);
   EXPECT_EQ(record_.state(), lock.mine());
 }
 
 TEST_P(Access, AWriteBackReplacesTheVersionAndNothingElse) {
   base::store_word(&record_.shared().head.previous_word, 0xABCDEF);
   XLock lock = locker(remote());
-  ASSERT_EQ(outcome_of(lock), Outcome::kDone);
+  ASSERT_EQ(outcome_of(lock), AccessOutcome::kDone);
   record_.shared().head.store_tid(kTid | kLocked);  // an owner that will see the x-lock
   Release release = releaser(lock.mine());
   release.set_version(kNewTid, lock.incarnation(), kNewValue);
-  ASSERT_EQ(outcome_of(release), Outcome::kDone);
+  ASSERT_EQ(outcome_of(release), AccessOutcome::kDone);
   EXPECT_EQ(record_.state(), kFree);
   EXPECT_EQ(record_.tid(), kNewTid);
   EXPECT_EQ(record_.incarnation(), kIncarnation);
   EXPECT_EQ(record_.read(), kNewValue);
   EXPECT_EQ(base::load_word(&record_.shared().head.previous_word), 0xABCDEFu);
   CheckedRead read = reader(remote());
-  ASSERT_EQ(outcome_of(read), Outcome::kDone);
+  ASSERT_EQ(outcome_of(read), AccessOutcome::kDone);
   EXPECT_EQ(read.value(), kNewValue);
 }
 
 TEST_P(Access, ADeleteIsAWriteBackOfAnAbsentTid) {
   XLock lock = locker(remote());
-  ASSERT_EQ(outcome_of(lock), Outcome::kDone);
+  ASSERT_EQ(outcome_of(lock), AccessOutcome::kDone);
   Release release = releaser(lock.mine());
   release.set_version(kNewTid | kAbsent, lock.incarnation(), "");
-  ASSERT_EQ(outcome_of(release), Outcome::kDone);
+  ASSERT_EQ(outcome_of(release), AccessOutcome::kDone);
   CheckedRead read = reader(remote());
-  EXPECT_EQ(outcome_of(read), Outcome::kMissing);
+  EXPECT_EQ(outcome_of(read), AccessOutcome::kMissing);
   XLock again = locker(remote());
-  EXPECT_EQ(outcome_of(again), Outcome::kDone) << "and is locked like any other to be born again";
+  EXPECT_EQ(outcome_of(again), AccessOutcome::kDone) << "and is locked like any other to be born again";
   EXPECT_EQ(again.tid(), kNewTid | kAbsent);
 }
 
 TEST_P(Access, AllStepsTellABrokenConnection) {
   nodes_.network.lose_connections(2, kOwner);
   CheckedRead read = reader(remote());
-  EXPECT_EQ(outcome_of(read), Outcome::kBroken);
+  EXPECT_EQ(outcome_of(read), AccessOutcome::kBroken);
   XLock lock = locker(remote());
-  EXPECT_EQ(outcome_of(lock), Outcome::kBroken);
+  EXPECT_EQ(outcome_of(lock), AccessOutcome::kBroken);
   reconnect();
-  EXPECT_EQ(outcome_of(read = reader(remote())), Outcome::kDone);
+  EXPECT_EQ(outcome_of(read = reader(remote())), AccessOutcome::kDone);
 }
 
 TEST_P(Access, AllStepsTellAnAddressOfAnEarlierLife) {
@@ -264,9 +264,9 @@ TEST_P(Access, AllStepsTellAnAddressOfAnEarlierLife) {
   nodes_.begin_owner();
   reconnect();
   CheckedRead read = reader(before);
-  EXPECT_EQ(outcome_of(read), Outcome::kStale);
+  EXPECT_EQ(outcome_of(read), AccessOutcome::kStale);
   XLock lock = locker(before);
-  EXPECT_EQ(outcome_of(lock), Outcome::kStale);
+  EXPECT_EQ(outcome_of(lock), AccessOutcome::kStale);
 }
 
 TEST_P(Access, APlaceOutsideOfTheRegionIsRefusedWithoutHarmToOthers) {
@@ -275,8 +275,8 @@ TEST_P(Access, APlaceOutsideOfTheRegionIsRefusedWithoutHarmToOthers) {
   CheckedRead refused = reader(wild);
   CheckedRead read = reader(remote());
   nodes_.run({&refused, &read});
-  EXPECT_EQ(refused.outcome(), Outcome::kRefused);
-  EXPECT_EQ(read.outcome(), Outcome::kDone);
+  EXPECT_EQ(refused.outcome(), AccessOutcome::kRefused);
+  EXPECT_EQ(read.outcome(), AccessOutcome::kDone);
 }
 
 /// Breaks the connection after every time from posting a lock to its completion.
@@ -286,19 +286,19 @@ TEST_P(Access, ALockWhoseCompletionWasLostIsFoundOut) {
   for (std::uint64_t after = 0; after < 60'000; after += 500) {
     XLock lock = locker(remote());
     lose_connection(after);
-    if (outcome_of(lock) == Outcome::kBroken) {
+    if (outcome_of(lock) == AccessOutcome::kBroken) {
       reconnect();
       lock.resume();
-      (outcome_of(lock) == Outcome::kDone ? held : not_held) += 1;
+      (outcome_of(lock) == AccessOutcome::kDone ? held : not_held) += 1;
     }
     nodes_.network.run_for(1'000'000);
     reconnect();
-    if (lock.outcome() == Outcome::kDone) {
+    if (lock.outcome() == AccessOutcome::kDone) {
       ASSERT_EQ(record_.state(), lock.mine()) << "a lock that counts as held is held";
       Release release = releaser(lock.mine());
-      ASSERT_EQ(outcome_of(release), Outcome::kDone);
+      ASSERT_EQ(outcome_of(release), AccessOutcome::kDone);
     } else {
-      ASSERT_EQ(lock.outcome(), Outcome::kNotHeld);
+      ASSERT_EQ(lock.outcome(), AccessOutcome::kNotHeld);
     }
     ASSERT_EQ(record_.state(), kFree) << "after " << after;
   }
@@ -317,11 +317,11 @@ TEST_P(Access, ALockTellsTheTidThatStaysUnderIt) {
       record_.install(make_tid(3, sequence) | kLatest, kNewValue);
       ++commits;
     });
-    ASSERT_EQ(outcome_of(lock), Outcome::kDone);
+    ASSERT_EQ(outcome_of(lock), AccessOutcome::kDone);
     nodes_.network.run_for(1'000'000);
     ASSERT_EQ(lock.tid(), record_.tid()) << "after " << after;
     Release release = releaser(lock.mine());
-    ASSERT_EQ(outcome_of(release), Outcome::kDone);
+    ASSERT_EQ(outcome_of(release), AccessOutcome::kDone);
   }
   EXPECT_GT(commits, 5u);
   EXPECT_LT(commits, 100u);
@@ -341,10 +341,10 @@ TEST_P(Access, AnOldTidIsNotSeenWithTheStateOfLater) {
     });
     nodes_.run({&header, &read});
     nodes_.network.run_for(1'000'000);
-    ASSERT_NE(header.outcome(), Outcome::kDone) << "after " << after;
-    ASSERT_EQ(read.outcome(), Outcome::kDone);
+    ASSERT_NE(header.outcome(), AccessOutcome::kDone) << "after " << after;
+    ASSERT_EQ(read.outcome(), AccessOutcome::kDone);
     ASSERT_EQ(read.tid(), record_.tid()) << "after " << after;
-    changed += header.outcome() == Outcome::kChanged ? 1 : 0;
+    changed += header.outcome() == AccessOutcome::kChanged ? 1 : 0;
   }
   EXPECT_GT(changed, 5u);
 }
@@ -358,7 +358,7 @@ TEST_P(Access, AnXLockThatFetchesShowsNothingTorn) {
     record_.shared().head.store_tid(record_.tid() | kLocked);
     at(after, [this, sequence, value] { record_.install(make_tid(3, sequence) | kLatest, value); });
     XLock lock(remote(), words_.next(), buffer(XLock::buffer_bytes(remote())), expired_, kFree, XLock::Fetch::kRecord);
-    ASSERT_EQ(outcome_of(lock), Outcome::kDone);
+    ASSERT_EQ(outcome_of(lock), AccessOutcome::kDone);
     ASSERT_EQ(lock.tid(), record_.tid());
     if (lock.value()) {
       ASSERT_EQ(*lock.value(), value) << "after " << after;
@@ -375,17 +375,17 @@ TEST_P(Access, AResumedWriteBackIsDoneOnce) {
   unsigned resumed = 0;
   for (std::uint64_t after = 0, sequence = 10; after < 60'000; after += 500, ++sequence) {
     XLock lock = locker(remote());
-    ASSERT_EQ(outcome_of(lock), Outcome::kDone);
+    ASSERT_EQ(outcome_of(lock), AccessOutcome::kDone);
     Release release = releaser(lock.mine());
     const std::string value = std::to_string(sequence) + kNewValue;
     release.set_version(make_tid(3, sequence) | kLatest, lock.incarnation(), value);
     lose_connection(after);
-    if (outcome_of(release) == Outcome::kBroken) {
+    if (outcome_of(release) == AccessOutcome::kBroken) {
       ++resumed;
       reconnect();
       if (record_.state() == kFree) set_state(other_);  // the next one is quick
       release.resume();
-      ASSERT_EQ(outcome_of(release), Outcome::kDone);
+      ASSERT_EQ(outcome_of(release), AccessOutcome::kDone);
       if (record_.state() != kFree) {
         ASSERT_EQ(record_.state(), other_);
         set_state(kFree);
@@ -400,14 +400,14 @@ TEST_P(Access, AResumedWriteBackIsDoneOnce) {
 
 TEST_P(Access, AResumedUnlockFreesNobodyElsesLock) {
   XLock lock = locker(remote());
-  ASSERT_EQ(outcome_of(lock), Outcome::kDone);
+  ASSERT_EQ(outcome_of(lock), AccessOutcome::kDone);
   Release release = releaser(lock.mine());
   nodes_.network.lose_connections(2, kOwner);
-  ASSERT_EQ(outcome_of(release), Outcome::kBroken);
+  ASSERT_EQ(outcome_of(release), AccessOutcome::kBroken);
   reconnect();
   set_state(other_);  // as if it had taken effect, and another node had come
   release.resume();
-  ASSERT_EQ(outcome_of(release), Outcome::kDone);
+  ASSERT_EQ(outcome_of(release), AccessOutcome::kDone);
   EXPECT_EQ(record_.state(), other_);
 }
 
@@ -427,10 +427,10 @@ TEST_P(Access, StepsTravelTogether) {
   const std::uint64_t begin = nodes_.network.now();
   nodes_.run(steps);
   const std::uint64_t together = nodes_.network.now() - begin;
-  for (const XLock& lock : locks) EXPECT_EQ(lock.outcome(), Outcome::kDone);
+  for (const XLock& lock : locks) EXPECT_EQ(lock.outcome(), AccessOutcome::kDone);
   XLock alone = locker(remote());
   const std::uint64_t again = nodes_.network.now();
-  ASSERT_EQ(outcome_of(alone), Outcome::kDone);
+  ASSERT_EQ(outcome_of(alone), AccessOutcome::kDone);
   EXPECT_LT(together, kRecords * (nodes_.network.now() - again) / 2);
 }
 

@@ -32,7 +32,7 @@ class Extension : public testing::Test {
   void set_state(record::StateWord word) { base::store_word(&record_.shared().state_word, word); }
   RemoteRecord remote() const { return record_.remote(kOwner); }
   void* buffer(std::size_t bytes) { return nodes_.remote().buffer(bytes); }
-  Outcome extend(record::StateWord seen = record::kFree) {
+  AccessOutcome extend(record::StateWord seen = record::kFree) {
     Extend step(remote(), kTid, {.least = kWanted, .rts = kRaised}, seen, buffer(Extend::kBufferBytes));
     nodes_.run({&step}, {});
     return step.outcome();
@@ -50,34 +50,34 @@ class Extension : public testing::Test {
 };
 
 TEST_F(Extension, RaisesTheStateWord) {
-  EXPECT_EQ(extend(), Outcome::kDone);
+  EXPECT_EQ(extend(), AccessOutcome::kDone);
   EXPECT_EQ(record_.state(), kRaised);
 }
 
 TEST_F(Extension, GoesOnFromWhatItFinds) {
   set_state(record::make_tid(100, 3));
-  EXPECT_EQ(extend(), Outcome::kDone);
+  EXPECT_EQ(extend(), AccessOutcome::kDone);
   EXPECT_EQ(record_.state(), kRaised);
   set_state(kWanted);
-  EXPECT_EQ(extend(), Outcome::kDone);
+  EXPECT_EQ(extend(), AccessOutcome::kDone);
   EXPECT_EQ(record_.state(), kWanted) << "that was enough";
   set_state(record::make_tid(100, 50));
-  EXPECT_EQ(extend(record::make_tid(100, 50)), Outcome::kDone);
+  EXPECT_EQ(extend(record::make_tid(100, 50)), AccessOutcome::kDone);
   EXPECT_EQ(record_.state(), record::make_tid(100, 50)) << "an rts does not decrease";
 }
 
 TEST_F(Extension, FailsWhereTheRecordIsHeldOrAnother) {
   set_state(other_);
-  EXPECT_EQ(extend(), Outcome::kBusy);
+  EXPECT_EQ(extend(), AccessOutcome::kBusy);
   EXPECT_EQ(record_.state(), other_);
   set_state(record::kFree);
   record_.shared().head.store_tid(record::locked(kTid));
-  EXPECT_EQ(extend(), Outcome::kBusy) << "by the owner";
+  EXPECT_EQ(extend(), AccessOutcome::kBusy) << "by the owner";
   record_.shared().head.store_tid(kTid);
   record_.install(kNewTid, kNewValue);
-  EXPECT_EQ(extend(), Outcome::kChanged);
+  EXPECT_EQ(extend(), AccessOutcome::kChanged);
   record_.make(2, kTid, kValue);
-  EXPECT_EQ(extend(), Outcome::kDone) << "the record of its incarnation";
+  EXPECT_EQ(extend(), AccessOutcome::kDone) << "the record of its incarnation";
 }
 
 /// Whenever an owner locks the record and chooses a time by the rts that it finds, either the extension fails, or that
@@ -92,23 +92,23 @@ TEST_F(Extension, IsSeenByAnOwnerOrSeesIt) {
       ASSERT_EQ(record::lock_as_owner(record_.shared(), kTid, is_free), record::OwnerLock::kTaken);
       chosen = std::max(record::tid_of(kTid), record_.state()) + record::make_tid(0, 1);
     });
-    const Outcome outcome = extend();
+    const AccessOutcome outcome = extend();
     nodes_.network.run_for(100'000);
-    if (outcome == Outcome::kDone) {
+    if (outcome == AccessOutcome::kDone) {
       EXPECT_GT(chosen, kWanted) << after;
     }
-    (outcome == Outcome::kDone ? done : failed) += 1;
+    (outcome == AccessOutcome::kDone ? done : failed) += 1;
   }
   EXPECT_GT(done, 0u);
   EXPECT_GT(failed, 0u);
 }
 
 TEST_F(Extension, ALockTakesItAndGivesItBack) {
-  ASSERT_EQ(extend(), Outcome::kDone);
+  ASSERT_EQ(extend(), AccessOutcome::kDone);
   base::store_word(&record_.shared().owner_rts_word, record::make_tid(100, 30));
   XLock lock(remote(), words_.next(), buffer(XLock::buffer_bytes(record_.key().size())), any_time_);
   nodes_.run({&lock}, {});
-  ASSERT_EQ(lock.outcome(), Outcome::kDone);
+  ASSERT_EQ(lock.outcome(), AccessOutcome::kDone);
   EXPECT_EQ(lock.replaced(), kRaised);
   EXPECT_EQ(lock.rts(), record::make_tid(100, 30)) << "the owner's is greater";
   Release release(remote(), lock.mine(), lock.replaced(),
@@ -118,11 +118,11 @@ TEST_F(Extension, ALockTakesItAndGivesItBack) {
 }
 
 TEST_F(Extension, ALockThatIsLetGoPutsItBack) {
-  ASSERT_EQ(extend(), Outcome::kDone);
+  ASSERT_EQ(extend(), AccessOutcome::kDone);
   record_.shared().head.store_tid(record::locked(kTid));
   XLock lock(remote(), words_.next(), buffer(XLock::buffer_bytes(record_.key().size())), any_time_);
   nodes_.run({&lock}, {});
-  EXPECT_EQ(lock.outcome(), Outcome::kBusy);
+  EXPECT_EQ(lock.outcome(), AccessOutcome::kBusy);
   EXPECT_EQ(record_.state(), kRaised);
 }
 

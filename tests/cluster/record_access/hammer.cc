@@ -181,32 +181,33 @@ void Hammer::transact(Worker& worker, std::uint64_t key) {
   for (const Place& place : places_) doomed.push_back(place.doomed);
   const std::string name = key_of(key);
   KeyRead read(table_, name, worker.buffer, &worker.life.cache, worker.life.counters);
-  if (run(worker, read) == Outcome::kBroken) {
+  if (run(worker, read) == AccessOutcome::kBroken) {
     (void)reconnect(worker);
     return;
   }
-  if ((read.outcome() != Outcome::kDone && read.outcome() != Outcome::kMissing) || read.read() == nullptr) return;
+  if ((read.outcome() != AccessOutcome::kDone && read.outcome() != AccessOutcome::kMissing) || read.read() == nullptr)
+    return;
   const RemoteRecord record = read.record();
   const TidWord tid = read.read()->tid();
   if (doomed[place_of(record)] == Doomed{tid, record.incarnation})
     wrong("a read shows what was about to be replaced when it began");
   std::optional<std::uint64_t> count = 0;
-  if (read.outcome() == Outcome::kDone) {
+  if (read.outcome() == AccessOutcome::kDone) {
     count = count_of(read.read()->value());
     if (!count) return wrong("a read shows a torn value");
   }
   if (random_.chance(options_.leases)) hold_lease(worker, record);
   if (random_.chance(0.3)) validate(worker, record, tid);
-  if (random_.chance(0.7)) change(worker, record, tid, read.outcome() == Outcome::kDone ? count : std::nullopt);
+  if (random_.chance(0.7)) change(worker, record, tid, read.outcome() == AccessOutcome::kDone ? count : std::nullopt);
 }
 
 void Hammer::validate(Worker& worker, const RemoteRecord& record, TidWord tid) {
   pause();
   const bool doomed = places_[place_of(record)].doomed == Doomed{tid, record.incarnation};
   HeaderRead header(record, tid, record.incarnation, worker.buffer);
-  const Outcome outcome = run(worker, header);
-  if (outcome == Outcome::kBroken) (void)reconnect(worker);
-  if (doomed && outcome == Outcome::kDone) wrong("a read was valid although another write was before it");
+  const AccessOutcome outcome = run(worker, header);
+  if (outcome == AccessOutcome::kBroken) (void)reconnect(worker);
+  if (doomed && outcome == AccessOutcome::kDone) wrong("a read was valid although another write was before it");
 }
 
 /// While the lease is valid by this node's clock, nobody replaces the version, nor holds what he needs for it.
@@ -214,9 +215,9 @@ void Hammer::hold_lease(Worker& worker, const RemoteRecord& record) {
   const base::SoftTime& time = clocks_.of(worker.remote.id());
   const std::uint64_t now_us = time.read().now_us;
   Lease lease(record, {.end_us = now_us + 300, .least_end_us = now_us + 100}, worker.buffer, time);
-  const Outcome outcome = run(worker, lease);
-  if (outcome == Outcome::kBroken) (void)reconnect(worker);
-  if (outcome != Outcome::kDone) return;
+  const AccessOutcome outcome = run(worker, lease);
+  if (outcome == AccessOutcome::kBroken) (void)reconnect(worker);
+  if (outcome != AccessOutcome::kDone) return;
   ++leased_;
   const std::uint64_t place = place_of(record);
   const Doomed version{lease.tid(), lease.incarnation()};
@@ -236,7 +237,7 @@ void Hammer::change(Worker& worker, const RemoteRecord& record, TidWord read, st
   intent = {.place = place, .mine = worker.words.next(), .key = std::string(record.key)};
   const LeaseExpired expired = expired_by(clocks_.of(worker.remote.id()));
   XLock lock(record, intent.mine, worker.buffer, expired);
-  if (carry_out(worker, lock, [&] { lock.resume(); }) != Outcome::kDone) return;
+  if (carry_out(worker, lock, [&] { lock.resume(); }) != AccessOutcome::kDone) return;
   OwnedRecord here = owner_.at(place, intent.key);
   if (here.state() != intent.mine) wrong("a lock that counts as held is not");
   if ((here.tid() & ~record::kLocked) != lock.tid()) wrong("somebody else has written under an x-lock");
@@ -257,17 +258,17 @@ void Hammer::change(Worker& worker, const RemoteRecord& record, TidWord read, st
     ++remote_commits_;
   }
   pause();
-  const Outcome outcome = carry_out(worker, release, [&] { release.resume(); });
-  if (outcome == Outcome::kBroken) return;  // crashed
-  if (outcome != Outcome::kDone) wrong("a write-back ended as " + std::string(name(outcome)));
+  const AccessOutcome outcome = carry_out(worker, release, [&] { release.resume(); });
+  if (outcome == AccessOutcome::kBroken) return;  // crashed
+  if (outcome != AccessOutcome::kDone) wrong("a write-back ended as " + std::string(name(outcome)));
   if (intent.decided && places_[place].doomed == Doomed{read, record.incarnation}) places_[place].doomed.reset();
   intent = {};
 }
 
 /// Over as many connections as it takes; kBroken if the node has crashed.
-Outcome Hammer::carry_out(Worker& worker, AccessStep& step, const std::function<void()>& resume) {
-  Outcome outcome = run(worker, step);
-  while (outcome == Outcome::kBroken && reconnect(worker)) {
+AccessOutcome Hammer::carry_out(Worker& worker, AccessStep& step, const std::function<void()>& resume) {
+  AccessOutcome outcome = run(worker, step);
+  while (outcome == AccessOutcome::kBroken && reconnect(worker)) {
     ++resumed_;
     resume();
     outcome = run(worker, step);
@@ -276,9 +277,9 @@ Outcome Hammer::carry_out(Worker& worker, AccessStep& step, const std::function<
 }
 
 /// What a node finds out after it has crashed is nothing: its memory is gone.
-Outcome Hammer::run(Worker& worker, AccessStep& step) {
+AccessOutcome Hammer::run(Worker& worker, AccessStep& step) {
   worker.rounds.run(step);
-  return worker.life.crashed ? Outcome::kBroken : step.outcome();
+  return worker.life.crashed ? AccessOutcome::kBroken : step.outcome();
 }
 
 bool Hammer::reconnect(Worker& worker) {

@@ -87,8 +87,8 @@ class Hammer {
   void change(Worker& worker, const RemoteRecord& record, record::TidWord read, std::optional<std::uint64_t> count);
   void validate(Worker& worker, const RemoteRecord& record, record::TidWord tid);
   void hold_lease(Worker& worker, const RemoteRecord& record);
-  Outcome carry_out(Worker& worker, AccessStep& step, const std::function<void()>& resume);
-  static Outcome run(Worker& worker, AccessStep& step);
+  AccessOutcome carry_out(Worker& worker, AccessStep& step, const std::function<void()>& resume);
+  static AccessOutcome run(Worker& worker, AccessStep& step);
   bool reconnect(Worker& worker);
   void crash_some();
   void recover(const Life& dead);

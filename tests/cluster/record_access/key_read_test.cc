@@ -51,11 +51,11 @@ INSTANTIATE_TEST_SUITE_P(Keys, ByKey, testing::Values(std::string("8 bytes."), s
 
 TEST_P(ByKey, TheCacheSavesTheLookup) {
   const KeyRead cold = read(&cache_);
-  ASSERT_EQ(cold.outcome(), Outcome::kDone);
+  ASSERT_EQ(cold.outcome(), AccessOutcome::kDone);
   EXPECT_EQ(cold.read()->value(), "value");
   EXPECT_EQ(cold.lookup_reads(), reads_);
   const KeyRead warm = read(&cache_);
-  ASSERT_EQ(warm.outcome(), Outcome::kDone);
+  ASSERT_EQ(warm.outcome(), AccessOutcome::kDone);
   EXPECT_EQ(warm.read()->value(), "value");
   EXPECT_EQ(warm.lookup_reads(), 0u);
   EXPECT_EQ(counters_.hits.load(), 1u);
@@ -75,7 +75,7 @@ TEST_P(ByKey, AStalePlaceIsForgottenAndLookedUp) {
   unhook(owner_.at(0, GetParam()));
   put(1, 3, "elsewhere");
   const KeyRead moved = read(&cache_);
-  ASSERT_EQ(moved.outcome(), Outcome::kDone);
+  ASSERT_EQ(moved.outcome(), AccessOutcome::kDone);
   EXPECT_EQ(moved.read()->value(), "elsewhere");
   EXPECT_EQ(moved.lookup_reads(), reads_);
   EXPECT_EQ(counters_.stale.load(), 1u);
@@ -87,7 +87,7 @@ TEST_P(ByKey, APlaceThatWasUsedAgainForTheKeyIsAnotherRecord) {
   unhook(owner_.at(0, GetParam()));
   put(0, 9, "born again");
   const KeyRead again = read(&cache_);
-  ASSERT_EQ(again.outcome(), Outcome::kDone);
+  ASSERT_EQ(again.outcome(), AccessOutcome::kDone);
   EXPECT_EQ(again.read()->value(), "born again");
   EXPECT_EQ(counters_.stale.load(), 1u);
 }
@@ -96,7 +96,7 @@ TEST_P(ByKey, AMissingKeyTellsTheBucketsVersion) {
   (void)read(&cache_);
   unhook(owner_.at(0, GetParam()));
   const KeyRead missing = read(&cache_);
-  ASSERT_EQ(missing.outcome(), Outcome::kMissing);
+  ASSERT_EQ(missing.outcome(), AccessOutcome::kMissing);
   EXPECT_EQ(missing.read(), nullptr);
   const auto* bucket = reinterpret_cast<const kvstore::hash::Bucket*>(owner_.region()->base());
   EXPECT_TRUE(kvstore::hash::Table::unchanged(bucket, missing.missed().version()));
@@ -106,7 +106,7 @@ TEST_P(ByKey, AnAbsentRecordIsMissingAndThere) {
   OwnedRecord record = owner_.at(0, GetParam());
   record.install(make_tid(3, 6) | kLatest | kAbsent, "");
   const KeyRead absent = read(&cache_);
-  ASSERT_EQ(absent.outcome(), Outcome::kMissing);
+  ASSERT_EQ(absent.outcome(), AccessOutcome::kMissing);
   ASSERT_NE(absent.read(), nullptr);
   EXPECT_TRUE(record::is_absent(absent.read()->tid()));
 }
@@ -115,7 +115,7 @@ TEST_P(ByKey, AnAbsentRecordIsMissingAndThere) {
 TEST_P(ByKey, ALookupThatAlwaysLeadsWrongEnds) {
   OwnedRecord record = owner_.at(0, GetParam());
   record.shared().head.store_tid(kTid & ~kLatest);
-  EXPECT_EQ(read(&cache_).outcome(), Outcome::kBusy);
+  EXPECT_EQ(read(&cache_).outcome(), AccessOutcome::kBusy);
 }
 
 }  // namespace

@@ -54,9 +54,9 @@ class Leases : public testing::Test {
   /// What is READ in one round trip while nobody changes it.
   std::string value() {
     CheckedRead read(remote(), buffer(remote().bytes()));
-    return outcome_of(read) == Outcome::kDone ? std::string(read.value()) : "(none)";
+    return outcome_of(read) == AccessOutcome::kDone ? std::string(read.value()) : "(none)";
   }
-  Outcome outcome_of(AccessStep& step, std::function<void()> between = {}) {
+  AccessOutcome outcome_of(AccessStep& step, std::function<void()> between = {}) {
     nodes_.run({&step}, [&] {
       if (between) between();
       clocks_.tick();
@@ -78,12 +78,12 @@ class Leases : public testing::Test {
 TEST_F(Leases, AreTakenInOneRoundTrip) {
   CheckedRead plain(remote(), buffer(remote().bytes()));
   const std::uint64_t begin = nodes_.network.now();
-  ASSERT_EQ(outcome_of(plain), Outcome::kDone);
+  ASSERT_EQ(outcome_of(plain), AccessOutcome::kDone);
   const std::uint64_t one_trip = nodes_.network.now() - begin;
 
   Lease step = lease(kEnd);
   const std::uint64_t again = nodes_.network.now();
-  ASSERT_EQ(outcome_of(step), Outcome::kDone);
+  ASSERT_EQ(outcome_of(step), AccessOutcome::kDone);
   EXPECT_LT(nodes_.network.now() - again, 2 * one_trip);
   EXPECT_EQ(step.tid(), kTid);
   EXPECT_EQ(step.incarnation(), record_.incarnation());
@@ -93,71 +93,71 @@ TEST_F(Leases, AreTakenInOneRoundTrip) {
 
 TEST_F(Leases, TakeOneRoundTripOverOneThatWasSeenToHaveExpired) {
   Lease first = lease(kEnd);
-  ASSERT_EQ(outcome_of(first), Outcome::kDone);
+  ASSERT_EQ(outcome_of(first), AccessOutcome::kDone);
   const std::uint64_t begin = nodes_.network.now();
   CheckedRead plain(remote(), buffer(remote().bytes()));
-  ASSERT_EQ(outcome_of(plain), Outcome::kDone);
+  ASSERT_EQ(outcome_of(plain), AccessOutcome::kDone);
   const std::uint64_t one_trip = nodes_.network.now() - begin;
   pass(kEnd + 2 * kError + 1 - now_us());
   const std::uint64_t again = nodes_.network.now();
   Lease next(remote(), {.end_us = 3 * kEnd, .least_end_us = 3 * kEnd},
              buffer(Lease::buffer_bytes(record_.key().size())), clocks_.of(kReader), plain.state());
-  ASSERT_EQ(outcome_of(next), Outcome::kDone);
+  ASSERT_EQ(outcome_of(next), AccessOutcome::kDone);
   EXPECT_LT(nodes_.network.now() - again, 2 * one_trip);
   EXPECT_EQ(record_.state(), record::lease_word(3 * kEnd));
 }
 
 TEST_F(Leases, AreNotWaitedForWhenTheyEndTooSoonToBeShared) {
   Lease first = lease(kEnd);
-  ASSERT_EQ(outcome_of(first), Outcome::kDone);
+  ASSERT_EQ(outcome_of(first), AccessOutcome::kDone);
   const std::uint64_t begin = nodes_.network.now();
   Lease longer = lease(2 * kEnd, kEnd + 1);
-  ASSERT_EQ(outcome_of(longer), Outcome::kBusy);
+  ASSERT_EQ(outcome_of(longer), AccessOutcome::kBusy);
   EXPECT_EQ(longer.holder(), record::lease_word(kEnd));
   const std::uint64_t gave_up = nodes_.network.now();
   Lease shared = lease(2 * kEnd, kEnd);
-  ASSERT_EQ(outcome_of(shared), Outcome::kDone);
+  ASSERT_EQ(outcome_of(shared), AccessOutcome::kDone);
   EXPECT_LT(gave_up - begin, 2 * (nodes_.network.now() - gave_up)) << "about as long as one that succeeds";
 }
 
 TEST_F(Leases, OfAnAbsentRecordKeepIt) {
   record_.install(kNewTid | kAbsent, "");
   Lease step = lease(kEnd);
-  EXPECT_EQ(outcome_of(step), Outcome::kDone);
+  EXPECT_EQ(outcome_of(step), AccessOutcome::kDone);
   EXPECT_EQ(step.tid(), kNewTid | kAbsent);
   EXPECT_FALSE(owner_locks());
 }
 
 TEST_F(Leases, AreSharedIfTheyEndLateEnough) {
   Lease first = lease(kEnd);
-  ASSERT_EQ(outcome_of(first), Outcome::kDone);
+  ASSERT_EQ(outcome_of(first), AccessOutcome::kDone);
   Lease second = lease(2 * kEnd, kEnd - 100);
-  ASSERT_EQ(outcome_of(second), Outcome::kDone);
+  ASSERT_EQ(outcome_of(second), AccessOutcome::kDone);
   EXPECT_EQ(second.end_us(), kEnd);
   EXPECT_EQ(second.tid(), kTid);
   Lease longer = lease(2 * kEnd, kEnd + 100);
-  EXPECT_EQ(outcome_of(longer), Outcome::kBusy);
+  EXPECT_EQ(outcome_of(longer), AccessOutcome::kBusy);
   EXPECT_EQ(longer.holder(), record::lease_word(kEnd)) << "never made longer";
 }
 
 TEST_F(Leases, AreNotSharedWhenTheyMayHaveEndedForSomebody) {
   Lease first = lease(kEnd);
-  ASSERT_EQ(outcome_of(first), Outcome::kDone);
+  ASSERT_EQ(outcome_of(first), AccessOutcome::kDone);
   pass(kEnd - kError - now_us());
   Lease second = lease(3 * kEnd, kStart);
-  EXPECT_EQ(outcome_of(second), Outcome::kBusy);
+  EXPECT_EQ(outcome_of(second), AccessOutcome::kBusy);
   pass(kEnd - now_us());
   Lease third = lease(3 * kEnd, kStart);
-  EXPECT_EQ(outcome_of(third), Outcome::kBusy) << "nor taken over when they may not";
+  EXPECT_EQ(outcome_of(third), AccessOutcome::kBusy) << "nor taken over when they may not";
   pass(kEnd + 2 * kError - now_us() + 1);
   Lease fourth = lease(3 * kEnd, kStart);
-  ASSERT_EQ(outcome_of(fourth), Outcome::kDone);
+  ASSERT_EQ(outcome_of(fourth), AccessOutcome::kDone);
   EXPECT_EQ(fourth.end_us(), 3 * kEnd);
 }
 
 TEST_F(Leases, KeepTheOwnerAwayUntilTheyHaveExpired) {
   Lease step = lease(kEnd);
-  ASSERT_EQ(outcome_of(step), Outcome::kDone);
+  ASSERT_EQ(outcome_of(step), AccessOutcome::kDone);
   EXPECT_FALSE(owner_locks());
   EXPECT_EQ(record_.tid(), kTid) << "its bit is gone";
   EXPECT_EQ(record_.read(), kValue) << "who reads is not hindered";
@@ -170,36 +170,36 @@ TEST_F(Leases, KeepTheOwnerAwayUntilTheyHaveExpired) {
 
 TEST_F(Leases, KeepXLocksAwayUntilTheyHaveExpired) {
   Lease step = lease(kEnd);
-  ASSERT_EQ(outcome_of(step), Outcome::kDone);
+  ASSERT_EQ(outcome_of(step), AccessOutcome::kDone);
   const LeaseExpired expired = expired_by(clocks_.of(kReader));
   const auto lock = [&] {
     XLock x_lock(remote(), words_.next(), buffer(XLock::buffer_bytes(record_.key().size())), expired);
     return outcome_of(x_lock);
   };
-  EXPECT_EQ(lock(), Outcome::kBusy);
+  EXPECT_EQ(lock(), AccessOutcome::kBusy);
   pass(kEnd - now_us());
-  EXPECT_EQ(lock(), Outcome::kBusy);
+  EXPECT_EQ(lock(), AccessOutcome::kBusy);
   pass(kError + 1);
-  EXPECT_EQ(lock(), Outcome::kDone);
+  EXPECT_EQ(lock(), AccessOutcome::kDone);
 }
 
 TEST_F(Leases, WaitForAnXLockAndGiveUp) {
   const record::StateWord other = words_.next();
   set_state(other);
   Lease vain = lease(kEnd);
-  EXPECT_EQ(outcome_of(vain), Outcome::kBusy);
+  EXPECT_EQ(outcome_of(vain), AccessOutcome::kBusy);
   EXPECT_EQ(vain.holder(), other);
   EXPECT_EQ(record_.state(), other);
   Lease step = lease(kEnd);
-  EXPECT_EQ(outcome_of(step, [&] { set_state(kFree); }), Outcome::kDone);
+  EXPECT_EQ(outcome_of(step, [&] { set_state(kFree); }), AccessOutcome::kDone);
 }
 
 TEST_F(Leases, WaitForTheOwnersBit) {
   record_.shared().head.store_tid(kTid | kLocked);
   Lease vain = lease(kEnd);
-  EXPECT_EQ(outcome_of(vain), Outcome::kBusy);
+  EXPECT_EQ(outcome_of(vain), AccessOutcome::kBusy);
   Lease step = lease(kEnd);
-  ASSERT_EQ(outcome_of(step, [&] { record_.install(kNewTid, kNewValue); }), Outcome::kDone);
+  ASSERT_EQ(outcome_of(step, [&] { record_.install(kNewTid, kNewValue); }), AccessOutcome::kDone);
   EXPECT_EQ(step.tid(), kNewTid) << "of the owner's commit, which was first";
   EXPECT_EQ(value(), kNewValue);
 }
@@ -207,7 +207,7 @@ TEST_F(Leases, WaitForTheOwnersBit) {
 TEST_F(Leases, DoNotFollowEachOtherAtOnce) {
   constexpr std::uint64_t kGap = 2'000;
   Lease first = lease(kEnd);
-  ASSERT_EQ(outcome_of(first), Outcome::kDone);
+  ASSERT_EQ(outcome_of(first), AccessOutcome::kDone);
   const LeaseTerm term{.end_us = 3 * kEnd, .least_end_us = kEnd, .gap_us = kGap};
   const auto next = [&] {
     Lease step(remote(), term, buffer(Lease::buffer_bytes(record_.key().size())), clocks_.of(kReader));
@@ -221,13 +221,13 @@ TEST_F(Leases, DoNotFollowEachOtherAtOnce) {
   pass(2 * kError + 1);
   EXPECT_TRUE(owner_locks()) << "a writer may have it";
   record_.unlock();
-  EXPECT_EQ(next(), Outcome::kBusy) << "a reader not yet";
+  EXPECT_EQ(next(), AccessOutcome::kBusy) << "a reader not yet";
   pass(kEnd + 2 * kError + kGap - now_us());
   EXPECT_TRUE(in_vain());
-  EXPECT_EQ(next(), Outcome::kBusy);
+  EXPECT_EQ(next(), AccessOutcome::kBusy);
   pass(kEnd + 2 * kError + kGap - now_us() + 1);
   EXPECT_FALSE(in_vain());
-  EXPECT_EQ(next(), Outcome::kDone);
+  EXPECT_EQ(next(), AccessOutcome::kDone);
 }
 
 /// The owner commits at every time from posting a lease to its completion, unless the lease keeps it from it.
@@ -244,7 +244,7 @@ TEST_F(Leases, BringWhatStaysUnderThem) {
                                 [&, sequence] { record_.install(make_tid(3, sequence) | kLatest, kNewValue); });
       });
     });
-    ASSERT_EQ(outcome_of(step), Outcome::kDone);
+    ASSERT_EQ(outcome_of(step), AccessOutcome::kDone);
     pass(100);
     ASSERT_EQ(step.tid(), record_.tid()) << "after " << after;
     ASSERT_TRUE(step.valid(clocks_.of(kReader).read()));
@@ -258,28 +258,28 @@ TEST_F(Leases, OfAnotherRecordAreNone) {
   RemoteRecord wanted = remote();
   wanted.incarnation += 1;
   Lease step(wanted, {.end_us = kEnd}, buffer(Lease::buffer_bytes(wanted.key.size())), clocks_.of(kReader));
-  EXPECT_EQ(outcome_of(step), Outcome::kMoved);
+  EXPECT_EQ(outcome_of(step), AccessOutcome::kMoved);
 }
 
 TEST_F(Leases, AreRefusedWithoutATime) {
   Lease before = lease(kEnd);
-  ASSERT_EQ(outcome_of(before), Outcome::kDone);
+  ASSERT_EQ(outcome_of(before), AccessOutcome::kDone);
   ASSERT_TRUE(before.valid(clocks_.of(kReader).read()));
   (void)clocks_.of(kOwner);
   clocks_.stop();
   EXPECT_FALSE(before.valid(clocks_.of(kReader).read()));
   Lease shared = lease(kEnd);
-  EXPECT_EQ(outcome_of(shared), Outcome::kNoTime);
+  EXPECT_EQ(outcome_of(shared), AccessOutcome::kNoTime);
   set_state(kFree);
   Lease made = lease(kEnd);
-  EXPECT_EQ(outcome_of(made), Outcome::kNoTime);
+  EXPECT_EQ(outcome_of(made), AccessOutcome::kNoTime);
   pass(1'000'000);
   EXPECT_FALSE(owner_locks()) << "no lease has expired either";
 }
 
 TEST_F(Leases, TooLateForTheirEndAreNone) {
   Lease step = lease(kStart + kError);
-  EXPECT_EQ(outcome_of(step), Outcome::kBusy);
+  EXPECT_EQ(outcome_of(step), AccessOutcome::kBusy);
 }
 
 /// With clocks as far apart as they may be, the owner writes only when no reader counts on the lease any more.
@@ -289,7 +289,7 @@ TEST_F(Leases, HoldBetweenClocksThatDiffer) {
     nodes_.network.set_clock(kOwner, {.offset = -skew_us * 1000});
     clocks_.tick();
     Lease step = lease(now_us() + kTerm);
-    ASSERT_EQ(outcome_of(step), Outcome::kDone);
+    ASSERT_EQ(outcome_of(step), AccessOutcome::kDone);
     bool locked = false;
     for (int i = 0; i < 1'000 && !locked; ++i) {
       pass(200);

@@ -65,7 +65,7 @@ class Local {
     bool there = false;
     const RunResult done = worker.run([&](Transaction& t) {
       std::string value;
-      there = t.get(owner_.table(), key, value) == granary::Outcome::kOk;
+      there = t.get(owner_.table(), key, value) == Outcome::kOk;
       const std::optional<std::uint64_t> seen = there ? count_of(value) : 0;
       if (!seen) ++torn_;
       count = seen.value_or(0);
@@ -122,7 +122,7 @@ TEST(ShmHammer, ProcessesAndThreadsLoseNothing) {
     EXPECT_TRUE(worker
                     .run([&](Transaction& t) {
                       std::string value;
-                      if (t.get(owner.table(), key_of(i), value) == granary::Outcome::kOk)
+                      if (t.get(owner.table(), key_of(i), value) == Outcome::kOk)
                         there += count_of(value).value_or(1'000'000'000);
                     })
                     .committed());

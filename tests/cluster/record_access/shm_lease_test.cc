@@ -86,7 +86,7 @@ TEST_P(OwnersLease, DoesNotHinderItsReads) {
   EXPECT_TRUE(worker()
                   .run([&](Transaction& t) {
                     std::string value;
-                    EXPECT_EQ(t.get(owner_.table(), kKey, value), granary::Outcome::kOk);
+                    EXPECT_EQ(t.get(owner_.table(), kKey, value), Outcome::kOk);
                   })
                   .committed());
 }
@@ -106,19 +106,19 @@ void rely_on_leases(const std::string& directory, const tests::CrashChild::Repor
     while (!std::filesystem::exists(directory + "/enough")) {
       KeyRead find(node.table(), kKey, worker.buffer, &node.cache(), counters);
       worker.rounds.run(find);
-      if (find.outcome() != Outcome::kDone) continue;
+      if (find.outcome() != AccessOutcome::kDone) continue;
       const std::uint64_t now_us = time.read().now_us;
       const RemoteRecord record = find.record();
       Lease lease(record, {.end_us = now_us + kTermUs, .least_end_us = now_us}, worker.buffer, time);
       worker.rounds.run(lease);
-      if (lease.outcome() != Outcome::kDone) continue;
+      if (lease.outcome() != AccessOutcome::kDone) continue;
       ++leases;
       for (bool valid = true; valid;) {
         HeaderRead header(record, lease.tid(), lease.incarnation(), worker.write_buffer);
         worker.rounds.run(header);
         valid = lease.valid(time.read());  // then it was when the header was READ
         if (!valid) ++ended;
-        if (valid && header.outcome() == Outcome::kChanged) ++wrong;
+        if (valid && header.outcome() == AccessOutcome::kChanged) ++wrong;
       }
     }
   });

@@ -136,18 +136,18 @@ class ShmRemote {
 inline ShmRemote::Added ShmRemote::add(Worker& worker, const std::string& key) {
   KeyRead read(table_, key, worker.buffer, &cache_, counters_);
   worker.rounds.run(read);
-  if (read.outcome() == Outcome::kBroken) return Added::kBroken;
-  if (read.read() == nullptr) return read.outcome() == Outcome::kMissing ? Added::kMissing : Added::kBusy;
-  if (read.outcome() == Outcome::kBusy) return Added::kBusy;
+  if (read.outcome() == AccessOutcome::kBroken) return Added::kBroken;
+  if (read.read() == nullptr) return read.outcome() == AccessOutcome::kMissing ? Added::kMissing : Added::kBusy;
+  if (read.outcome() == AccessOutcome::kBusy) return Added::kBusy;
   std::optional<std::uint64_t> count = 0;
-  if (read.outcome() == Outcome::kDone) count = count_of(read.read()->value());
+  if (read.outcome() == AccessOutcome::kDone) count = count_of(read.read()->value());
   if (!count) return Added::kTorn;
   const RemoteRecord record = read.record();
   const record::TidWord tid = read.read()->tid();
   XLock lock(record, worker.words.next(), worker.buffer, no_lease_);
   worker.rounds.run(lock);
-  if (lock.outcome() == Outcome::kBroken) return Added::kBroken;
-  if (lock.outcome() != Outcome::kDone) return Added::kBusy;
+  if (lock.outcome() == AccessOutcome::kBroken) return Added::kBroken;
+  if (lock.outcome() != AccessOutcome::kDone) return Added::kBusy;
   Release release(record, lock.mine(), lock.replaced(), worker.write_buffer);
   const bool same = lock.tid() == tid;
   if (same) {
@@ -156,7 +156,7 @@ inline ShmRemote::Added ShmRemote::add(Worker& worker, const std::string& key) {
     release.set_version(next, lock.incarnation(), counted_value(*count + 1, id_));
   }
   worker.rounds.run(release);
-  if (release.outcome() == Outcome::kBroken) return Added::kBroken;
+  if (release.outcome() == AccessOutcome::kBroken) return Added::kBroken;
   return same ? Added::kYes : Added::kChanged;
 }
 

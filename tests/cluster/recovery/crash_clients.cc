@@ -92,15 +92,15 @@ bool CrashWorld::execute(Transaction& t, const Table& table, Ops& ops) {
     if (random_.chance(0.2)) pause(30);
     const std::string key = key_of(op.key);
     std::string value;
-    const granary::Outcome got = t.get(table, key, value);
-    if (got != granary::Outcome::kOk && got != granary::Outcome::kNotFound) return false;
-    std::vector<Element> list = list_of(got == granary::Outcome::kOk ? value : "");
+    const Outcome got = t.get(table, key, value);
+    if (got != Outcome::kOk && got != Outcome::kNotFound) return false;
+    std::vector<Element> list = list_of(got == Outcome::kOk ? value : "");
     if (op.kind == MicroOp::Kind::kRead) {
       op = MicroOp::read(op.key, std::move(list));
       continue;
     }
     list.push_back(op.element);
-    if (t.put(table, key, bytes_of(list)) != granary::Outcome::kOk) return false;
+    if (t.put(table, key, bytes_of(list)) != Outcome::kOk) return false;
   }
   return !random_.chance(0.05);
 }

@@ -10,7 +10,6 @@
 
 namespace granary::cluster::test {
 
-using Outcome = granary::Outcome;
 using membership::MemberState;
 
 namespace {

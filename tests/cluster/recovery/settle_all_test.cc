@@ -14,8 +14,6 @@
 namespace granary::cluster::test {
 namespace {
 
-using Outcome = granary::Outcome;
-
 constexpr rdma::NodeId kDead = 0, kHome = 1, kRecoverer = 2;
 
 /// Node 0 dies, node 2 recovers it. Keys "1…" are node 1's, and so on.

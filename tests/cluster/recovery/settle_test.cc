@@ -50,7 +50,7 @@ class SettleTest : public testing::TestWithParam<std::string> {
     const std::function<bool()> may_act = [] { return true; };
     Settle settle = step(debt, may_act);
     nodes_.run({&settle});
-    EXPECT_EQ(settle.outcome(), Outcome::kDone);
+    EXPECT_EQ(settle.outcome(), AccessOutcome::kDone);
     return settle.lock_end();
   }
   /// The bytes of the record without its state.
@@ -64,7 +64,7 @@ class SettleTest : public testing::TestWithParam<std::string> {
     EXPECT_EQ(record_.incarnation(), kIncarnation);
     CheckedRead read(record_.remote(kOwner), nodes_.remote().buffer(record_.remote(kOwner).bytes()));
     nodes_.run({&read});
-    ASSERT_EQ(read.outcome(), Outcome::kDone) << "the checksum fits";
+    ASSERT_EQ(read.outcome(), AccessOutcome::kDone) << "the checksum fits";
     EXPECT_EQ(read.value(), value);
   }
 
@@ -202,7 +202,7 @@ TEST_P(SettleTest, WhoMayNotActAnyMoreChangesNothing) {
   for (const log::Debt& debt : {undecided(), decided()}) {
     Settle settle = step(debt, may_not);
     nodes_.run({&settle});
-    EXPECT_EQ(settle.outcome(), Outcome::kOpen);
+    EXPECT_EQ(settle.outcome(), AccessOutcome::kOpen);
     EXPECT_EQ(settle.lock_end(), LockEnd::kOpen);
     EXPECT_EQ(record_.state(), word_);
     EXPECT_EQ(bytes(), before);
@@ -215,7 +215,7 @@ TEST_P(SettleTest, APlaceOutsideOfTheRegionIsRefused) {
   const std::function<bool()> may_act = [] { return true; };
   Settle settle = step(debt, may_act);
   nodes_.run({&settle});
-  EXPECT_EQ(settle.outcome(), Outcome::kRefused);
+  EXPECT_EQ(settle.outcome(), AccessOutcome::kRefused);
 }
 
 /// Whenever the connection breaks, the next one shows what is left to do.
@@ -232,7 +232,7 @@ TEST_P(SettleTest, GoesOnOverAnotherConnection) {
         [this, after] { nodes_.network.schedule(2, after, [this] { nodes_.network.lose_connections(2, kOwner); }); });
     nodes_.run({&settle});
     nodes_.network.run_for(200'000);
-    broken += settle.outcome() == Outcome::kBroken ? 1 : 0;
+    broken += settle.outcome() == AccessOutcome::kBroken ? 1 : 0;
     ASSERT_TRUE(nodes_.remote().peers().connect(kOwner, 0).ok());
     EXPECT_NE(this->settle(debt), LockEnd::kFreed);
     expect_version(kNewTid, kNewValue);

@@ -12,9 +12,9 @@ namespace granary::cluster::test {
 
 inline std::string value_of(Transaction& t, const Table& table, std::string_view key) {
   std::string value;
-  const granary::Outcome got = t.get(table, key, value);
-  if (got == granary::Outcome::kOk) return value;
-  return got == granary::Outcome::kNotFound ? "(none)" : "(" + std::string(name(got)) + ")";
+  const Outcome got = t.get(table, key, value);
+  if (got == Outcome::kOk) return value;
+  return got == Outcome::kNotFound ? "(none)" : "(" + std::string(name(got)) + ")";
 }
 
 /// Keys "0…" are node 0's, and so on.
@@ -30,7 +30,6 @@ class AcrossNodes : public testing::TestWithParam<IndexKind> {
     }
   }
 
-  using Outcome = granary::Outcome;
   using Body = FunctionRef<void(Transaction&, const Table&)>;
 
   Transaction begin(std::size_t node, std::size_t worker = 0) { return cluster_.node(node).worker(worker).begin(); }

@@ -26,8 +26,6 @@ inline constexpr Coordinators kCoordinators[] = {{"OwnerOfXAndOwnerOfY", 0, 1},
 
 class AcrossAnomalies : public testing::TestWithParam<std::tuple<Coordinators, IndexKind>> {
  protected:
-  using Outcome = granary::Outcome;
-
   AcrossAnomalies()
       : tables_(cluster_.tables("t", {.max_value_bytes = 8, .index = std::get<1>(GetParam()), .shared = true})) {
     cluster_.start();

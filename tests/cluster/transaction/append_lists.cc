@@ -72,7 +72,7 @@ bool AppendWorld::declare(const Open& open, std::span<const MicroOp> ops) {
           {tables_[open.client.node], keys.emplace_back(key_of(op.key, place)), op.kind == MicroOp::Kind::kAppend});
     }
   }
-  return open.t.declare(declared) == granary::Outcome::kOk;
+  return open.t.declare(declared) == Outcome::kOk;
 }
 
 /// `saw` as ListReader has it.
@@ -117,10 +117,10 @@ bool AppendWorld::append(Open& open, const MicroOp& op) {
   const Table& table = tables_[open.client.node];
   char place = list.place == 0 ? kPlaces[0] : list.place;
   if (list.place != 0 && options_.moves != 0 && random_.chance(options_.moves)) {
-    if (open.t.remove(table, key_of(op.key, place)) != granary::Outcome::kOk) return false;
+    if (open.t.remove(table, key_of(op.key, place)) != Outcome::kOk) return false;
     place = other(place);
   }
-  return open.t.put(table, key_of(op.key, place), bytes_of_list(list.elements)) == granary::Outcome::kOk;
+  return open.t.put(table, key_of(op.key, place), bytes_of_list(list.elements)) == Outcome::kOk;
 }
 
 /// A snapshot is of an epoch's beginning on all nodes alike, which wrong_epochs() looks at. One that meets a held

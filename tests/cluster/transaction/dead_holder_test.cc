@@ -10,7 +10,6 @@
 namespace granary::cluster::test {
 namespace {
 
-using Outcome = granary::Outcome;
 using membership::MemberState;
 
 constexpr rdma::NodeId kDead = 1;

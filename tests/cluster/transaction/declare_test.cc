@@ -14,8 +14,6 @@ constexpr std::uint64_t kAfterLease = kNow + SimCluster::kLeaseIsThere + 1;
 
 class DeclaredKeys : tests::WithLeases, public testing::TestWithParam<IndexKind> {
  protected:
-  using Outcome = granary::Outcome;
-
   /// `leases`: of node 0.
   explicit DeclaredKeys(bool leases = true)
       : tables_(cluster_.tables("t", {.max_value_bytes = 32, .index = GetParam(), .shared = true})) {

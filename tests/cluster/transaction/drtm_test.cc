@@ -12,8 +12,6 @@
 namespace granary::cluster::test {
 namespace {
 
-using Outcome = granary::Outcome;
-
 class DrTmAcrossNodes : public testing::Test {
  protected:
   void SetUp() override {

@@ -188,11 +188,11 @@ TEST(SharedLease, EIsReadBehindTheRecord) {
   };
   const auto lease = [&](unsigned node, std::string_view key) {
     return commit(node, [&](Transaction& t) {
-      EXPECT_EQ(t.declare(std::vector<Declared>{{tables[node], key, false}}), granary::Outcome::kOk);
+      EXPECT_EQ(t.declare(std::vector<Declared>{{tables[node], key, false}}), Outcome::kOk);
     });
   };
   for (const std::string_view key : {"1x", "1y"})
-    commit(1, [&](Transaction& t) { EXPECT_EQ(t.put(tables[1], key, "value"), granary::Outcome::kOk); });
+    commit(1, [&](Transaction& t) { EXPECT_EQ(t.put(tables[1], key, "value"), Outcome::kOk); });
   lease(2, "1x");
   lease(0, "1y");  // connects
 

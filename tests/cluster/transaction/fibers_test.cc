@@ -16,8 +16,6 @@
 namespace granary::cluster::test {
 namespace {
 
-using granary::Outcome;
-
 /// A card's: 2.5 us there and back.
 constexpr rdma::sim::SimOptions kCard{.least_delay = 1'250, .most_delay = 1'250, .tear = 0, .overtake = 0};
 

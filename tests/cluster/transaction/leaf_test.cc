@@ -12,8 +12,6 @@
 namespace granary::cluster::test {
 namespace {
 
-using Outcome = granary::Outcome;
-
 class LeavesAcrossNodes : public testing::Test {
  protected:
   LeavesAcrossNodes() {

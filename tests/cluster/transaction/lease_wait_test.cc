@@ -17,7 +17,6 @@ constexpr std::uint64_t kMoments_us = 2'000;
 /// Node 0 reads under leases what others want to write.
 class LeaseWait : tests::WithLeases, public testing::Test {
  protected:
-  using Outcome = granary::Outcome;
   using Body = std::function<void(Transaction&)>;
 
   explicit LeaseWait(const SimCluster::Clocks& clocks = {.error_us = kError_us, .lease_us = kLongLease_us})

@@ -91,8 +91,6 @@ class ListReader {
   }
 
  private:
-  using Outcome = granary::Outcome;
-
   std::string key_of(bench::history::Key list, char place) const { return bytes_of(list, place, long_keys_); }
 
   Reader& reader_;

@@ -12,7 +12,6 @@
 namespace granary::cluster::test {
 namespace {
 
-using Outcome = granary::Outcome;
 using recovery::UnfinishedTransaction;
 using testing::ElementsAre;
 using testing::IsEmpty;

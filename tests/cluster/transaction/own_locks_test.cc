@@ -14,7 +14,6 @@ namespace {
 
 class OwnLocks : tests::WithLeasesAlone, public testing::TestWithParam<IndexKind> {
  protected:
-  using Outcome = granary::Outcome;
   using Act = std::function<void(Transaction&)>;
 
   OwnLocks() : tables_(cluster_.tables("t", {.max_value_bytes = 32, .index = GetParam(), .shared = true})) {

@@ -49,26 +49,26 @@ class RegionWorld : tests::WithRegions {
   Transaction begin(std::size_t node, std::size_t worker = 0) { return cluster_.node(node).worker(worker).begin(); }
   std::string get(Transaction& t, std::string_view key, std::size_t node = 0) {
     std::string value;
-    return t.get(tables_[node], key, value) == granary::Outcome::kOk ? value : "(none)";
+    return t.get(tables_[node], key, value) == Outcome::kOk ? value : "(none)";
   }
   void put(Transaction& t, std::string_view key, std::string_view value) {
-    EXPECT_EQ(t.put(tables_[home_of(key)], key, value), granary::Outcome::kOk);
+    EXPECT_EQ(t.put(tables_[home_of(key)], key, value), Outcome::kOk);
   }
   /// By node 0, whatever the key's home.
   void put_from_0(Transaction& t, std::string_view key) { put_at(0, t, key, "new"); }
   void put_at(std::size_t node, Transaction& t, std::string_view key, std::string_view value) {
-    EXPECT_EQ(t.put(tables_[node], key, value), granary::Outcome::kOk);
+    EXPECT_EQ(t.put(tables_[node], key, value), Outcome::kOk);
   }
   void declare(Transaction& t, std::string_view key, bool write) { declare_at(0, t, key, write); }
   void declare_at(std::size_t node, Transaction& t, std::string_view key, bool write) {
     const Declared read{tables_[node], key, write};
-    EXPECT_EQ(t.declare({&read, 1}), granary::Outcome::kOk);
+    EXPECT_EQ(t.declare({&read, 1}), Outcome::kOk);
   }
   void declare_read(Transaction& t, std::string_view key) { declare(t, key, false); }
   /// Returns what a snapshot of node 0 sees.
   std::string snapshot_value(Snapshot& snapshot, std::string_view key) {
     std::string value;
-    return snapshot.get(tables_[0], key, value) == granary::Outcome::kOk ? value : "(none)";
+    return snapshot.get(tables_[0], key, value) == Outcome::kOk ? value : "(none)";
   }
   std::string at(std::string_view key) {
     Transaction t = begin(home_of(key), 1);

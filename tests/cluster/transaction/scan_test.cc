@@ -8,8 +8,6 @@
 namespace granary::cluster::test {
 namespace {
 
-using Outcome = granary::Outcome;
-
 class ScansAcrossNodes : public testing::Test {
  protected:
   ScansAcrossNodes() {

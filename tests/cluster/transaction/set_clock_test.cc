@@ -25,8 +25,6 @@ constexpr std::string_view kKey = "1x";
 
 class SetClocks : tests::WithLeases, public testing::TestWithParam<std::int64_t> {
  protected:
-  using Outcome = granary::Outcome;
-
   SetClocks() {
     for (const std::size_t node : {kReader, kOwner, kOther}) {
       auto source = std::make_unique<SetClock>(time_ns_, 0, kDelta_us);

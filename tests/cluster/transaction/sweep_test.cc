@@ -8,8 +8,6 @@
 namespace granary::cluster::test {
 namespace {
 
-using Outcome = granary::Outcome;
-
 constexpr int kKeys = 900;
 
 class SweepAcrossNodes : public testing::Test {

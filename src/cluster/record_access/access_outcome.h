@@ -6,7 +6,7 @@
 
 namespace granary::cluster {
 
-enum class Outcome : std::uint8_t {
+enum class AccessOutcome : std::uint8_t {
   kOpen,     ///< has not ended
   kDone,     ///< read, unchanged, held, or given back
   kMissing,  ///< the record is absent: the key has no value
@@ -20,6 +20,6 @@ enum class Outcome : std::uint8_t {
   kRefused,  ///< the location is outside of the node's regions: damage
 };
 
-std::string_view name(Outcome outcome);
+std::string_view name(AccessOutcome outcome);
 
 }  // namespace granary::cluster
