@@ -68,7 +68,7 @@ void NodeService::end() {
 /// The owner is the service's; descriptions do not change any more, and are read only.
 std::optional<cluster::messages::DescribeAnswer> NodeService::description() const {
   cluster::messages::DescribeAnswer own;
-  if (owner_->answer(cluster::messages::Describe{}, own) != cluster::messages::Verdict::kDone) return std::nullopt;
+  if (owner_->answer(cluster::messages::Describe{}, own) != cluster::messages::ReplyStatus::kDone) return std::nullopt;
   return own;
 }
 

@@ -56,9 +56,9 @@ class AskedNode {
   /// `kItsOwn` is the TID word of the key's record, which nobody guesses.
   void ask(const cluster::messages::NoteRemoved& request) {
     cluster::messages::NoteRemoved said = request;
-    cluster::messages::PlaceAnswer place;
-    const cluster::messages::Place where{.table = request.table, .key = request.key};
-    if (said.tid == kItsOwn && owner_.answer(where, place) == cluster::messages::Verdict::kDone)
+    cluster::messages::FindRecordAnswer place;
+    const cluster::messages::FindRecord where{.table = request.table, .key = request.key};
+    if (said.tid == kItsOwn && owner_.answer(where, place) == cluster::messages::ReplyStatus::kDone)
       said.tid = place.record.tid;
     ask<cluster::messages::NoteRemoved>(said);
   }

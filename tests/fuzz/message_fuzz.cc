@@ -58,19 +58,19 @@ bool question_or_answer(std::string_view body) {
 }
 
 bool understood(const Frame& frame) {
-  switch (static_cast<Type>(frame.type)) {
-    case Type::kDescribe: return question_or_answer<Describe>(frame.body);
-    case Type::kPlace: return question_or_answer<Place>(frame.body);
-    case Type::kScan: return question_or_answer<Scan>(frame.body);
-    case Type::kSnapshotGet: return question_or_answer<SnapshotGet>(frame.body);
-    case Type::kSnapshotScan: return question_or_answer<SnapshotScan>(frame.body);
-    case Type::kNoteRemoved: return question_or_answer<NoteRemoved>(frame.body);
-    case Type::kCall: return question_or_answer<Call>(frame.body);
-    case Type::kControl: return request_or_answer<Control>(frame.body);
-    case Type::kListFiles: return request_or_answer<ListFiles>(frame.body);
-    case Type::kReadFile: return request_or_answer<ReadFile>(frame.body);
-    case Type::kLendBlocks: return question_or_answer<LendBlocks>(frame.body);
-    case Type::kKeepVersion: break;
+  switch (static_cast<RequestType>(frame.type)) {
+    case RequestType::kDescribe: return question_or_answer<Describe>(frame.body);
+    case RequestType::kFindRecord: return question_or_answer<FindRecord>(frame.body);
+    case RequestType::kScan: return question_or_answer<Scan>(frame.body);
+    case RequestType::kSnapshotGet: return question_or_answer<SnapshotGet>(frame.body);
+    case RequestType::kSnapshotScan: return question_or_answer<SnapshotScan>(frame.body);
+    case RequestType::kNoteRemoved: return question_or_answer<NoteRemoved>(frame.body);
+    case RequestType::kCall: return question_or_answer<Call>(frame.body);
+    case RequestType::kControl: return request_or_answer<Control>(frame.body);
+    case RequestType::kListFiles: return request_or_answer<ListFiles>(frame.body);
+    case RequestType::kReadFile: return request_or_answer<ReadFile>(frame.body);
+    case RequestType::kLendBlocks: return question_or_answer<LendBlocks>(frame.body);
+    case RequestType::kKeepVersion: break;
   }
   return false;
 }

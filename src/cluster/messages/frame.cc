@@ -16,17 +16,17 @@ std::uint32_t sum_of(std::string_view message) {
 
 void begin_frame(std::string& message) { message.assign(kFrameBytes, '\0'); }
 
-void end_frame(std::string& message, Type type, Verdict verdict) {
+void end_frame(std::string& message, RequestType type, ReplyStatus status) {
   message[4] = static_cast<char>(kVersion);
   message[5] = static_cast<char>(type);
-  message[6] = static_cast<char>(verdict);
+  message[6] = static_cast<char>(status);
   const std::uint32_t sum = sum_of(message);
   std::memcpy(message.data(), &sum, sizeof sum);
 }
 
-void encode_refusal(Type type, Verdict verdict, std::string& message) {
+void encode_refusal(RequestType type, ReplyStatus status, std::string& message) {
   begin_frame(message);
-  end_frame(message, type, verdict);
+  end_frame(message, type, status);
 }
 
 bool open_frame(std::string_view message, Frame& frame) {
@@ -35,32 +35,32 @@ bool open_frame(std::string_view message, Frame& frame) {
   std::uint32_t sum = 0;
   std::uint8_t unused = 0;
   const bool whole = reader.get(sum) && (sum == sum_of(message) || base::injected("skip-message-checksum")) &&
-                     reader.get(frame.version) && reader.get(frame.type) && reader.get(frame.verdict) &&
+                     reader.get(frame.version) && reader.get(frame.type) && reader.get(frame.status) &&
                      reader.get(unused) && unused == 0;
   frame.body = message.substr(kFrameBytes);
   return whole;
 }
 
-std::string_view name(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kDone: return "done";
-    case Verdict::kUnknownType: return "no such kind of request";
-    case Verdict::kOtherVersion: return "another version of messages";
-    case Verdict::kUnknownTable: return "no such table";
-    case Verdict::kNotShared: return "a table that is not shared";
-    case Verdict::kNotOrdered: return "a table without order";
-    case Verdict::kKeyTooLong: return "key too long";
-    case Verdict::kBusy: return "record busy";
-    case Verdict::kOutOfMemory: return "out of memory";
-    case Verdict::kOverloaded: return "too many calls waiting";
-    case Verdict::kUnknownProcedure: return "no such procedure";
-    case Verdict::kNoSnapshots: return "no such snapshot";
-    case Verdict::kNoHandler: return "nobody answers such requests";
-    case Verdict::kTooLarge: return "answer too large";
-    case Verdict::kHeldByDead: return "record held by a dead node";
-    case Verdict::kImmutable: return "immutable table";
+std::string_view name(ReplyStatus status) {
+  switch (status) {
+    case ReplyStatus::kDone: return "done";
+    case ReplyStatus::kUnknownType: return "no such kind of request";
+    case ReplyStatus::kOtherVersion: return "another version of messages";
+    case ReplyStatus::kUnknownTable: return "no such table";
+    case ReplyStatus::kNotShared: return "a table that is not shared";
+    case ReplyStatus::kNotOrdered: return "a table without order";
+    case ReplyStatus::kKeyTooLong: return "key too long";
+    case ReplyStatus::kBusy: return "record busy";
+    case ReplyStatus::kOutOfMemory: return "out of memory";
+    case ReplyStatus::kOverloaded: return "too many calls waiting";
+    case ReplyStatus::kUnknownProcedure: return "no such procedure";
+    case ReplyStatus::kNoSnapshots: return "no such snapshot";
+    case ReplyStatus::kNoHandler: return "nobody answers such requests";
+    case ReplyStatus::kTooLarge: return "answer too large";
+    case ReplyStatus::kHeldByDead: return "record held by a dead node";
+    case ReplyStatus::kImmutable: return "immutable table";
   }
-  return "unknown verdict";
+  return "unknown status";
 }
 
 }  // namespace granary::cluster::messages

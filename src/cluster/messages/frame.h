@@ -1,7 +1,7 @@
 #pragma once
 // A message's frame: how a request or an answer lies in a mailbox's message.
 //
-//   | CRC32C of the rest 32 | version 8 | type 8 | verdict 8 (requests: 0) | unused 8 (0) | body |
+//   | CRC32C of the rest 32 | version 8 | type 8 | status 8 (requests: 0) | unused 8 (0) | body |
 
 #include <cstdint>
 #include <string>
@@ -19,26 +19,26 @@ inline constexpr std::size_t kFrameBytes = 8;
 struct Frame {
   std::uint8_t version = kVersion;
   std::uint8_t type = 0;  ///< perhaps one that this node does not know
-  Verdict verdict = Verdict::kDone;
+  ReplyStatus status = ReplyStatus::kDone;
   std::string_view body;
 };
 
 /// Body first: `message`, whose memory is used again, begins with room for the frame.
 void begin_frame(std::string& message);
-void end_frame(std::string& message, Type type, Verdict verdict);
+void end_frame(std::string& message, RequestType type, ReplyStatus status);
 
 /// False if the bytes are damaged or no frame.
 bool open_frame(std::string_view message, Frame& frame);
 
 /// Writes the whole message of a value into `message`.
 template <typename T>
-void encode(Type type, const T& value, std::string& message) {
+void encode(RequestType type, const T& value, std::string& message) {
   begin_frame(message);
   Writer(message).put(value);
-  end_frame(message, type, Verdict::kDone);
+  end_frame(message, type, ReplyStatus::kDone);
 }
 template <typename T>
-std::string encode(Type type, const T& value) {
+std::string encode(RequestType type, const T& value) {
   std::string message;
   encode(type, value, message);
   return message;
@@ -48,7 +48,7 @@ std::string encode_request(const Request& request) {
   return encode(Request::kType, request);
 }
 /// Writes an answer without a body into `message`.
-void encode_refusal(Type type, Verdict verdict, std::string& message);
+void encode_refusal(RequestType type, ReplyStatus status, std::string& message);
 
 /// The body is all of a T, and nothing else. Views in it are into the body.
 template <typename T>

@@ -27,16 +27,16 @@ bool is_held(const Record& record, std::span<const std::uint64_t> held) {
 
 }  // namespace
 
-Verdict Owner::find_table(TableId id, std::string_view key, txn::TableCore*& table) const {
-  if (id >= tables_.size()) return Verdict::kUnknownTable;
+ReplyStatus Owner::find_table(TableId id, std::string_view key, txn::TableCore*& table) const {
+  if (id >= tables_.size()) return ReplyStatus::kUnknownTable;
   table = tables_[id];
-  if (!table->is_shared()) return Verdict::kNotShared;
-  return key.size() > kMaxKeyBytes ? Verdict::kKeyTooLong : Verdict::kDone;
+  if (!table->is_shared()) return ReplyStatus::kNotShared;
+  return key.size() > kMaxKeyBytes ? ReplyStatus::kKeyTooLong : ReplyStatus::kDone;
 }
 
-Verdict Owner::find_table_to_write(TableId id, std::string_view key, txn::TableCore*& table) const {
-  const Verdict found = find_table(id, key, table);
-  return found == Verdict::kDone && table->is_immutable() ? Verdict::kImmutable : found;
+ReplyStatus Owner::find_table_to_write(TableId id, std::string_view key, txn::TableCore*& table) const {
+  const ReplyStatus found = find_table(id, key, table);
+  return found == ReplyStatus::kDone && table->is_immutable() ? ReplyStatus::kImmutable : found;
 }
 
 SeenNode Owner::node(cc::Place place, cc::Version version) const {
@@ -63,13 +63,13 @@ ChangedNode Owner::change(const cc::PlaceChange<cc::Place>& change) const {
           .split_from = change.made ? offset_of(change.split_from.address()) : 0};
 }
 
-Verdict Owner::answer(const Describe&, DescribeAnswer& answer) {
+ReplyStatus Owner::answer(const Describe&, DescribeAnswer& answer) {
   answer.region_base = reinterpret_cast<std::uint64_t>(region_.base());
   answer.protocol = cc::Protocols::kNames[worker_.shared().settings.protocol];
   for (const txn::TableCore* const table : tables_) {
     if (table->is_shared()) answer.tables.push_back(description(*table));
   }
-  return Verdict::kDone;
+  return ReplyStatus::kDone;
 }
 
 TableDescription Owner::description(const txn::TableCore& table) const {
@@ -102,36 +102,36 @@ TableDescription Owner::description(const txn::TableCore& table) const {
 }
 
 /// The incarnation comes first: it is raised only after `latest` was cleared, which the read behind it would see.
-Owner::Look Owner::look(Record& record, std::string_view key, bool with_value, SeenRecord& seen,
-                        std::span<const std::uint64_t> held) {
+Owner::RecordLook Owner::look(Record& record, std::string_view key, bool with_value, SeenRecord& seen,
+                              std::span<const std::uint64_t> held) {
   const std::uint64_t incarnation = record::incarnation_of(base::load_word(&record.size_word));
   if (is_held(record, held)) {
     // Nobody else changes the record while the asker waits: a lock bit is that of an owner which is about to back off
     // (I2).
     const record::TidWord tid = record::unlocked(record.tid());
     seen = {.offset = offset_of(&record), .incarnation = incarnation, .tid = tid};
-    return record::is_latest(tid) ? Look::kSeen : Look::kReplaced;
+    return record::is_latest(tid) ? RecordLook::kSeen : RecordLook::kReplaced;
   }
   record::TidWord rts = 0;
   const record::StableRead read = with_value ? cc::read(record, key.size(), buffer_, worker_.state(), access_, rts)
                                              : cc::look(record, worker_.state(), access_, rts);
-  if (read.state == ReadState::kReplaced) return Look::kReplaced;
+  if (read.state == ReadState::kReplaced) return RecordLook::kReplaced;
   if (read.state == ReadState::kBusy)
-    return cc::held_by_dead(&record, worker_.shared()) ? Look::kHeldByDead : Look::kBusy;
+    return cc::held_by_dead(&record, worker_.shared()) ? RecordLook::kHeldByDead : RecordLook::kBusy;
   seen = {.offset = offset_of(&record), .incarnation = incarnation, .tid = read.tid};
   seen.has_value = with_value && read.state == ReadState::kValue;
   if (seen.has_value) seen.value = memory_.copy({buffer_.data(), read.size});
-  return Look::kSeen;
+  return RecordLook::kSeen;
 }
 
-Verdict Owner::verdict_on(Look look) {
-  if (look == Look::kSeen) return Verdict::kDone;
-  return look == Look::kHeldByDead ? Verdict::kHeldByDead : Verdict::kBusy;
+ReplyStatus Owner::status_after(RecordLook look) {
+  if (look == RecordLook::kSeen) return ReplyStatus::kDone;
+  return look == RecordLook::kHeldByDead ? ReplyStatus::kHeldByDead : ReplyStatus::kBusy;
 }
 
 /// Garbage collection may take it away as soon as all transactions that are open now have ended, on any node, so not
 /// before this answer has been made, nor while the transaction that asks is open.
-Record* Owner::make_placeholder(txn::TableCore& table, std::string_view key, PlaceAnswer& answer) {
+Record* Owner::make_placeholder(txn::TableCore& table, std::string_view key, FindRecordAnswer& answer) {
   cc::WorkerState& state = worker_.state();
   Record* record = table.make_record(state, key, 0);
   if (record == nullptr && worker_.make_room()) record = table.make_record(state, key, 0);
@@ -148,12 +148,12 @@ Record* Owner::make_placeholder(txn::TableCore& table, std::string_view key, Pla
   return record;
 }
 
-Verdict Owner::answer(const Place& request, PlaceAnswer& answer) {
+ReplyStatus Owner::answer(const FindRecord& request, FindRecordAnswer& answer) {
   memory_.clear();
   txn::TableCore* table = nullptr;
-  const Verdict found = request.make ? find_table_to_write(request.table, request.key, table)
-                                     : find_table(request.table, request.key, table);
-  if (found != Verdict::kDone) return found;
+  const ReplyStatus found = request.make ? find_table_to_write(request.table, request.key, table)
+                                         : find_table(request.table, request.key, table);
+  if (found != ReplyStatus::kDone) return found;
   const epoch::Entered entered(worker_.shared().epochs, slot_);
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
     const cc::Lookup at = table->index().find(request.key);
@@ -164,42 +164,43 @@ Verdict Owner::answer(const Place& request, PlaceAnswer& answer) {
     }
     if (record == nullptr && !request.make) {
       answer.missed = node(at.place, at.version);
-      return Verdict::kDone;
+      return ReplyStatus::kDone;
     }
     if (record == nullptr) record = make_placeholder(*table, request.key, answer);
-    if (record == nullptr) return Verdict::kOutOfMemory;
-    const Look seen = look(*record, request.key, request.with_value, answer.record);
-    if (seen != Look::kReplaced) return verdict_on(seen);
+    if (record == nullptr) return ReplyStatus::kOutOfMemory;
+    const RecordLook seen = look(*record, request.key, request.with_value, answer.record);
+    if (seen != RecordLook::kReplaced) return status_after(seen);
     worker_.state().waiter->pause(turn);
   }
-  return Verdict::kBusy;
+  return ReplyStatus::kBusy;
 }
 
-Verdict Owner::look_up(txn::TableCore& table, std::string_view key, SeenRecord& seen, SeenNode& missed,
-                       std::span<const std::uint64_t> held) {
+ReplyStatus Owner::look_up(txn::TableCore& table, std::string_view key, SeenRecord& seen, SeenNode& missed,
+                           std::span<const std::uint64_t> held) {
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
     const cc::Lookup at = table.index().find(key);
     if (at.value == 0) {
       missed = node(at.place, at.version);
-      return Verdict::kDone;
+      return ReplyStatus::kDone;
     }
-    const Look looked = look(*record::record_of(at.value), key, /*with_value=*/true, seen, held);
-    if (looked != Look::kReplaced) return verdict_on(looked);
+    const RecordLook looked = look(*record::record_of(at.value), key, /*with_value=*/true, seen, held);
+    if (looked != RecordLook::kReplaced) return status_after(looked);
     worker_.state().waiter->pause(turn);
   }
-  return Verdict::kBusy;
+  return ReplyStatus::kBusy;
 }
 
-Verdict Owner::answer(const LendBlocks& request, LendBlocksAnswer& answer, Asker asker) {
+ReplyStatus Owner::answer(const LendBlocks& request, LendBlocksAnswer& answer, Asker asker) {
   txn::TableCore* table = nullptr;
-  if (const Verdict found = find_table_to_write(request.table, {}, table); found != Verdict::kDone) return found;
+  if (const ReplyStatus found = find_table_to_write(request.table, {}, table); found != ReplyStatus::kDone)
+    return found;
   const epoch::Entered entered(worker_.shared().epochs, slot_);
   const auto lend = [&] { return lent_.lend(asker, request.table, table->max_value_bytes(), request.count); };
   std::span<Record* const> blocks = lend();
   if (blocks.empty() && worker_.make_room()) blocks = lend();
-  if (blocks.empty()) return Verdict::kOutOfMemory;
+  if (blocks.empty()) return ReplyStatus::kOutOfMemory;
   for (const Record* const block : blocks) answer.blocks.push_back(offset_of(block));
-  return Verdict::kDone;
+  return ReplyStatus::kDone;
 }
 
 void Owner::forget(std::uint32_t node) {
@@ -207,13 +208,13 @@ void Owner::forget(std::uint32_t node) {
   lent_.take_back(node);
 }
 
-Verdict Owner::answer(const NoteRemoved& request, NoteRemovedAnswer&) {
+ReplyStatus Owner::answer(const NoteRemoved& request, NoteRemovedAnswer&) {
   txn::TableCore* table = nullptr;
-  if (const Verdict found = find_table_to_write(request.table, request.key, table); found != Verdict::kDone)
+  if (const ReplyStatus found = find_table_to_write(request.table, request.key, table); found != ReplyStatus::kDone)
     return found;
   const epoch::Entered entered(worker_.shared().epochs, slot_);
   cc::note_removed(worker_.state(), table->index(), request.key, request.tid);
-  return Verdict::kDone;
+  return ReplyStatus::kDone;
 }
 
 }  // namespace granary::cluster::messages

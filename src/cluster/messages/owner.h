@@ -45,13 +45,13 @@ class Owner {
   Owner& operator=(const Owner&) = delete;
 
   // The bytes of views in an answer are valid until the next answer.
-  Verdict answer(const Describe& request, DescribeAnswer& answer);
-  Verdict answer(const Place& request, PlaceAnswer& answer);
-  Verdict answer(const Scan& request, ScanAnswer& answer);
-  Verdict answer(const SnapshotGet& request, SnapshotGetAnswer& answer);
-  Verdict answer(const SnapshotScan& request, SnapshotScanAnswer& answer);
-  Verdict answer(const LendBlocks& request, LendBlocksAnswer& answer, Asker asker);
-  Verdict answer(const NoteRemoved& request, NoteRemovedAnswer& answer);
+  ReplyStatus answer(const Describe& request, DescribeAnswer& answer);
+  ReplyStatus answer(const FindRecord& request, FindRecordAnswer& answer);
+  ReplyStatus answer(const Scan& request, ScanAnswer& answer);
+  ReplyStatus answer(const SnapshotGet& request, SnapshotGetAnswer& answer);
+  ReplyStatus answer(const SnapshotScan& request, SnapshotScanAnswer& answer);
+  ReplyStatus answer(const LendBlocks& request, LendBlocksAnswer& answer, Asker asker);
+  ReplyStatus answer(const NoteRemoved& request, NoteRemovedAnswer& answer);
 
   /// A life of the node is over, and nothing that it has posted happens here any more.
   void forget(std::uint32_t node);
@@ -62,21 +62,21 @@ class Owner {
   friend class PieceOfScan;
 
   /// The end of a look at a record.
-  enum class Look : std::uint8_t { kSeen, kReplaced, kBusy, kHeldByDead };
+  enum class RecordLook : std::uint8_t { kSeen, kReplaced, kBusy, kHeldByDead };
 
-  Verdict find_table(TableId id, std::string_view key, txn::TableCore*& table) const;
+  ReplyStatus find_table(TableId id, std::string_view key, txn::TableCore*& table) const;
   /// The same of a table into which the asker writes.
-  Verdict find_table_to_write(TableId id, std::string_view key, txn::TableCore*& table) const;
+  ReplyStatus find_table_to_write(TableId id, std::string_view key, txn::TableCore*& table) const;
   TableDescription description(const txn::TableCore& table) const;
-  cc::Record* make_placeholder(txn::TableCore& table, std::string_view key, PlaceAnswer& answer);
+  cc::Record* make_placeholder(txn::TableCore& table, std::string_view key, FindRecordAnswer& answer);
   /// kDone for what was seen.
-  static Verdict verdict_on(Look look);
+  static ReplyStatus status_after(RecordLook look);
   /// `held`: as Scan::held.
-  Look look(cc::Record& record, std::string_view key, bool with_value, SeenRecord& seen,
-            std::span<const std::uint64_t> held = {});
+  RecordLook look(cc::Record& record, std::string_view key, bool with_value, SeenRecord& seen,
+                  std::span<const std::uint64_t> held = {});
   /// Looks the key up: a record (kSeen), or the place where it is missed (`seen.offset` is 0, and `missed` is told).
-  Verdict look_up(txn::TableCore& table, std::string_view key, SeenRecord& seen, SeenNode& missed,
-                  std::span<const std::uint64_t> held);
+  ReplyStatus look_up(txn::TableCore& table, std::string_view key, SeenRecord& seen, SeenNode& missed,
+                      std::span<const std::uint64_t> held);
   SeenNode node(cc::Place place, cc::Version version) const;
   /// Tells of a leaf that other nodes may READ.
   void tell(const cc::Leaf* leaf, std::vector<SeenLeaf>& leaves) const;

@@ -27,7 +27,7 @@ class PieceOfScan final : public kvstore::ordered::ScanVisitor {
 
   bool on_entry(std::string_view key, kvstore::ordered::Value value) override {
     ScanEntry entry{.key = owner_.memory_.copy(key)};
-    if (!see(record::record_of(value), entry)) return verdict_ == Verdict::kDone;
+    if (!see(record::record_of(value), entry)) return status_ == ReplyStatus::kDone;
     if (table_.base() != nullptr && entry.record.has_value && !see_base(entry)) return false;
     const bool there = !record::is_absent(entry.record.tid);
     bytes_ += sizeof entry + key.size() + entry.record.value.size() + entry.base.value.size();
@@ -38,7 +38,7 @@ class PieceOfScan final : public kvstore::ordered::ScanVisitor {
     return !answer_.more;
   }
 
-  Verdict verdict() const { return verdict_; }
+  ReplyStatus status() const { return status_; }
 
  private:
   void note(const SeenNode& node) {
@@ -48,20 +48,20 @@ class PieceOfScan final : public kvstore::ordered::ScanVisitor {
 
   /// False if there is nothing (any more), or the scan must end.
   bool see(Record* record, ScanEntry& entry) {
-    const Owner::Look look = owner_.look(*record, entry.key, /*with_value=*/true, entry.record, held_);
-    if (look == Owner::Look::kSeen) return true;
+    const Owner::RecordLook look = owner_.look(*record, entry.key, /*with_value=*/true, entry.record, held_);
+    if (look == Owner::RecordLook::kSeen) return true;
     SeenNode missed;
-    verdict_ = look == Owner::Look::kReplaced ? owner_.look_up(table_, entry.key, entry.record, missed, held_)
-                                              : Owner::verdict_on(look);
-    if (verdict_ == Verdict::kDone && entry.record.offset == 0) note(missed);
-    return verdict_ == Verdict::kDone && entry.record.offset != 0;
+    status_ = look == Owner::RecordLook::kReplaced ? owner_.look_up(table_, entry.key, entry.record, missed, held_)
+                                                   : Owner::status_after(look);
+    if (status_ == ReplyStatus::kDone && entry.record.offset == 0) note(missed);
+    return status_ == ReplyStatus::kDone && entry.record.offset != 0;
   }
 
   bool see_base(ScanEntry& entry) {
     SeenNode missed;
-    verdict_ = owner_.look_up(*table_.base(), entry.record.value, entry.base, missed, held_);
-    if (verdict_ == Verdict::kDone && entry.base.offset == 0) note(missed);
-    return verdict_ == Verdict::kDone;
+    status_ = owner_.look_up(*table_.base(), entry.record.value, entry.base, missed, held_);
+    if (status_ == ReplyStatus::kDone && entry.base.offset == 0) note(missed);
+    return status_ == ReplyStatus::kDone;
   }
 
   Owner& owner_;
@@ -70,21 +70,22 @@ class PieceOfScan final : public kvstore::ordered::ScanVisitor {
   const std::span<const std::uint64_t> held_;
   ScanAnswer& answer_;
   std::size_t bytes_ = 0;
-  Verdict verdict_ = Verdict::kDone;
+  ReplyStatus status_ = ReplyStatus::kDone;
 };
 
-Verdict Owner::answer(const Scan& request, ScanAnswer& answer) {
+ReplyStatus Owner::answer(const Scan& request, ScanAnswer& answer) {
   memory_.clear();
   const ScanRange range = scan_range_of(request.range);
   txn::TableCore* table = nullptr;
-  if (const Verdict found = find_table(request.table, txn::longest_bound(range), table); found != Verdict::kDone)
+  if (const ReplyStatus found = find_table(request.table, txn::longest_bound(range), table);
+      found != ReplyStatus::kDone)
     return found;
-  if (!table->index().ordered()) return Verdict::kNotOrdered;
-  if (range.limit == 0) return Verdict::kDone;
+  if (!table->index().ordered()) return ReplyStatus::kNotOrdered;
+  if (range.limit == 0) return ReplyStatus::kDone;
   const epoch::Entered entered(worker_.shared().epochs, slot_);
   PieceOfScan piece(*this, *table, request, answer);
   table->tree().scan(txn::tree_range(range), txn::direction(range), piece);
-  return piece.verdict();
+  return piece.status();
 }
 
 }  // namespace granary::cluster::messages

@@ -9,13 +9,13 @@
 namespace granary::cluster::messages {
 namespace {
 
-Verdict verdict_of(Outcome outcome) {
+ReplyStatus status_of(Outcome outcome) {
   switch (outcome) {
     case Outcome::kOk:
-    case Outcome::kNotFound: return Verdict::kDone;
-    case Outcome::kUnordered: return Verdict::kNotOrdered;
-    case Outcome::kUnreachable: return Verdict::kHeldByDead;
-    default: return Verdict::kBusy;
+    case Outcome::kNotFound: return ReplyStatus::kDone;
+    case Outcome::kUnordered: return ReplyStatus::kNotOrdered;
+    case Outcome::kUnreachable: return ReplyStatus::kHeldByDead;
+    default: return ReplyStatus::kBusy;
   }
 }
 
@@ -33,9 +33,9 @@ class At {
 
   /// Versions that the snapshot needs are gone only if the asking node does not pin its epoch, or does not any more, or
   /// if this node came back after the snapshot had begun.
-  Verdict begun() const {
-    if (context_ == nullptr) return Verdict::kBusy;
-    return serial_ == 0 ? Verdict::kNoSnapshots : Verdict::kDone;
+  ReplyStatus begun() const {
+    if (context_ == nullptr) return ReplyStatus::kBusy;
+    return serial_ == 0 ? ReplyStatus::kNoSnapshots : ReplyStatus::kDone;
   }
   Outcome get(txn::TableCore& table, std::string_view key, std::string& value) {
     return context_->snapshot().get(serial_, &table, key, value);
@@ -51,27 +51,29 @@ class At {
 
 }  // namespace
 
-Verdict Owner::answer(const SnapshotGet& request, SnapshotGetAnswer& answer) {
+ReplyStatus Owner::answer(const SnapshotGet& request, SnapshotGetAnswer& answer) {
   memory_.clear();
   txn::TableCore* table = nullptr;
-  if (const Verdict found = find_table(request.table, request.key, table); found != Verdict::kDone) return found;
+  if (const ReplyStatus found = find_table(request.table, request.key, table); found != ReplyStatus::kDone)
+    return found;
   At snapshot(worker_, request.epoch);
-  if (const Verdict begun = snapshot.begun(); begun != Verdict::kDone) return begun;
+  if (const ReplyStatus begun = snapshot.begun(); begun != ReplyStatus::kDone) return begun;
   const Outcome outcome = snapshot.get(*table, request.key, value_);
   answer.found = outcome == Outcome::kOk;
   if (answer.found) answer.value = value_;
-  return verdict_of(outcome);
+  return status_of(outcome);
 }
 
-Verdict Owner::answer(const SnapshotScan& request, SnapshotScanAnswer& answer) {
+ReplyStatus Owner::answer(const SnapshotScan& request, SnapshotScanAnswer& answer) {
   memory_.clear();
   const ScanRange range = scan_range_of(request.range);
   txn::TableCore* table = nullptr;
-  if (const Verdict found = find_table(request.table, txn::longest_bound(range), table); found != Verdict::kDone)
+  if (const ReplyStatus found = find_table(request.table, txn::longest_bound(range), table);
+      found != ReplyStatus::kDone)
     return found;
-  if (!table->index().ordered()) return Verdict::kNotOrdered;
+  if (!table->index().ordered()) return ReplyStatus::kNotOrdered;
   At snapshot(worker_, request.epoch);
-  if (const Verdict begun = snapshot.begun(); begun != Verdict::kDone) return begun;
+  if (const ReplyStatus begun = snapshot.begun(); begun != ReplyStatus::kDone) return begun;
   std::size_t bytes = 0;
   Outcome base = Outcome::kOk;
   const ScanResult scanned = snapshot.scan(*table, range, [&](std::string_view key, std::string_view value) {
@@ -92,7 +94,7 @@ Verdict Owner::answer(const SnapshotScan& request, SnapshotScanAnswer& answer) {
     answer.more = bytes >= kPieceBytes;
     return !answer.more;
   });
-  return verdict_of(scanned ? base : scanned.outcome);
+  return status_of(scanned ? base : scanned.outcome);
 }
 
 }  // namespace granary::cluster::messages

@@ -6,9 +6,9 @@ void Question::settle(std::string_view message) {
   Frame frame;
   if (!open_frame(message, frame) || frame.type != static_cast<std::uint8_t>(type()))
     return end(AskOutcome::kMalformed);
-  verdict_ = frame.version == kVersion ? frame.verdict : Verdict::kOtherVersion;
-  if (verdict_ == Verdict::kTooLarge) return end(AskOutcome::kAnswerTooLarge);
-  if (verdict_ != Verdict::kDone) return end(AskOutcome::kRefused);
+  status_ = frame.version == kVersion ? frame.status : ReplyStatus::kOtherVersion;
+  if (status_ == ReplyStatus::kTooLarge) return end(AskOutcome::kAnswerTooLarge);
+  if (status_ != ReplyStatus::kDone) return end(AskOutcome::kRefused);
   end(take(frame.body) ? AskOutcome::kAnswered : AskOutcome::kMalformed);
 }
 
@@ -29,7 +29,7 @@ std::string_view name(AskOutcome outcome) {
 std::string how_it_ended(const Question& question) {
   const std::string outcome(name(question.outcome()));
   if (question.outcome() != AskOutcome::kRefused) return outcome;
-  return outcome + " (" + std::string(name(question.verdict())) + "), so that nothing was done";
+  return outcome + " (" + std::string(name(question.status())) + "), so that nothing was done";
 }
 
 }  // namespace granary::cluster::messages

@@ -16,7 +16,7 @@ namespace granary::cluster::messages {
 enum class AskOutcome : std::uint8_t {
   kOpen,  ///< has not ended
   kAnswered,
-  kRefused,         ///< verdict() says why; nothing was done
+  kRefused,         ///< status() says why; nothing was done
   kTimedOut,        ///< the other node has done it, or has not, or will
   kBroken,          ///< the connection broke, or there was none: the other node has done it, or has not
   kMalformed,       ///< the answer could not be understood: the other node is damaged
@@ -33,7 +33,7 @@ class Question {
   rdma::NodeId node() const { return node_; }
   AskOutcome outcome() const { return outcome_; }
   /// After kRefused: why.
-  Verdict verdict() const { return verdict_; }
+  ReplyStatus status() const { return status_; }
 
   // For Messenger.
   struct Asking;  ///< who waits for it
@@ -50,9 +50,9 @@ class Question {
   void begin_anew(rdma::NodeId node) {
     node_ = node;
     outcome_ = AskOutcome::kOpen;
-    verdict_ = Verdict::kDone;
+    status_ = ReplyStatus::kDone;
   }
-  virtual Type type() const = 0;
+  virtual RequestType type() const = 0;
   virtual bool take(std::string_view body) = 0;
 
  private:
@@ -60,7 +60,7 @@ class Question {
   Asking* asking_ = nullptr;
   std::uint64_t sent_behind_ = 0;  ///< answers that the messenger had had of the node when it sent the question
   AskOutcome outcome_ = AskOutcome::kOpen;
-  Verdict verdict_ = Verdict::kDone;
+  ReplyStatus status_ = ReplyStatus::kDone;
 };
 
 /// Says in a message how a question has ended, and why it was refused.
@@ -86,7 +86,7 @@ class Ask final : public Question {
   void encode(std::string& message) const override { messages::encode(Request::kType, request_, message); }
 
  private:
-  Type type() const override { return Request::kType; }
+  RequestType type() const override { return Request::kType; }
   bool take(std::string_view body) override {
     body_.assign(body.begin(), body.end());
     return decode(std::string_view(body_.data(), body_.size()), answer_);

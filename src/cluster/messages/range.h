@@ -8,7 +8,7 @@
 namespace granary::cluster::messages {
 
 /// The views are the range's.
-inline Range range_of(const ScanRange& range) {
+inline KeyRange range_of(const ScanRange& range) {
   return {.from = range.from,
           .from_inclusive = range.from_inclusive,
           .to = range.to.value_or(std::string_view()),
@@ -18,7 +18,7 @@ inline Range range_of(const ScanRange& range) {
           .limit = range.limit};
 }
 
-inline ScanRange scan_range_of(const Range& range) {
+inline ScanRange scan_range_of(const KeyRange& range) {
   ScanRange scan{.from = range.from,
                  .from_inclusive = range.from_inclusive,
                  .to_inclusive = range.to_inclusive,
@@ -29,7 +29,7 @@ inline ScanRange scan_range_of(const Range& range) {
 }
 
 /// Cuts the range off up to and including `key`, which outlives it.
-inline void go_behind(Range& range, std::string_view key) {
+inline void go_behind(KeyRange& range, std::string_view key) {
   if (range.descending) {
     range.to = key;
     range.to_inclusive = range.to_infinity = false;

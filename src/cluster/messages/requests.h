@@ -22,9 +22,9 @@ using TableId = std::uint32_t;
 
 /// The kinds of requests, as messages name them. A number is never given a new meaning; kVersion (frame.h) says when
 /// one changes.
-enum class Type : std::uint8_t {
+enum class RequestType : std::uint8_t {
   kDescribe,
-  kPlace,
+  kFindRecord,
   kScan,
   kKeepVersion,  ///< not asked any more
   kNoteRemoved,
@@ -38,8 +38,8 @@ enum class Type : std::uint8_t {
   kLast = kLendBlocks
 };
 
-/// The owner's verdict on a request. An answer follows only with kDone.
-enum class Verdict : std::uint8_t {
+/// How the owner has replied to a request. An answer follows only with kDone.
+enum class ReplyStatus : std::uint8_t {
   kDone,
   kUnknownType,   ///< the owner does not know such requests
   kOtherVersion,  ///< of messages, which the owner does not understand
@@ -58,7 +58,7 @@ enum class Verdict : std::uint8_t {
   kImmutable,         ///< other nodes write nothing into this table
   kLast = kImmutable,
 };
-std::string_view name(Verdict verdict);
+std::string_view name(ReplyStatus status);
 
 // --- what answers are made of ---
 
@@ -118,7 +118,7 @@ struct SeenLeaf {
 /// All tables of the node that others reach, with all that one-sided access needs to know.
 struct DescribeAnswer;
 struct Describe {
-  static constexpr Type kType = Type::kDescribe;
+  static constexpr RequestType kType = RequestType::kDescribe;
   using Answer = DescribeAnswer;
   static constexpr auto kMembers = std::tuple{};
   bool operator==(const Describe&) const = default;
@@ -156,30 +156,32 @@ struct DescribeAnswer {
 
 /// Where the record of a key is, in a table of any kind. With `make`, a key without one gets an absent placeholder, to
 /// be locked and written like any other record; garbage collection takes it away if nobody writes it.
-struct PlaceAnswer;
-struct Place {
-  static constexpr Type kType = Type::kPlace;
-  using Answer = PlaceAnswer;
+struct FindRecordAnswer;
+struct FindRecord {
+  static constexpr RequestType kType = RequestType::kFindRecord;
+  using Answer = FindRecordAnswer;
   TableId table = 0;
   std::string_view key{};
   bool make = false;
   bool with_value = false;
-  static constexpr auto kMembers = std::tuple{&Place::table, &Place::key, &Place::make, &Place::with_value};
-  bool operator==(const Place&) const = default;
+  static constexpr auto kMembers =
+      std::tuple{&FindRecord::table, &FindRecord::key, &FindRecord::make, &FindRecord::with_value};
+  bool operator==(const FindRecord&) const = default;
 };
-struct PlaceAnswer {
+struct FindRecordAnswer {
   SeenRecord record{};  ///< offset 0: the key has none, and `missed` says where it would be
   SeenNode missed{};
   bool made = false;  ///< the owner has made the record as a placeholder; others may have committed to it since
   std::vector<ChangedNode> changes{};  ///< if made
   std::vector<SeenLeaf> leaves{};      ///< the one that has the key, or would, if it may be READ
-  static constexpr auto kMembers = std::tuple{&PlaceAnswer::record, &PlaceAnswer::missed, &PlaceAnswer::made,
-                                              &PlaceAnswer::changes, &PlaceAnswer::leaves};
-  bool operator==(const PlaceAnswer&) const = default;
+  static constexpr auto kMembers =
+      std::tuple{&FindRecordAnswer::record, &FindRecordAnswer::missed, &FindRecordAnswer::made,
+                 &FindRecordAnswer::changes, &FindRecordAnswer::leaves};
+  bool operator==(const FindRecordAnswer&) const = default;
 };
 
 /// A range of keys of an ordered table or a secondary index (range.h).
-struct Range {
+struct KeyRange {
   std::string_view from{};
   bool from_inclusive = true;
   std::string_view to{};
@@ -188,18 +190,18 @@ struct Range {
   bool descending = false;
   std::uint64_t limit = ~std::uint64_t{0};  ///< of entries that are not absent
   static constexpr auto kMembers =
-      std::tuple{&Range::from,        &Range::from_inclusive, &Range::to,   &Range::to_inclusive,
-                 &Range::to_infinity, &Range::descending,     &Range::limit};
-  bool operator==(const Range&) const = default;
+      std::tuple{&KeyRange::from,        &KeyRange::from_inclusive, &KeyRange::to,   &KeyRange::to_inclusive,
+                 &KeyRange::to_infinity, &KeyRange::descending,     &KeyRange::limit};
+  bool operator==(const KeyRange&) const = default;
 };
 
 /// Entries of a range, in order; as many as fit into a piece.
 struct ScanAnswer;
 struct Scan {
-  static constexpr Type kType = Type::kScan;
+  static constexpr RequestType kType = RequestType::kScan;
   using Answer = ScanAnswer;
   TableId table = 0;
-  Range range{};
+  KeyRange range{};
   /// The words of x-locks of the asking transaction here, ascending: records so held are none that somebody else has
   /// locked. It knows their values, which are not sent.
   std::vector<std::uint64_t> held{};
@@ -230,7 +232,7 @@ struct ScanAnswer {
 /// Asks what a snapshot that is pinned at the asking node sees of a key.
 struct SnapshotGetAnswer;
 struct SnapshotGet {
-  static constexpr Type kType = Type::kSnapshotGet;
+  static constexpr RequestType kType = RequestType::kSnapshotGet;
   using Answer = SnapshotGetAnswer;
   TableId table = 0;
   std::string_view key{};
@@ -248,10 +250,10 @@ struct SnapshotGetAnswer {
 /// Asks what such a snapshot sees of a range. The answer has as many entries as fit into a piece.
 struct SnapshotScanAnswer;
 struct SnapshotScan {
-  static constexpr Type kType = Type::kSnapshotScan;
+  static constexpr RequestType kType = RequestType::kSnapshotScan;
   using Answer = SnapshotScanAnswer;
   TableId table = 0;
-  Range range{};
+  KeyRange range{};
   std::uint64_t epoch = 0;
   static constexpr auto kMembers = std::tuple{&SnapshotScan::table, &SnapshotScan::range, &SnapshotScan::epoch};
   bool operator==(const SnapshotScan&) const = default;
@@ -274,7 +276,7 @@ struct SnapshotScanAnswer {
 /// (lent_blocks.h). All blocks that the worker was lent for the table before count as used from then on.
 struct LendBlocksAnswer;
 struct LendBlocks {
-  static constexpr Type kType = Type::kLendBlocks;
+  static constexpr RequestType kType = RequestType::kLendBlocks;
   using Answer = LendBlocksAnswer;
   TableId table = 0;
   std::uint32_t count = 0;  ///< the most that it wants
@@ -290,7 +292,7 @@ struct LendBlocksAnswer {
 /// A write-back deleted the key with this TID word: its record is garbage now.
 struct NoteRemovedAnswer;
 struct NoteRemoved {
-  static constexpr Type kType = Type::kNoteRemoved;
+  static constexpr RequestType kType = RequestType::kNoteRemoved;
   using Answer = NoteRemovedAnswer;
   TableId table = 0;
   std::string_view key{};
@@ -306,7 +308,7 @@ struct NoteRemovedAnswer {
 /// Runs a procedure at the node that is asked, by one of its workers.
 struct CallAnswer;
 struct Call {
-  static constexpr Type kType = Type::kCall;
+  static constexpr RequestType kType = RequestType::kCall;
   using Answer = CallAnswer;
   std::string_view procedure{};
   std::string_view arguments{};
@@ -323,7 +325,7 @@ struct CallAnswer {
 /// directory.
 struct ListFilesAnswer;
 struct ListFiles {
-  static constexpr Type kType = Type::kListFiles;
+  static constexpr RequestType kType = RequestType::kListFiles;
   using Answer = ListFilesAnswer;
   std::string_view directory{};
   std::string_view after{};  ///< names behind this one
@@ -341,7 +343,7 @@ struct ListFilesAnswer {
 /// A part of a file in such a directory.
 struct ReadFileAnswer;
 struct ReadFile {
-  static constexpr Type kType = Type::kReadFile;
+  static constexpr RequestType kType = RequestType::kReadFile;
   using Answer = ReadFileAnswer;
   std::string_view path{};
   std::uint64_t offset = 0;
@@ -362,7 +364,7 @@ struct ReadFileAnswer {
 /// For whoever runs the cluster: barriers, results of workloads. Opaque here.
 struct ControlAnswer;
 struct Control {
-  static constexpr Type kType = Type::kControl;
+  static constexpr RequestType kType = RequestType::kControl;
   using Answer = ControlAnswer;
   std::string_view bytes{};
   static constexpr auto kMembers = std::tuple{&Control::bytes};

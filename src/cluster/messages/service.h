@@ -79,7 +79,7 @@ class Service {
     Request request;
     typename Request::Answer answer;
   };
-  using Exchanges = std::tuple<Exchange<Describe>, Exchange<Place>, Exchange<Scan>, Exchange<SnapshotGet>,
+  using Exchanges = std::tuple<Exchange<Describe>, Exchange<FindRecord>, Exchange<Scan>, Exchange<SnapshotGet>,
                                Exchange<SnapshotScan>, Exchange<LendBlocks>, Exchange<NoteRemoved>>;
   void poll();
   bool pass_on_results();

@@ -123,7 +123,7 @@ void Service::Link::completed(const rdma::Completion& completion) {
 void Service::Link::finished(const CallQueue::Finished& finished) {
   if (!rpc_ || finished.ticket.session != answering_) return;
   std::string message;
-  encode_answer(Type::kCall, CallAnswer{finished.result}, message);
+  encode_answer(RequestType::kCall, CallAnswer{finished.result}, message);
   rpc_->answer(finished.ticket.call, message);
 }
 
@@ -131,28 +131,28 @@ bool Service::Link::handle(Rpc::CallId call, std::string_view request, std::stri
   cc::bump(counts_.requests, std::uint64_t{1});
   Frame frame;
   if (garbage_ || !open_frame(request, frame)) return garbage(message), true;
-  const auto type = static_cast<Type>(frame.type);
-  if (frame.version != kVersion) return refuse(type, Verdict::kOtherVersion, message), true;
+  const auto type = static_cast<RequestType>(frame.type);
+  if (frame.version != kVersion) return refuse(type, ReplyStatus::kOtherVersion, message), true;
   switch (type) {
-    case Type::kDescribe: return answer<Describe>(frame, message), true;
-    case Type::kPlace: return answer<Place>(frame, message), true;
-    case Type::kScan: return answer<Scan>(frame, message), true;
-    case Type::kSnapshotGet: return answer<SnapshotGet>(frame, message), true;
-    case Type::kSnapshotScan: return answer<SnapshotScan>(frame, message), true;
-    case Type::kLendBlocks: return answer<LendBlocks>(frame, message), true;
-    case Type::kNoteRemoved: return answer<NoteRemoved>(frame, message), true;
-    case Type::kCall: return handle_call(call, frame, message);
-    case Type::kControl: return handle_control(frame, message), true;
-    case Type::kListFiles: return answer_file<ListFiles>(frame, message), true;
-    case Type::kReadFile: return answer_file<ReadFile>(frame, message), true;
-    case Type::kKeepVersion: break;
+    case RequestType::kDescribe: return answer<Describe>(frame, message), true;
+    case RequestType::kFindRecord: return answer<FindRecord>(frame, message), true;
+    case RequestType::kScan: return answer<Scan>(frame, message), true;
+    case RequestType::kSnapshotGet: return answer<SnapshotGet>(frame, message), true;
+    case RequestType::kSnapshotScan: return answer<SnapshotScan>(frame, message), true;
+    case RequestType::kLendBlocks: return answer<LendBlocks>(frame, message), true;
+    case RequestType::kNoteRemoved: return answer<NoteRemoved>(frame, message), true;
+    case RequestType::kCall: return handle_call(call, frame, message);
+    case RequestType::kControl: return handle_control(frame, message), true;
+    case RequestType::kListFiles: return answer_file<ListFiles>(frame, message), true;
+    case RequestType::kReadFile: return answer_file<ReadFile>(frame, message), true;
+    case RequestType::kKeepVersion: break;
   }
-  return refuse(type, Verdict::kUnknownType, message), true;
+  return refuse(type, ReplyStatus::kUnknownType, message), true;
 }
 
 /// The owner has to know who borrows.
 template <typename Request>
-Verdict Service::Link::answer_of(const Request& request, typename Request::Answer& answer) {
+ReplyStatus Service::Link::answer_of(const Request& request, typename Request::Answer& answer) {
   if constexpr (std::same_as<Request, LendBlocks>) {
     return place_.owner.answer(request, answer, {.node = node_, .worker = worker_});
   } else {
@@ -166,8 +166,8 @@ void Service::Link::answer(const Frame& frame, std::string& message) {
   if (!decode(frame.body, request)) return garbage(message);
   static const typename Request::Answer kNone;
   answer = kNone;  // a copy, so that its vectors keep their memory
-  const Verdict verdict = answer_of(request, answer);
-  if (verdict != Verdict::kDone) return refuse(Request::kType, verdict, message);
+  const ReplyStatus status = answer_of(request, answer);
+  if (status != ReplyStatus::kDone) return refuse(Request::kType, status, message);
   encode_answer(Request::kType, answer, message);
   base::sync_point("service.answered");
 }
@@ -175,40 +175,40 @@ void Service::Link::answer(const Frame& frame, std::string& message) {
 bool Service::Link::handle_call(Rpc::CallId call, const Frame& frame, std::string& message) {
   Call request;
   if (!decode(frame.body, request)) return garbage(message), true;
-  if (place_.calls == nullptr) return refuse(Type::kCall, Verdict::kNoHandler, message), true;
+  if (place_.calls == nullptr) return refuse(RequestType::kCall, ReplyStatus::kNoHandler, message), true;
   const bool taken = place_.calls->put({.ticket = {number(), answering_, call},
                                         .procedure = std::string(request.procedure),
                                         .arguments = std::string(request.arguments)});
-  if (!taken) refuse(Type::kCall, Verdict::kOverloaded, message);
+  if (!taken) refuse(RequestType::kCall, ReplyStatus::kOverloaded, message);
   return !taken;
 }
 
 void Service::Link::handle_control(const Frame& frame, std::string& message) {
   Control request;
   if (!decode(frame.body, request)) return garbage(message);
-  if (!place_.control) return refuse(Type::kControl, Verdict::kNoHandler, message);
-  encode_answer(Type::kControl, ControlAnswer{place_.control(node_, request.bytes)}, message);
+  if (!place_.control) return refuse(RequestType::kControl, ReplyStatus::kNoHandler, message);
+  encode_answer(RequestType::kControl, ControlAnswer{place_.control(node_, request.bytes)}, message);
 }
 
 template <typename Request>
 void Service::Link::answer_file(const Frame& frame, std::string& message) {
   Request request;
   if (!decode(frame.body, request)) return garbage(message);
-  if (place_.files == nullptr) return refuse(Request::kType, Verdict::kNoHandler, message);
+  if (place_.files == nullptr) return refuse(Request::kType, ReplyStatus::kNoHandler, message);
   typename Request::Answer answer;
   place_.files->answer(request, answer);
   encode_answer(Request::kType, answer, message);
 }
 
 template <typename Answer>
-void Service::Link::encode_answer(Type type, const Answer& answer, std::string& message) {
+void Service::Link::encode_answer(RequestType type, const Answer& answer, std::string& message) {
   encode(type, answer, message);
-  if (message.size() + Rpc::kHeaderBytes > place_.layout.most_bytes) refuse(type, Verdict::kTooLarge, message);
+  if (message.size() + Rpc::kHeaderBytes > place_.layout.most_bytes) refuse(type, ReplyStatus::kTooLarge, message);
 }
 
-void Service::Link::refuse(Type type, Verdict verdict, std::string& message) {
+void Service::Link::refuse(RequestType type, ReplyStatus status, std::string& message) {
   cc::bump(counts_.refused, std::uint64_t{1});
-  encode_refusal(type, verdict, message);
+  encode_refusal(type, status, message);
 }
 
 void Service::Link::garbage(std::string& message) {

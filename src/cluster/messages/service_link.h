@@ -47,13 +47,13 @@ class Service::Link {
   template <typename Request>
   void answer(const Frame& frame, std::string& message);
   template <typename Request>
-  Verdict answer_of(const Request& request, typename Request::Answer& answer);
+  ReplyStatus answer_of(const Request& request, typename Request::Answer& answer);
   template <typename Request>
   void answer_file(const Frame& frame, std::string& message);
   /// Encodes the answer, unless it is too long.
   template <typename Answer>
-  void encode_answer(Type type, const Answer& answer, std::string& message);
-  void refuse(Type type, Verdict verdict, std::string& message);
+  void encode_answer(RequestType type, const Answer& answer, std::string& message);
+  void refuse(RequestType type, ReplyStatus status, std::string& message);
   void garbage(std::string& message);
 
   const ServicePlace& place_;

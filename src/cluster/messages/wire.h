@@ -5,7 +5,7 @@
 //
 // A struct takes part by naming its members in order, once for both directions:
 //
-//   static constexpr auto kMembers = std::tuple{&Place::table, &Place::key};
+//   static constexpr auto kMembers = std::tuple{&FindRecord::table, &FindRecord::key};
 //
 // Enumerations take part with a last enumerator kLast.
 

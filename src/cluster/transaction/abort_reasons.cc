@@ -61,15 +61,15 @@ AbortReason abort_reason_of(const AccessStep& step, record::StateWord state, con
 
 AbortReason abort_reason_of(const messages::Question& question, const Reach& reach) {
   using messages::AskOutcome;
-  using messages::Verdict;
+  using messages::ReplyStatus;
   if (question.outcome() == AskOutcome::kAnswered) return AbortReason::kNone;
   if (question.outcome() == AskOutcome::kTooLarge || question.outcome() == AskOutcome::kAnswerTooLarge)
     return AbortReason::kMessageTooLarge;
   if (question.outcome() != AskOutcome::kRefused) return cc::why_unusable(question.node(), reach.worker);
-  switch (question.verdict()) {
-    case Verdict::kBusy: return AbortReason::kRecordBusy;
-    case Verdict::kOutOfMemory: return AbortReason::kOutOfMemory;
-    case Verdict::kHeldByDead: return why_held_by_dead(question.node(), reach);
+  switch (question.status()) {
+    case ReplyStatus::kBusy: return AbortReason::kRecordBusy;
+    case ReplyStatus::kOutOfMemory: return AbortReason::kOutOfMemory;
+    case ReplyStatus::kHeldByDead: return why_held_by_dead(question.node(), reach);
     default:
       return cc::why_unusable(question.node(), reach.worker);  // the node is of another version, or has other tables
   }

@@ -94,7 +94,7 @@ AbortReason CommitElsewhere::find_or_make_records() {
 /// does not show that. The answer does, if that transaction has committed before the owner looked at the placeholder
 /// that it had just made, and otherwise the TID that is found under the lock.
 AbortReason CommitElsewhere::make_placeholders(std::span<Access* const> accesses) {
-  messages::Questions<messages::Place>& questions = footprint_.trips.questions<messages::Place>();
+  messages::Questions<messages::FindRecord>& questions = footprint_.trips.questions<messages::FindRecord>();
   for (const Access* const access : accesses) {
     questions.add(access->key.home, {.table = access->key.table->id(), .key = access->key.key, .make = true});
   }
@@ -103,7 +103,7 @@ AbortReason CommitElsewhere::make_placeholders(std::span<Access* const> accesses
     Access& access = *accesses[i];
     const AbortReason reason = abort_reason_of(questions[i], footprint_.reach());
     if (reason != AbortReason::kNone) return reason;
-    const messages::PlaceAnswer& answer = questions[i].answer();
+    const messages::FindRecordAnswer& answer = questions[i].answer();
     reading_.adopt_answer(access, answer.record);
     const bool unwritten = answer.made && injected("made-means-unwritten");
     if (access.found() && access.read && !unwritten) return AbortReason::kNodeChanged;

@@ -14,7 +14,7 @@ using kvstore::ordered::kSliceBytes;
 using kvstore::ordered::kSuffixed;
 using kvstore::ordered::LayerKey;
 using kvstore::ordered::LeafRange;
-using messages::Range;
+using messages::KeyRange;
 
 namespace {
 
@@ -33,29 +33,29 @@ Position before(Position at) {
 // The first and the last position that may have keys of the range. A position stands for all keys of more than 8 bytes
 // with its slice if its code is kSuffixed. A bound with such a key has keys of this position on both sides, so the
 // position is in the range.
-Position first_of(const Range& range) {
+Position first_of(const KeyRange& range) {
   const Position at = LayerKey(range.from).at;
   if (range.from_inclusive || at.code == kSuffixed) return at;
   return {at.slice, static_cast<KeyCode>(at.code + 1)};
 }
-Position last_of(const Range& range) {
+Position last_of(const KeyRange& range) {
   if (range.to_infinity) return kLastPosition;
   const Position at = LayerKey(range.to).at;
   return range.to_inclusive || at.code == kSuffixed ? at : before(at);
 }
-bool is_empty(const Range& range) {
+bool is_empty(const KeyRange& range) {
   const bool ends_first = !range.to_infinity && !range.to_inclusive && range.to.empty();
   return ends_first || last_of(range) < first_of(range);
 }
-bool inside(Position at, const Range& range) { return first_of(range) <= at && at <= last_of(range); }
+bool inside(Position at, const KeyRange& range) { return first_of(range) <= at && at <= last_of(range); }
 
 /// Whether the leaf reaches the range's end, or is the last one of its layer.
-bool reaches_end(const LeafRange& leaf, const Range& range) {
+bool reaches_end(const LeafRange& leaf, const KeyRange& range) {
   if (range.descending) return leaf.low <= first_of(range);
   return leaf.high == kBeyondPosition || last_of(range) < leaf.high;
 }
 /// Whether the leaf has keys of more than 8 bytes in the range, which lie in a deeper layer of the tree.
-bool has_long_keys(const Range& range, const LeafCopy& leaf) {
+bool has_long_keys(const KeyRange& range, const LeafCopy& leaf) {
   for (unsigned rank = 0; rank < leaf.count(); ++rank) {
     const LeafCopy::At entry = leaf.entry(rank);
     if (entry.found.deeper && inside(entry.position, range)) return true;
@@ -63,7 +63,9 @@ bool has_long_keys(const Range& range, const LeafCopy& leaf) {
   return false;
 }
 /// Returns the position where the range goes on behind a leaf that does not reach its end.
-Position behind(const LeafRange& leaf, const Range& range) { return range.descending ? before(leaf.low) : leaf.high; }
+Position behind(const LeafRange& leaf, const KeyRange& range) {
+  return range.descending ? before(leaf.low) : leaf.high;
+}
 
 }  // namespace
 
@@ -86,7 +88,7 @@ struct LeafScan::Piece {
 };
 
 /// Adds the leaves with which the range begins, as far as they are known.
-void LeafScan::add_leaves(const Range& rest, LeafReads& leaves) const {
+void LeafScan::add_leaves(const KeyRange& rest, LeafReads& leaves) const {
   const std::size_t most = std::min<std::uint64_t>(kMostLeaves, 1 + rest.limit / kEntriesExpected);
   Position at = rest.descending ? last_of(rest) : first_of(rest);
   for (std::size_t i = 0; i < most; ++i) {
@@ -98,7 +100,7 @@ void LeafScan::add_leaves(const Range& rest, LeafReads& leaves) const {
 
 /// Collects the entries of one leaf after the other, and notes these leaves in the node set. Each leaf must cover the
 /// position where the one before it ended when it was READ.
-AbortReason LeafScan::collect_leaves(const Range& rest, LeafReads& leaves, Piece& piece) {
+AbortReason LeafScan::collect_leaves(const KeyRange& rest, LeafReads& leaves, Piece& piece) {
   piece.next = rest.descending ? last_of(rest) : first_of(rest);
   while (const LeafRead* const leaf = leaves.covering(*known_, piece.next)) {
     if (has_long_keys(rest, leaf->copy())) {
@@ -119,7 +121,7 @@ AbortReason LeafScan::collect_leaves(const Range& rest, LeafReads& leaves, Piece
 }
 
 /// Collects the entries of one leaf that are in the range. Returns whether the piece is long enough.
-bool LeafScan::collect_entries(const Range& rest, const LeafCopy& leaf, Piece& piece) const {
+bool LeafScan::collect_entries(const KeyRange& rest, const LeafCopy& leaf, Piece& piece) const {
   const std::size_t record_bytes = record::shared_record_bytes(kSliceBytes, known_->remote.max_value_bytes);
   const unsigned count = leaf.count();
   for (unsigned i = 0; i < count; ++i) {
@@ -166,7 +168,7 @@ AbortReason LeafScan::read_bases(const Batch<Access*>& entries) {
 }
 
 /// Cuts the piece, which does not reach the range's end, off the beginning of the range.
-void LeafScan::cut_off(const Piece& piece, Range& rest) const {
+void LeafScan::cut_off(const Piece& piece, KeyRange& rest) const {
   const bool at_entry = piece.end == Piece::End::kLastEntry;
   const Position at = at_entry ? piece.entries[piece.entries.size() - 1].position : piece.next;
   char* const bytes = footprint_.trips.arena().allocate(kSliceBytes);
@@ -186,7 +188,7 @@ void LeafScan::cut_off(const Piece& piece, Range& rest) const {
   }
 }
 
-AbortReason LeafScan::read(Range& rest, std::optional<Batch<Access*>>& entries, bool& more) {
+AbortReason LeafScan::read(KeyRange& rest, std::optional<Batch<Access*>>& entries, bool& more) {
   if (known_ == nullptr || known_->leaves == nullptr || known_->leaves->has_long_keys()) return AbortReason::kNone;
   if (is_empty(rest)) {
     more = false;

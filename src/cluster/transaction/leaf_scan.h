@@ -25,17 +25,17 @@ class LeafScan {
   /// accesses of the piece in the range's order, `rest` becomes the range behind them, and `more` whether that may have
   /// keys. If `entries` stays empty, the caller has to ask the owner for the range's beginning: its leaf is not known,
   /// was being changed, or has keys of more than 8 bytes. Returns kNone, or why the transaction must end.
-  AbortReason read(messages::Range& rest, std::optional<Batch<Access*>>& entries, bool& more);
+  AbortReason read(messages::KeyRange& rest, std::optional<Batch<Access*>>& entries, bool& more);
 
  private:
   struct Piece;
 
-  void add_leaves(const messages::Range& rest, LeafReads& leaves) const;
-  AbortReason collect_leaves(const messages::Range& rest, LeafReads& leaves, Piece& piece);
-  bool collect_entries(const messages::Range& rest, const LeafCopy& leaf, Piece& piece) const;
+  void add_leaves(const messages::KeyRange& rest, LeafReads& leaves) const;
+  AbortReason collect_leaves(const messages::KeyRange& rest, LeafReads& leaves, Piece& piece);
+  bool collect_entries(const messages::KeyRange& rest, const LeafCopy& leaf, Piece& piece) const;
   AbortReason read_records(const Piece& piece, Batch<Access*>& entries);
   AbortReason read_bases(const Batch<Access*>& entries);
-  void cut_off(const Piece& piece, messages::Range& rest) const;
+  void cut_off(const Piece& piece, messages::KeyRange& rest) const;
 
   Footprint& footprint_;
   Reading& reading_;

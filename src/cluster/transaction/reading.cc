@@ -7,7 +7,7 @@
 namespace granary::cluster {
 
 using kvstore::remote::HeaderSweep;
-using messages::Place;
+using messages::FindRecord;
 
 namespace {
 
@@ -128,7 +128,7 @@ AbortReason Reading::adopt_look_up(Access& access, const KeyRead& read) {
 }
 
 AbortReason Reading::ask_owners(std::span<Access* const> accesses) {
-  messages::Questions<Place>& questions = footprint_.trips.questions<Place>();
+  messages::Questions<FindRecord>& questions = footprint_.trips.questions<FindRecord>();
   for (const Access* const access : accesses) {
     questions.add(access->key.home, {.table = access->key.table->id(), .key = access->key.key, .with_value = true});
   }
@@ -137,7 +137,7 @@ AbortReason Reading::ask_owners(std::span<Access* const> accesses) {
     Access& access = *accesses[i];
     AbortReason reason = abort_reason_of(questions[i], footprint_.reach());
     if (reason != AbortReason::kNone) return reason;
-    const messages::PlaceAnswer& answer = questions[i].answer();
+    const messages::FindRecordAnswer& answer = questions[i].answer();
     learn_leaves(*access.table, answer.leaves);
     if (answer.record.offset == 0) {
       access.seen.note_no_record();

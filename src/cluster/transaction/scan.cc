@@ -48,7 +48,7 @@ class Scanning {
   }
 
   AbortReason run() {
-    messages::Range rest = messages::range_of(asked_.range);
+    messages::KeyRange rest = messages::range_of(asked_.range);
     rest.limit += std::min(own_.size(), ~std::size_t{0} - asked_.range.limit);
     for (bool more = true; more;) {
       std::optional<Batch<Access*>> entries;
@@ -78,7 +78,7 @@ class Scanning {
   }
   /// Asks the owner for a piece, and notes all of it before the visitor is called: the visitor may scan, too, which
   /// overwrites the answer.
-  AbortReason ask(messages::Range& rest, std::optional<Batch<Access*>>& entries, bool& more) {
+  AbortReason ask(messages::KeyRange& rest, std::optional<Batch<Access*>>& entries, bool& more) {
     messages::Questions<messages::Scan>& questions = footprint_.trips.questions<messages::Scan>();
     Ask<messages::Scan>& ask = questions.add(asked_.home, {.table = asked_.scanned().id(), .range = rest});
     add_held(ask.request().held);

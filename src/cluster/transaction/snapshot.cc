@@ -10,7 +10,7 @@ namespace granary::cluster {
 
 using messages::Ask;
 using messages::AskOutcome;
-using messages::Verdict;
+using messages::ReplyStatus;
 
 namespace {
 
@@ -19,18 +19,18 @@ constexpr std::uint32_t kMostAsks = 64;
 
 /// Whether the owner has met a record that somebody holds.
 bool busy(const messages::Question* question) {
-  return question->outcome() == AskOutcome::kRefused && question->verdict() == Verdict::kBusy;
+  return question->outcome() == AskOutcome::kRefused && question->status() == ReplyStatus::kBusy;
 }
 
 Outcome outcome_of(const messages::Question& question) {
   if (question.outcome() == AskOutcome::kAnswered) return Outcome::kOk;
   if (question.outcome() == AskOutcome::kAnswerTooLarge) return Outcome::kValueTooLarge;
   if (question.outcome() != AskOutcome::kRefused) return Outcome::kUnreachable;
-  switch (question.verdict()) {
-    case Verdict::kBusy: return Outcome::kBusy;
-    case Verdict::kOutOfMemory: return Outcome::kOutOfMemory;
-    case Verdict::kNotOrdered: return Outcome::kUnordered;
-    case Verdict::kKeyTooLong: return Outcome::kKeyTooLong;
+  switch (question.status()) {
+    case ReplyStatus::kBusy: return Outcome::kBusy;
+    case ReplyStatus::kOutOfMemory: return Outcome::kOutOfMemory;
+    case ReplyStatus::kNotOrdered: return Outcome::kUnordered;
+    case ReplyStatus::kKeyTooLong: return Outcome::kKeyTooLong;
     default: return Outcome::kUnreachable;
   }
 }

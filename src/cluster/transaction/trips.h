@@ -66,7 +66,7 @@ class Trips {
   rdma::fiber::Rounds rounds_;
   base::Arena arena_;
   Buffers buffers_;
-  std::tuple<messages::Questions<messages::Place>, messages::Questions<messages::Scan>,
+  std::tuple<messages::Questions<messages::FindRecord>, messages::Questions<messages::Scan>,
              messages::Questions<messages::LendBlocks>, messages::Questions<messages::NoteRemoved>>
       questions_;
 };

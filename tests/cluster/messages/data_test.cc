@@ -31,10 +31,10 @@ class Data : public testing::Test {
     return asking().answer(kOwner, request);
   }
   template <typename Request>
-  Verdict refused(const Request& request) {
+  ReplyStatus refused(const Request& request) {
     const Ask<Request> question = asking().ask(kOwner, request);
     EXPECT_EQ(question.outcome(), AskOutcome::kRefused) << name(question.outcome());
-    return question.verdict();
+    return question.status();
   }
 
   VersionCheck::Outcome check(const SeenNode& node) {
@@ -95,10 +95,10 @@ TEST_F(Data, DescriptionsAreOfSharedTablesAndTheSameEverywhere) {
 TEST_F(Data, WhatIsInsertedByMessageIsFoundOneSided) {
   const TableId table = schema().hashed.id();
   for (const std::string key : {"8 bytes!", "a longer name"}) {
-    const PlaceAnswer missed = ask(Place{.table = table, .key = key});
+    const FindRecordAnswer missed = ask(FindRecord{.table = table, .key = key});
     EXPECT_EQ(missed.record.offset, 0u);
     EXPECT_EQ(check(missed.missed), VersionCheck::Outcome::kUnchanged);
-    const PlaceAnswer made = ask(Place{.table = table, .key = key, .make = true});
+    const FindRecordAnswer made = ask(FindRecord{.table = table, .key = key, .make = true});
     ASSERT_TRUE(made.made);
     EXPECT_TRUE(record::is_absent(made.record.tid));
     ASSERT_EQ(made.changes.size(), 1u);
@@ -106,7 +106,7 @@ TEST_F(Data, WhatIsInsertedByMessageIsFoundOneSided) {
     EXPECT_EQ(check(missed.missed), VersionCheck::Outcome::kChanged);
     EXPECT_EQ(check({made.changes[0].kind, made.changes[0].offset, made.changes[0].after}),
               VersionCheck::Outcome::kUnchanged);
-    EXPECT_FALSE(ask(Place{.table = table, .key = key, .make = true}).made) << "it is there already";
+    EXPECT_FALSE(ask(FindRecord{.table = table, .key = key, .make = true}).made) << "it is there already";
 
     write(made.record, key, 100, "value of " + key);
     EXPECT_EQ(db().value(schema().hashed, key), "value of " + key);
@@ -116,7 +116,7 @@ TEST_F(Data, WhatIsInsertedByMessageIsFoundOneSided) {
     asking().run(read);
     ASSERT_EQ(read.outcome(), cluster::AccessOutcome::kDone) << name(read.outcome());
     EXPECT_EQ(read.read()->value(), "value of " + key);
-    const PlaceAnswer got = ask(Place{.table = table, .key = key, .with_value = true});
+    const FindRecordAnswer got = ask(FindRecord{.table = table, .key = key, .with_value = true});
     EXPECT_EQ(got.record.value, "value of " + key);
     EXPECT_EQ(got.record.tid, read.read()->tid());
     EXPECT_EQ(got.record.incarnation, read.read()->incarnation());
@@ -124,7 +124,7 @@ TEST_F(Data, WhatIsInsertedByMessageIsFoundOneSided) {
 }
 
 TEST_F(Data, APlaceholderThatNobodyWritesGoesAway) {
-  const PlaceAnswer made = ask(Place{.table = schema().ordered.id(), .key = "k", .make = true});
+  const FindRecordAnswer made = ask(FindRecord{.table = schema().ordered.id(), .key = "k", .make = true});
   nodes_.pass(1'000);
   db().pass_snapshot_period();
   nodes_.pass(1'000);  // the service works: its worker frees
@@ -140,10 +140,10 @@ TEST_F(Data, APlaceholderThatNobodyWritesGoesAway) {
 TEST_F(Data, AnOrderedTableTellsTheLeavesThatAnInsertChanges) {
   const TableId table = schema().ordered.id();
   for (int i = 0; i < 15; ++i) db().put(schema().ordered, "k" + std::to_string(10 + i), "v");
-  const PlaceAnswer missed = ask(Place{.table = table, .key = "k115"});
+  const FindRecordAnswer missed = ask(FindRecord{.table = table, .key = "k115"});
   ASSERT_EQ(missed.missed.kind, NodeKind::kLeaf);
   EXPECT_EQ(check(missed.missed), VersionCheck::Outcome::kUnchanged);
-  const PlaceAnswer made = ask(Place{.table = table, .key = "k115", .make = true});
+  const FindRecordAnswer made = ask(FindRecord{.table = table, .key = "k115", .make = true});
   ASSERT_EQ(made.changes.size(), 2u) << "the leaf was full";
   EXPECT_EQ(made.changes[0].offset, missed.missed.offset);
   EXPECT_EQ(made.changes[0].before, missed.missed.version);
@@ -217,7 +217,7 @@ TEST_F(Data, ASecondaryIndexBringsTheRecordsThatItLeadsTo) {
   for (const std::string name : {"ada", "bob", "abe"}) db().put(schema().ordered, "id " + name, name);
   const ScanAnswer found = ask(Scan{.table = schema().by_letter.core()->id(), .range = {.from = "a", .to = "b"}});
   ASSERT_EQ(found.entries.size(), 2u);
-  const PlaceAnswer abe = ask(Place{.table = schema().ordered.id(), .key = "id abe", .with_value = true});
+  const FindRecordAnswer abe = ask(FindRecord{.table = schema().ordered.id(), .key = "id abe", .with_value = true});
   EXPECT_EQ(found.entries[0].record.value, "id abe");
   EXPECT_EQ(found.entries[0].base, abe.record);
 }
@@ -243,13 +243,13 @@ TEST_F(Data, AFewBlocksAtATimeWhereValuesAreLarge) {
   EXPECT_EQ(lent(schema().ordered.id(), 1000), 3u) << "of 20,000 bytes each";
   EXPECT_EQ(lent(schema().hashed.id(), ~0u), LentBlocks::kMostBytes / record::record_bytes(100));
   EXPECT_EQ(lent(schema().hashed.id(), 0), 1u);
-  EXPECT_EQ(refused(LendBlocks{.table = schema().local.id(), .count = 1}), Verdict::kNotShared);
-  EXPECT_EQ(refused(LendBlocks{.table = 99, .count = 1}), Verdict::kUnknownTable);
+  EXPECT_EQ(refused(LendBlocks{.table = schema().local.id(), .count = 1}), ReplyStatus::kNotShared);
+  EXPECT_EQ(refused(LendBlocks{.table = 99, .count = 1}), ReplyStatus::kUnknownTable);
 }
 
 TEST_F(Data, WhatACoordinatorDeletesIsCollected) {
   db().put(schema().hashed, "8 bytes!", "value");
-  const PlaceAnswer place = ask(Place{.table = schema().hashed.id(), .key = "8 bytes!"});
+  const FindRecordAnswer place = ask(FindRecord{.table = schema().hashed.id(), .key = "8 bytes!"});
   const record::TidWord tid = write(place.record, "8 bytes!", 100, std::nullopt);
   ask(NoteRemoved{.table = schema().hashed.id(), .key = "8 bytes!", .tid = tid});
   for (int i = 0; i < 3; ++i) {
@@ -261,7 +261,7 @@ TEST_F(Data, WhatACoordinatorDeletesIsCollected) {
 
 TEST_F(Data, ARecordThatIsThereIsNotCollectedWhateverIsSaid) {
   db().put(schema().hashed, "8 bytes!", "value");
-  const std::uint64_t tid = ask(Place{.table = schema().hashed.id(), .key = "8 bytes!"}).record.tid;
+  const std::uint64_t tid = ask(FindRecord{.table = schema().hashed.id(), .key = "8 bytes!"}).record.tid;
   ask(NoteRemoved{.table = schema().hashed.id(), .key = "8 bytes!", .tid = tid});
   for (int i = 0; i < 3; ++i) {
     db().pass_snapshot_period();
@@ -271,12 +271,12 @@ TEST_F(Data, ARecordThatIsThereIsNotCollectedWhateverIsSaid) {
 }
 
 TEST_F(Data, WhatCannotBeDoneIsRefusedWithTheReason) {
-  EXPECT_EQ(refused(Place{.table = 99, .key = "k"}), Verdict::kUnknownTable);
-  EXPECT_EQ(refused(Place{.table = schema().local.id(), .key = "k"}), Verdict::kNotShared);
-  EXPECT_EQ(refused(Scan{.table = schema().hashed.id()}), Verdict::kNotOrdered);
-  EXPECT_EQ(refused(Call{.procedure = "p"}), Verdict::kNoHandler);
+  EXPECT_EQ(refused(FindRecord{.table = 99, .key = "k"}), ReplyStatus::kUnknownTable);
+  EXPECT_EQ(refused(FindRecord{.table = schema().local.id(), .key = "k"}), ReplyStatus::kNotShared);
+  EXPECT_EQ(refused(Scan{.table = schema().hashed.id()}), ReplyStatus::kNotOrdered);
+  EXPECT_EQ(refused(Call{.procedure = "p"}), ReplyStatus::kNoHandler);
   const std::string key(kMaxKeyBytes + 1, 'k');
-  EXPECT_EQ(refused(NoteRemoved{.table = schema().ordered.id(), .key = key}), Verdict::kKeyTooLong);
+  EXPECT_EQ(refused(NoteRemoved{.table = schema().ordered.id(), .key = key}), ReplyStatus::kKeyTooLong);
   const std::string longest(small_layout().most_bytes, 'k');
   EXPECT_EQ(asking().ask(kOwner, Control{.bytes = longest}).outcome(), AskOutcome::kTooLarge);
   // The request fits; the answer says who has asked, too, and does not.
@@ -289,10 +289,10 @@ TEST_F(Data, WhatCannotBeDoneIsRefusedWithTheReason) {
 TEST_F(Data, NothingIsMadeInAnImmutableTable) {
   const TableId id = schema().immutable.id();
   db().put(schema().immutable, "k", "value");
-  EXPECT_EQ(ask(Place{.table = id, .key = "k", .with_value = true}).record.value, "value");
-  EXPECT_EQ(refused(Place{.table = id, .key = "new", .make = true}), Verdict::kImmutable);
-  EXPECT_EQ(refused(LendBlocks{.table = id, .count = 1}), Verdict::kImmutable);
-  EXPECT_EQ(refused(NoteRemoved{.table = id, .key = "k", .tid = 1}), Verdict::kImmutable);
+  EXPECT_EQ(ask(FindRecord{.table = id, .key = "k", .with_value = true}).record.value, "value");
+  EXPECT_EQ(refused(FindRecord{.table = id, .key = "new", .make = true}), ReplyStatus::kImmutable);
+  EXPECT_EQ(refused(LendBlocks{.table = id, .count = 1}), ReplyStatus::kImmutable);
+  EXPECT_EQ(refused(NoteRemoved{.table = id, .key = "k", .tid = 1}), ReplyStatus::kImmutable);
   const auto sealed_from = [&] {
     for (const TableDescription& table : ask(Describe{}).tables) {
       if (table.id == id) return table.sealed_from;
@@ -306,15 +306,15 @@ TEST_F(Data, NothingIsMadeInAnImmutableTable) {
 
 TEST_F(Data, ARecordThatStaysLockedIsBusy) {
   db().put(schema().ordered, "x", "old");
-  const PlaceAnswer place = ask(Place{.table = schema().ordered.id(), .key = "x"});
+  const FindRecordAnswer place = ask(FindRecord{.table = schema().ordered.id(), .key = "x"});
   const LeaseExpired no_lease;
   XLock lock(record(place.record, "x", 20000), words_.next(), asking().buffer(), no_lease);
   asking().run(lock);
-  EXPECT_EQ(refused(Place{.table = schema().ordered.id(), .key = "x", .with_value = true}), Verdict::kBusy);
+  EXPECT_EQ(refused(FindRecord{.table = schema().ordered.id(), .key = "x", .with_value = true}), ReplyStatus::kBusy);
   Scan scan{.table = schema().ordered.id(), .range = {.to_infinity = true}};
-  EXPECT_EQ(refused(scan), Verdict::kBusy);
+  EXPECT_EQ(refused(scan), ReplyStatus::kBusy);
   scan.held = {lock.mine() - 1, lock.mine() + 1};
-  EXPECT_EQ(refused(scan), Verdict::kBusy);
+  EXPECT_EQ(refused(scan), ReplyStatus::kBusy);
   scan.held = {lock.mine() - 1, lock.mine()};
   const ScanAnswer own = ask(scan);
   ASSERT_EQ(own.entries.size(), 1u);

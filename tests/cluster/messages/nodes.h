@@ -178,7 +178,7 @@ class TestNode {
     const auto question = std::make_shared<Ask<Request>>(ask(node, request));
     answered_.push_back(question);
     EXPECT_EQ(question->outcome(), AskOutcome::kAnswered)
-        << name(question->outcome()) << ", " << name(question->verdict());
+        << name(question->outcome()) << ", " << name(question->status());
     return question->answer();
   }
   void run(rdma::fiber::Step& step) { rounds_->run(step); }

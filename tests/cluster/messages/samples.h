@@ -6,9 +6,9 @@
 namespace granary::cluster::messages {
 
 /// An answer without a body.
-inline std::string refusal(Type type, Verdict verdict) {
+inline std::string refusal(RequestType type, ReplyStatus status) {
   std::string message;
-  encode_refusal(type, verdict, message);
+  encode_refusal(type, status, message);
   return message;
 }
 
@@ -33,20 +33,21 @@ void for_each_sample(auto&& each) {
                       .low_code = 8,
                       .high_slice = ~std::uint64_t{0},
                       .high_code = 15};
-  each(Place{.table = 1, .key = "key", .make = true, .with_value = true},
-       PlaceAnswer{.record = record,
-                   .missed = {.kind = NodeKind::kBucket, .offset = 128, .version = 6},
-                   .made = true,
-                   .changes = {{.kind = NodeKind::kLeaf, .offset = 320, .before = 16, .after = 32, .split_from = 0},
-                               {.kind = NodeKind::kLeaf, .offset = 640, .before = 0, .after = 48, .split_from = 320}},
-                   .leaves = {leaf}});
-  const Range range{.from = "a",
-                    .from_inclusive = false,
-                    .to = "m",
-                    .to_inclusive = true,
-                    .to_infinity = false,
-                    .descending = true,
-                    .limit = 10};
+  each(FindRecord{.table = 1, .key = "key", .make = true, .with_value = true},
+       FindRecordAnswer{
+           .record = record,
+           .missed = {.kind = NodeKind::kBucket, .offset = 128, .version = 6},
+           .made = true,
+           .changes = {{.kind = NodeKind::kLeaf, .offset = 320, .before = 16, .after = 32, .split_from = 0},
+                       {.kind = NodeKind::kLeaf, .offset = 640, .before = 0, .after = 48, .split_from = 320}},
+           .leaves = {leaf}});
+  const KeyRange range{.from = "a",
+                       .from_inclusive = false,
+                       .to = "m",
+                       .to_inclusive = true,
+                       .to_infinity = false,
+                       .descending = true,
+                       .limit = 10};
   each(Scan{.table = 2, .range = range, .held = {0x7fff000000000001, 0xffff000000000001}},
        ScanAnswer{.entries = {{.key = "b", .record = record, .base = {}}, {.key = "", .record = {}, .base = record}},
                   .nodes = {{.kind = NodeKind::kLeaf, .offset = 960, .version = 80}},

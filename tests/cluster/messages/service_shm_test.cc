@@ -41,7 +41,7 @@ TEST_F(ShmService, AnswersFromItsThread) {
   for (int i = 0; i < 100; ++i) {
     const std::string key = "key " + std::to_string(i);
     const TableId table = owner_->schema().ordered.id();
-    EXPECT_TRUE(asking_->answer(1, Place{.table = table, .key = key, .make = true}).made);
+    EXPECT_TRUE(asking_->answer(1, FindRecord{.table = table, .key = key, .make = true}).made);
   }
   EXPECT_EQ(owner_->service().counts().requests, 100u);
 }

@@ -87,7 +87,7 @@ TEST(Service, CallsAreRunByWorkersWhileShortRequestsGoOn) {
     nodes.scheduler.spawn([&, name] {
       const Ask<Call> call = nodes.node(0).ask(1, Call{.procedure = name, .arguments = "arguments"});
       const bool answered = call.outcome() == AskOutcome::kAnswered;
-      seen.push_back(name + ": " + (answered ? call.answer().result : std::string(messages::name(call.verdict()))));
+      seen.push_back(name + ": " + (answered ? call.answer().result : std::string(messages::name(call.status()))));
     });
   }
   nodes.scheduler.spawn([&] {
@@ -260,10 +260,10 @@ class Stranger {
 };
 
 TEST(Service, WhoTalksNonsenseIsCutOffAndTheOthersGoOn) {
-  const std::string sound = encode_request(Place{.table = 1, .key = "key"});
+  const std::string sound = encode_request(FindRecord{.table = 1, .key = "key"});
   std::string damaged = sound;
   damaged.back() = static_cast<char>(damaged.back() ^ 1);
-  const std::string no_place = encode(Type::kPlace, ControlAnswer{.bytes = "another body"});
+  const std::string no_place = encode(RequestType::kFindRecord, ControlAnswer{.bytes = "another body"});
   for (const std::string& nonsense : {std::string(), std::string("short"), damaged, no_place}) {
     SimNodes nodes;
     nodes.begin(2, 1);
@@ -362,18 +362,18 @@ TEST(Service, WhatIsNoRequestAtAllIsNonsenseToo) {
 TEST(Service, LaterKindsAndVersionsAreRefused) {
   SimNodes nodes;
   Stranger stranger(nodes);
-  const auto verdict = [&](const std::string& request) {
+  const auto status = [&](const std::string& request) {
     stranger.request(request);
     Frame frame;
     EXPECT_TRUE(open_frame(std::string_view(stranger.heard()).substr(rdma::mailbox::Rpc::kHeaderBytes), frame));
-    return frame.verdict;
+    return frame.status;
   };
-  EXPECT_EQ(verdict(refusal(static_cast<Type>(99), Verdict::kDone)), Verdict::kUnknownType);
+  EXPECT_EQ(status(refusal(static_cast<RequestType>(99), ReplyStatus::kDone)), ReplyStatus::kUnknownType);
   std::string later = encode_request(Describe{});
   later[4] = kVersion + 1;
   const std::uint32_t sum = base::crc32c(0, later.data() + 4, later.size() - 4);
   std::memcpy(later.data(), &sum, sizeof sum);
-  EXPECT_EQ(verdict(later), Verdict::kOtherVersion);
+  EXPECT_EQ(status(later), ReplyStatus::kOtherVersion);
   EXPECT_EQ(nodes.node(1).service().counts().cut_off, 0u);
 }
 

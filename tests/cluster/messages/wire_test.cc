@@ -11,11 +11,11 @@ namespace granary::cluster::messages {
 namespace {
 
 template <typename T>
-bool reads_back(const std::string& message, Type type, const T& value) {
+bool reads_back(const std::string& message, RequestType type, const T& value) {
   Frame frame;
   T again;
   return open_frame(message, frame) && frame.version == kVersion && frame.type == static_cast<std::uint8_t>(type) &&
-         frame.verdict == Verdict::kDone && decode(frame.body, again) && again == value;
+         frame.status == ReplyStatus::kDone && decode(frame.body, again) && again == value;
 }
 
 TEST(Wire, EveryKindOfRequestAndAnswerSurvives) {
@@ -26,7 +26,7 @@ TEST(Wire, EveryKindOfRequestAndAnswerSurvives) {
 }
 
 TEST(Wire, ADamagedBitIsSeen) {
-  const std::string whole = encode_request(Place{.table = 1, .key = "key", .make = true});
+  const std::string whole = encode_request(FindRecord{.table = 1, .key = "key", .make = true});
   for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
     std::string damaged = whole;
     damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
@@ -77,23 +77,24 @@ TEST(Wire, RandomBodiesDoNoHarm) {
 
 TEST(Question, EndsAsItsAnswerSays) {
   const auto asked = [](const std::string& message) {
-    Ask<Place> question(1, {.key = "key"});
+    Ask<FindRecord> question(1, {.key = "key"});
     question.settle(message);
     return question;
   };
-  const auto answered = asked(encode(Type::kPlace, PlaceAnswer{.made = true}));
+  const auto answered = asked(encode(RequestType::kFindRecord, FindRecordAnswer{.made = true}));
   EXPECT_EQ(answered.outcome(), AskOutcome::kAnswered);
   EXPECT_TRUE(answered.answer().made);
-  const auto refused = asked(refusal(Type::kPlace, Verdict::kBusy));
+  const auto refused = asked(refusal(RequestType::kFindRecord, ReplyStatus::kBusy));
   EXPECT_EQ(refused.outcome(), AskOutcome::kRefused);
-  EXPECT_EQ(refused.verdict(), Verdict::kBusy);
-  EXPECT_EQ(asked(refusal(Type::kPlace, Verdict::kTooLarge)).outcome(), AskOutcome::kAnswerTooLarge)
+  EXPECT_EQ(refused.status(), ReplyStatus::kBusy);
+  EXPECT_EQ(asked(refusal(RequestType::kFindRecord, ReplyStatus::kTooLarge)).outcome(), AskOutcome::kAnswerTooLarge)
       << "what was asked for is done";
   EXPECT_EQ(how_it_ended(refused), "refused (record busy), so that nothing was done");
   EXPECT_EQ(asked("garbage").outcome(), AskOutcome::kMalformed);
   EXPECT_EQ(how_it_ended(asked("garbage")), "malformed answer");
-  EXPECT_EQ(asked(encode(Type::kCall, CallAnswer{})).outcome(), AskOutcome::kMalformed) << "the answer to another kind";
-  EXPECT_EQ(asked(encode(Type::kPlace, CallAnswer{"another body"})).outcome(), AskOutcome::kMalformed);
+  EXPECT_EQ(asked(encode(RequestType::kCall, CallAnswer{})).outcome(), AskOutcome::kMalformed)
+      << "the answer to another kind";
+  EXPECT_EQ(asked(encode(RequestType::kFindRecord, CallAnswer{"another body"})).outcome(), AskOutcome::kMalformed);
 }
 
 }  // namespace

@@ -158,7 +158,7 @@ class SimClusterNode {
   }
   messages::DescribeAnswer describe() {
     messages::DescribeAnswer answer;
-    EXPECT_EQ(owner_->answer(messages::Describe{}, answer), messages::Verdict::kDone);
+    EXPECT_EQ(owner_->answer(messages::Describe{}, answer), messages::ReplyStatus::kDone);
     return answer;
   }
   void add_worker() { workers_.push_back(make_worker(workers_.size())); }
