@@ -5,19 +5,21 @@
 
 #include <utility>
 
+#include "src/cluster/transaction/reach_counters.h"
+
 namespace granary::db {
 namespace {
 
 void add(ClusterStatistics& sum, const cluster::ReachCounters& counters) {
-  const auto rounds = [&counters](cluster::Phase phase) {
+  const auto rounds = [&counters](cluster::TripPhase phase) {
     return counters.rounds[static_cast<std::size_t>(phase)].load();
   };
   sum.transactions += counters.transactions;
-  sum.execute_rounds += rounds(cluster::Phase::kExecute);
-  sum.lock_rounds += rounds(cluster::Phase::kLock);
-  sum.agree_rounds += rounds(cluster::Phase::kAgree);
-  sum.validate_rounds += rounds(cluster::Phase::kValidate);
-  sum.write_back_rounds += rounds(cluster::Phase::kWriteBack);
+  sum.execute_rounds += rounds(cluster::TripPhase::kExecute);
+  sum.lock_rounds += rounds(cluster::TripPhase::kLock);
+  sum.agree_rounds += rounds(cluster::TripPhase::kAgree);
+  sum.validate_rounds += rounds(cluster::TripPhase::kValidate);
+  sum.write_back_rounds += rounds(cluster::TripPhase::kWriteBack);
   for (const auto& phase : counters.rounds) sum.rounds += phase.load(std::memory_order_relaxed);
   sum.reads += counters.reads;
   sum.writes += counters.writes;

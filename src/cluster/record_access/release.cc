@@ -21,7 +21,7 @@ Release::Release(const RemoteRecord& record, record::StateWord mine, record::Sta
 
 void Release::append(std::vector<Operation>& chain) {
   const rdma::RemoteAddress& at = version_.record().at;
-  if (phase_ == Phase::kFindOut) {
+  if (round_ == Round::kFindOut) {
     chain.emplace_back() = Operation::read(words_ + 1, at, base::kWord);
     return;
   }
@@ -36,8 +36,8 @@ void Release::append(std::vector<Operation>& chain) {
 }
 
 Next Release::settle() {
-  if (phase_ == Phase::kFindOut && (words_[1] == mine_ || injected("resume-unseen"))) {
-    phase_ = Phase::kWrite;
+  if (round_ == Round::kFindOut && (words_[1] == mine_ || injected("resume-unseen"))) {
+    round_ = Round::kWrite;
     return Next::kAtOnce;
   }
   return end(AccessOutcome::kDone);
@@ -47,7 +47,7 @@ void Release::resume() {
   base::always_check(outcome() == AccessOutcome::kBroken || outcome() == AccessOutcome::kOpen,
                      "what has ended is not resumed");
   begin();
-  phase_ = Phase::kFindOut;
+  round_ = Round::kFindOut;
 }
 
 }  // namespace granary::cluster

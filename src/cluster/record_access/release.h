@@ -42,13 +42,13 @@ class Release final : public AccessStep {
   void resume();
 
  private:
-  enum class Phase : std::uint8_t { kWrite, kFindOut };
+  enum class Round : std::uint8_t { kWrite, kFindOut };
   static constexpr std::size_t kVersion = 2;  ///< the word where it begins
 
   record::StateWord mine_;
   std::uint64_t* words_;  ///< the state to leave behind, the state as found, the version
   VersionWrite version_;  ///< not set: without change
-  Phase phase_ = Phase::kWrite;
+  Round round_ = Round::kWrite;
 };
 
 }  // namespace granary::cluster

@@ -28,17 +28,17 @@ XLock::XLock(const RemoteRecord& record, record::StateWord mine, void* buffer, c
 }
 
 void XLock::append(std::vector<Operation>& chain) {
-  switch (phase_) {
-    case Phase::kTake:
+  switch (round_) {
+    case Round::kTake:
       if (injected("header-before-lock")) append_look(chain);
       base::invariant("I9", !record::is_x_locked(expected_));
       chain.emplace_back() = Operation::compare_swap(record_.at, expected_, mine_, words_);
       if (!injected("header-before-lock")) append_look(chain);
       break;
-    case Phase::kLook:
-    case Phase::kFindOut: append_look(chain); break;
+    case Round::kLook:
+    case Round::kFindOut: append_look(chain); break;
     // No operation of ours is under way that it could overtake.
-    case Phase::kLetGo: chain.emplace_back() = Operation::write(record_.at, words_ + 1, base::kWord); break;
+    case Round::kLetGo: chain.emplace_back() = Operation::write(record_.at, words_ + 1, base::kWord); break;
   }
 }
 
@@ -49,19 +49,19 @@ void XLock::append_look(std::vector<Operation>& chain) {
 }
 
 Next XLock::settle() {
-  switch (phase_) {
-    case Phase::kTake: return words_[0] == expected_ ? taken() : not_taken();
-    case Phase::kLook: return look();
-    case Phase::kFindOut:
+  switch (round_) {
+    case Round::kTake: return words_[0] == expected_ ? taken() : not_taken();
+    case Round::kLook: return look();
+    case Round::kFindOut:
       if (copy().state_word != mine_ && !injected("resume-unseen")) return end(AccessOutcome::kNotHeld);
       return taken();
-    case Phase::kLetGo: break;
+    case Round::kLetGo: break;
   }
   return end(why_let_go_);
 }
 
 Next XLock::taken() {
-  phase_ = Phase::kLook;
+  round_ = Round::kLook;
   holder_ = record::kFree;
   base::sync_point("x_lock.taken");
   return look();
@@ -91,7 +91,7 @@ Next XLock::look() {
 }
 
 Next XLock::let_go(AccessOutcome outcome) {
-  phase_ = Phase::kLetGo;
+  round_ = Round::kLetGo;
   why_let_go_ = outcome;
   words_[1] = injected("tictoc-abort-leaves-zero") ? record::kFree : replaced();
   return Next::kAtOnce;
@@ -105,7 +105,7 @@ std::optional<std::string_view> XLock::value() const {
 void XLock::resume() {
   base::always_check(outcome() == AccessOutcome::kBroken, "only what broke is resumed");
   begin();
-  phase_ = Phase::kFindOut;
+  round_ = Round::kFindOut;
 }
 
 }  // namespace granary::cluster

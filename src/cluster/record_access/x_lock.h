@@ -71,7 +71,7 @@ class XLock final : public AccessStep {
   record::StateWord holder() const { return holder_; }
 
  private:
-  enum class Phase : std::uint8_t { kTake, kLook, kFindOut, kLetGo };
+  enum class Round : std::uint8_t { kTake, kLook, kFindOut, kLetGo };
 
   void append_look(std::vector<rdma::Operation>& chain);
   rdma::fiber::Next taken();
@@ -91,7 +91,7 @@ class XLock final : public AccessStep {
   std::uint64_t* words_;
   const LeaseExpired* expired_;
   Fetch fetch_;
-  Phase phase_ = Phase::kTake;
+  Round round_ = Round::kTake;
   record::StateWord expected_ = record::kFree;
   record::StateWord holder_ = record::kFree;
   AccessOutcome why_let_go_ = AccessOutcome::kOpen;

@@ -44,7 +44,7 @@ Settle::Settle(const log::Debt& debt, const rdma::RemoteAddress& home, void* buf
 }
 
 void Settle::append(std::vector<Operation>& chain) {
-  if (phase_ == Phase::kLook) {
+  if (round_ == Round::kLook) {
     chain.emplace_back() = Operation::read(words_ + 1, record().at, record().head_bytes());
     return;
   }
@@ -54,7 +54,7 @@ void Settle::append(std::vector<Operation>& chain) {
 }
 
 Next Settle::settle() {
-  if (phase_ == Phase::kLook) return looked();
+  if (round_ == Round::kLook) return looked();
   const bool freed = words_[0] == word_;
   lock_end_ = !freed ? LockEnd::kSettledBefore : version_.is_set() ? LockEnd::kRedone : LockEnd::kFreed;
   return end(AccessOutcome::kDone);
@@ -72,7 +72,7 @@ Next Settle::looked() {
     version_.set(record::version_word(decided.tid, decided.removed), record::incarnation_of(copy().head.size_word),
                  decided.value);
   }
-  phase_ = Phase::kFree;
+  round_ = Round::kFree;
   return Next::kAtOnce;
 }
 

@@ -45,7 +45,7 @@ class Settle final : public AccessStep {
   LockEnd lock_end() const { return lock_end_; }
 
  private:
-  enum class Phase : std::uint8_t { kLook, kFree };
+  enum class Round : std::uint8_t { kLook, kFree };
 
   rdma::fiber::Next looked();
   bool is_held() const;
@@ -58,7 +58,7 @@ class Settle final : public AccessStep {
   std::uint64_t* words_;  ///< the CAS's old value, header and key, the version
   VersionWrite version_;
   record::StateWord word_;
-  Phase phase_ = Phase::kLook;
+  Round round_ = Round::kLook;
   LockEnd lock_end_ = LockEnd::kOpen;
 };
 

@@ -77,7 +77,7 @@ AbortReason CommitElsewhere::learn_misses() {
   if (!footprint_.reach().stamps_reads) return AbortReason::kNone;
   const AccessTable& accesses = footprint_.accesses;
   if (std::none_of(accesses.begin(), accesses.end(), is_first_write)) return AbortReason::kNone;
-  return footprint_.participants.read_epochs(Phase::kLock, Participants::With::kMisses);
+  return footprint_.participants.read_epochs(TripPhase::kLock, Participants::With::kMisses);
 }
 
 /// Finds the records of blind writes, and has the owners make those of new keys.
@@ -158,7 +158,7 @@ AbortReason CommitElsewhere::read_epochs_and_check(record::TidWord stamp,
   const bool together = !footprint_.reach().stamps_reads || (stamp != 0 && checks_.can_check(stamp));
   checked_until = together ? std::optional(stamp) : std::nullopt;
   return together ? checks_.run(ReadChecks::Epochs::kInFront, stamp)
-                  : footprint_.participants.read_epochs(Phase::kAgree);
+                  : footprint_.participants.read_epochs(TripPhase::kAgree);
 }
 
 AbortReason CommitElsewhere::validate(record::TidWord stamp) {
@@ -178,7 +178,7 @@ AbortReason CommitElsewhere::validate(record::TidWord stamp) {
 /// before the commit may have to READ them first.
 AbortReason CommitElsewhere::prepare_to_check(record::TidWord stamp) {
   if (checks_.can_check(stamp)) return AbortReason::kNone;
-  const AbortReason reason = footprint_.participants.read_epochs(Phase::kAgree);
+  const AbortReason reason = footprint_.participants.read_epochs(TripPhase::kAgree);
   return reason == AbortReason::kNone && !checks_.can_check(stamp) ? AbortReason::kEpochsApart : reason;
 }
 
@@ -278,13 +278,13 @@ void CommitElsewhere::write_back(record::TidWord tid) noexcept {
     locks_.send_back(tid);
     return;
   }
-  locks_.give_back(Phase::kWriteBack, tid);
+  locks_.give_back(TripPhase::kWriteBack, tid);
   note_removed(tid);
   locks_.complete();
 }
 
 void CommitElsewhere::release() noexcept {
-  locks_.give_back(Phase::kLock, 0);
+  locks_.give_back(TripPhase::kLock, 0);
   locks_.complete();
 }
 

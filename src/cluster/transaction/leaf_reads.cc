@@ -35,7 +35,7 @@ const LeafRead* LeafReads::add(const KnownTable& table, Position at) {
 AbortReason LeafReads::run() {
   Batch<Step*> steps = footprint_.trips.batch<Step*>(steps_.size());
   for (LeafRead& step : steps_) steps.push_back(&step);
-  footprint_.trips.run(Phase::kExecute, std::span<Step* const>(steps));
+  footprint_.trips.run(TripPhase::kExecute, std::span<Step* const>(steps));
   kvstore::remote::LeafCacheCounters& counters = footprint_.reach().counters.leaves;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const LeafRead& read = steps_[i];

@@ -52,7 +52,7 @@ AbortReason Locks::acquire(Batch<XLock>& locks, std::span<Access* const> accesse
                            Participants::With with) noexcept {
   const AbortReason unnamed = name_locks(locks, accesses);
   if (unnamed != AbortReason::kNone) return unnamed;
-  const AbortReason unreached = footprint_.participants.run_before_epochs(Phase::kLock, holds, with);
+  const AbortReason unreached = footprint_.participants.run_before_epochs(TripPhase::kLock, holds, with);
   if (unreached == AbortReason::kOutOfMemory) return unreached;  // nothing was posted
   const AbortReason reason = settle_all(locks, accesses);
   return reason == AbortReason::kNone ? unreached : reason;
@@ -97,7 +97,7 @@ AbortReason Locks::settle_one(XLock& lock, Access& access) {
   Reach& reach = footprint_.reach();
   const bool broken = lock.outcome() == AccessOutcome::kBroken;
   if (broken) {
-    resume_broken(Phase::kLock, lock);
+    resume_broken(TripPhase::kLock, lock);
     if (lock.outcome() == AccessOutcome::kBroken)
       undelivered_.emplace_back(access.record, lock.mine(), lock.replaced(), access.lock.release_room);
   }
@@ -117,7 +117,7 @@ AbortReason Locks::settle_one(XLock& lock, Access& access) {
 }
 
 /// A lock that can be given back over no connection goes into undelivered_.
-void Locks::give_back(Phase phase, record::TidWord tid) {
+void Locks::give_back(TripPhase phase, record::TidWord tid) {
   if (injected("mark-before-write-back")) record_.complete();
   Batch<Release> releases = footprint_.trips.batch<Release>(footprint_.accesses.size());
   footprint_.trips.run(phase, std::span<AccessStep* const>(add_releases(tid, releases)));
@@ -176,7 +176,7 @@ void Locks::settle_sent() {
 
 /// Resumes a lock or a release whose connection broke over new connections, kMostResumptions at most.
 template <typename Resumable>
-void Locks::resume_broken(Phase phase, Resumable& step) {
+void Locks::resume_broken(TripPhase phase, Resumable& step) {
   for (unsigned turn = 0; step.outcome() == AccessOutcome::kBroken; ++turn) {
     if (turn == kMostResumptions || !footprint_.participants.reconnect(step.node())) {
       cc::bump(footprint_.reach().counters.unfinished, std::uint64_t{1});

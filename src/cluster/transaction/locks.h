@@ -39,7 +39,7 @@ class Locks {
                       Participants::With with = Participants::With::kEpoch) noexcept;
   /// Gives back all locks, and waits until that has arrived. If `tid` is not 0, records that were written get their new
   /// version. The caller calls complete() then.
-  void give_back(Phase phase, record::TidWord tid);
+  void give_back(TripPhase phase, record::TidWord tid);
   /// Sets the completion mark of the lock-ahead record, unless a lock could not be given back.
   void complete() {
     if (!some_undelivered()) record_.complete();
@@ -67,7 +67,7 @@ class Locks {
   Batch<AccessStep*> add_releases(record::TidWord tid, Batch<Release>& releases);
   void settle_sent();
   template <typename Resumable>
-  void resume_broken(Phase phase, Resumable& step);
+  void resume_broken(TripPhase phase, Resumable& step);
 
   /// Keeps what send_back() has posted. While it exists, it counts in Reach::under_way.
   struct Sent {

@@ -86,7 +86,7 @@ AbortReason OldVersions::read_again(std::span<Access* const> accesses) {
     steps.push_back(&reads.emplace_back(access->record, room, access->lock.word));
     unknown.push_back(access);
   }
-  footprint_.trips.run(Phase::kValidate, std::span<AccessStep* const>(steps));
+  footprint_.trips.run(TripPhase::kValidate, std::span<AccessStep* const>(steps));
   for (std::size_t i = 0; i < reads.size(); ++i) {
     const CheckedRead& read = reads[i];
     const AbortReason reason = abort_reason_of(read, read.state(), footprint_.reach());
@@ -112,7 +112,7 @@ AbortReason OldVersions::keep(epoch::Epoch epoch, std::span<Access* const> overw
   Copies copies(footprint_.trips, overwritten.size());
   const AbortReason reason = make_copies(epoch, overwritten, copies);
   if (reason != AbortReason::kNone || copies.writes.empty()) return reason;
-  footprint_.trips.run(Phase::kValidate, std::span<AccessStep* const>(copies.steps));
+  footprint_.trips.run(TripPhase::kValidate, std::span<AccessStep* const>(copies.steps));
   return confirm_copies(copies);
 }
 

@@ -104,7 +104,7 @@ epoch::Epoch Participants::greatest_epoch() const {
   return greatest;
 }
 
-AbortReason Participants::run_before_epochs(Phase phase, std::span<AccessStep* const> holds, With with) {
+AbortReason Participants::run_before_epochs(TripPhase phase, std::span<AccessStep* const> holds, With with) {
   const std::size_t bytes =
       with == With::kEpoch ? EpochRead::kBufferBytes
                            : sizeof(epoch::ControlBlock) + trips_.reach().misses_lines() * sizeof(cc::Misses::Line);
@@ -167,7 +167,7 @@ AbortReason Participants::await_epoch(epoch::Epoch agreed) {
   }
   if (steps.empty()) return AbortReason::kNone;
   cc::bump(reach.counters.epoch_waits, std::uint64_t{1});
-  trips_.run(Phase::kAgree, std::span<Step* const>(steps));
+  trips_.run(TripPhase::kAgree, std::span<Step* const>(steps));
   for (const EpochRead& read : epochs) {
     if (read.reached()) {
       note_epoch(all_[index_of(read.node())], read.epoch());

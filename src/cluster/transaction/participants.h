@@ -49,9 +49,9 @@ class Participants {
   enum class With : std::uint8_t { kEpoch, kMisses };
   /// Runs steps that lock or lease records, or find shared leases, and READs E of each participant behind them, in the
   /// same chain. If a step needs several rounds, E of its node is READ behind the last one.
-  AbortReason run_before_epochs(Phase phase, std::span<AccessStep* const> holds, With with = With::kEpoch);
+  AbortReason run_before_epochs(TripPhase phase, std::span<AccessStep* const> holds, With with = With::kEpoch);
   /// READs E of each participant, and runs no other step.
-  AbortReason read_epochs(Phase phase, With with = With::kEpoch) { return run_before_epochs(phase, {}, with); }
+  AbortReason read_epochs(TripPhase phase, With with = With::kEpoch) { return run_before_epochs(phase, {}, with); }
   /// Returns the greatest time at which a key of the table was missed at the node, as READ last; nothing if that was
   /// not READ.
   std::optional<record::TidWord> missed(rdma::NodeId node, std::uint32_t table) const;

@@ -3,12 +3,9 @@
 // memory, clock). RemoteWorker (remote_worker.h) makes it. It outlives the worker's transactions. Only the worker's
 // thread uses it, except for the counters and for what belongs to the whole node.
 
-#include <array>
-#include <atomic>
 #include <cstdint>
+#include <functional>
 
-#include "kvstore/remote/leaf_cache.h"
-#include "kvstore/remote/location_cache.h"
 #include "rdma/fiber/fabric_wait.h"
 #include "rdma/fiber/peers.h"
 #include "rdma/fiber/rounds.h"
@@ -20,30 +17,11 @@
 #include "src/cluster/transaction/buffers.h"
 #include "src/cluster/transaction/directory.h"
 #include "src/cluster/transaction/known_epochs.h"
+#include "src/cluster/transaction/reach_counters.h"
 #include "src/cluster/transaction/read_then_written.h"
 #include "src/cluster/transaction/undelivered.h"
 
 namespace granary::cluster {
-
-/// The parts of a transaction. Their round trips are counted separately.
-enum class Phase : std::uint8_t { kExecute, kLock, kAgree, kValidate, kWriteBack };
-inline constexpr std::size_t kPhases = 5;
-
-/// Written by the worker only, and read for statistics, both relaxed.
-struct ReachCounters {
-  std::atomic<std::uint64_t> transactions{0};                ///< transactions that have touched another node and ended
-  std::array<std::atomic<std::uint64_t>, kPhases> rounds{};  ///< round trips; one to several nodes at once counts once
-  std::atomic<std::uint64_t> reads{0};                       ///< READs
-  std::atomic<std::uint64_t> read_bytes{0};                  ///< bytes that READs have fetched
-  std::atomic<std::uint64_t> writes{0};                      ///< WRITEs
-  std::atomic<std::uint64_t> compare_swaps{0};               ///< CASes
-  std::atomic<std::uint64_t> messages{0};                    ///< questions asked
-  std::atomic<std::uint64_t> leases{0};                      ///< records that were read under a lease, taken or shared
-  std::atomic<std::uint64_t> epoch_waits{0};                 ///< transactions that waited for E of another node
-  std::atomic<std::uint64_t> unfinished{0};  ///< records that a transaction has left locked (undelivered.h)
-  kvstore::remote::LocationCacheCounters locations;
-  kvstore::remote::LeafCacheCounters leaves;
-};
 
 struct Reach {
   cc::WorkerState& worker;

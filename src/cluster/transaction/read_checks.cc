@@ -149,7 +149,7 @@ AbortReason ReadChecks::run(Epochs epochs, record::TidWord stamp, std::span<Acce
   if (unmade == AbortReason::kNone) unmade = add_versions(round);
   if (unmade != AbortReason::kNone) return unmade;
   for (AccessStep* const step : beside) round.all.push_back(step);
-  footprint_.trips.run(Phase::kValidate, std::span<Step* const>(round.all));
+  footprint_.trips.run(TripPhase::kValidate, std::span<Step* const>(round.all));
   return reason_of(round);
 }
 

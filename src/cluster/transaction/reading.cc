@@ -69,10 +69,10 @@ AbortReason Reading::look_up(std::span<Access* const> accesses, Behind behind) {
   const AbortReason unmade = add_look_ups(accesses, reads, steps);
   if (unmade != AbortReason::kNone) return unmade;
   if (behind == Behind::kEpochs) {
-    const AbortReason unreached = footprint_.participants.run_before_epochs(Phase::kExecute, steps);
+    const AbortReason unreached = footprint_.participants.run_before_epochs(TripPhase::kExecute, steps);
     if (unreached != AbortReason::kNone) return unreached;
   } else {
-    footprint_.trips.run(Phase::kExecute, std::span<AccessStep* const>(steps));
+    footprint_.trips.run(TripPhase::kExecute, std::span<AccessStep* const>(steps));
   }
   return adopt_look_ups(accesses, reads);
 }
@@ -170,7 +170,7 @@ AbortReason Reading::fetch_values(std::span<Access* const> accesses) {
     steps.push_back(&reads.emplace_back(access->record, room, access->lock.word));
     wanted.push_back(access);
   }
-  footprint_.trips.run(Phase::kExecute, std::span<AccessStep* const>(steps));
+  footprint_.trips.run(TripPhase::kExecute, std::span<AccessStep* const>(steps));
   for (std::size_t i = 0; i < reads.size(); ++i) {
     const CheckedRead& read = reads[i];
     const AbortReason reason = abort_reason_of(read, read.state(), footprint_.reach());

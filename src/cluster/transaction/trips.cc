@@ -4,7 +4,7 @@
 
 namespace granary::cluster {
 
-void Trips::run(Phase phase, std::span<Step* const> steps) {
+void Trips::run(TripPhase phase, std::span<Step* const> steps) {
   if (steps.empty()) return;
   cc::drtm::leave_region(reach_.worker);
   const rdma::fiber::Traffic before = rounds_.traffic();
@@ -31,7 +31,7 @@ void Trips::count(const rdma::fiber::Traffic& before) {
   cc::bump(counters.compare_swaps, after.compare_swaps - before.compare_swaps);
 }
 
-void Trips::run(Phase phase, std::span<AccessStep* const> steps) {
+void Trips::run(TripPhase phase, std::span<AccessStep* const> steps) {
   Batch<Step*> all = batch<Step*>(steps.size());
   for (AccessStep* const step : steps) all.push_back(step);
   run(phase, std::span<Step* const>(all));

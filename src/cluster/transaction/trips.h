@@ -29,9 +29,9 @@ class Trips {
   const Reach& reach() const { return reach_; }
 
   /// Runs the steps together, and counts their round trips for this part of the transaction.
-  void run(Phase phase, std::span<Step* const> steps);
-  void run(Phase phase, std::span<AccessStep* const> steps);
-  void run(Phase phase, Step& step) {
+  void run(TripPhase phase, std::span<Step* const> steps);
+  void run(TripPhase phase, std::span<AccessStep* const> steps);
+  void run(TripPhase phase, Step& step) {
     Step* const one = &step;
     run(phase, std::span(&one, 1));
   }

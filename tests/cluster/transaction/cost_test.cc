@@ -10,7 +10,7 @@ namespace {
 class Cost : public AcrossNodes {
  protected:
   struct Figures {
-    std::array<std::uint64_t, kPhases> rounds;
+    std::array<std::uint64_t, kTripPhases> rounds;
     std::uint64_t reads, read_bytes, writes, compare_swaps, messages;
     bool operator==(const Figures&) const = default;
   };
@@ -18,7 +18,7 @@ class Cost : public AcrossNodes {
     const Figures before = figures();
     commit(0, body);
     Figures after = figures();
-    for (std::size_t i = 0; i < kPhases; ++i) after.rounds[i] -= before.rounds[i];
+    for (std::size_t i = 0; i < kTripPhases; ++i) after.rounds[i] -= before.rounds[i];
     after.reads -= before.reads;
     after.read_bytes -= before.read_bytes;
     after.writes -= before.writes;
@@ -36,7 +36,7 @@ class Cost : public AcrossNodes {
   Figures figures() {
     const ReachCounters& counters = cluster_.node(0).remote().counters();
     Figures now{};
-    for (std::size_t i = 0; i < kPhases; ++i) now.rounds[i] = counters.rounds[i];
+    for (std::size_t i = 0; i < kTripPhases; ++i) now.rounds[i] = counters.rounds[i];
     now.reads = counters.reads;
     now.read_bytes = counters.read_bytes;
     now.writes = counters.writes;
@@ -57,7 +57,7 @@ TEST_P(Cost, OneRoundTripAStepAtOneParticipant) {
     EXPECT_EQ(t.put(table, "1x", "new"), Outcome::kOk);
   };
   const Figures warm = warm_cost_of(run);
-  EXPECT_EQ(warm.rounds, (std::array<std::uint64_t, kPhases>{1, 1, 0, 1, 1}));
+  EXPECT_EQ(warm.rounds, (std::array<std::uint64_t, kTripPhases>{1, 1, 0, 1, 1}));
   const bool in_real_time = tests::asked_protocol.in_real_time;
   EXPECT_EQ(warm.compare_swaps, in_real_time ? 1u : 2u) << "the lock; what is only read, valid until the stamp";
   EXPECT_EQ(warm.reads, 2u + 2u + 1u) << "two records; header and E; the header that is not locked";
@@ -72,7 +72,7 @@ TEST_P(Cost, WhatIsWrittenHereAndReadThereNeedsNoRoundTripForTheEpoch) {
     EXPECT_EQ(value_of(t, table, "1x"), "old");
     EXPECT_EQ(t.put(table, "0x", "new"), Outcome::kOk);
   };
-  EXPECT_EQ(warm_cost_of(run).rounds, (std::array<std::uint64_t, kPhases>{1, 0, 0, 1, 0}));
+  EXPECT_EQ(warm_cost_of(run).rounds, (std::array<std::uint64_t, kTripPhases>{1, 0, 0, 1, 0}));
 }
 
 TEST_P(Cost, TheSameAtSeveralParticipants) {
@@ -85,7 +85,7 @@ TEST_P(Cost, TheSameAtSeveralParticipants) {
     EXPECT_EQ(t.put(table, "2x", "new"), Outcome::kOk);
     EXPECT_EQ(t.put(table, "0x", "new"), Outcome::kOk);
   };
-  EXPECT_EQ(warm_cost_of(run).rounds, (std::array<std::uint64_t, kPhases>{1, 1, 0, 1, 1}));
+  EXPECT_EQ(warm_cost_of(run).rounds, (std::array<std::uint64_t, kTripPhases>{1, 1, 0, 1, 1}));
 }
 
 TEST_P(Cost, WhatIsWrittenNeedsNoValidation) {
@@ -93,7 +93,7 @@ TEST_P(Cost, WhatIsWrittenNeedsNoValidation) {
     EXPECT_EQ(value_of(t, table, "1x"), "old");
     EXPECT_EQ(t.put(table, "1x", "old"), Outcome::kOk);
   };
-  EXPECT_EQ(warm_cost_of(run).rounds, (std::array<std::uint64_t, kPhases>{1, 1, 0, 0, 1}));
+  EXPECT_EQ(warm_cost_of(run).rounds, (std::array<std::uint64_t, kTripPhases>{1, 1, 0, 0, 1}));
 }
 
 /// Beside what is only read, in one round.
@@ -107,7 +107,7 @@ TEST_P(Cost, WhatWillBeWrittenIsLockedInTheRoundThatReadsIt) {
     EXPECT_EQ(t.put(table, "2x", "new"), Outcome::kOk);
   };
   const Figures warm = warm_cost_of(run);
-  EXPECT_EQ(warm.rounds, (std::array<std::uint64_t, kPhases>{0, 1, 0, 1, 1}));
+  EXPECT_EQ(warm.rounds, (std::array<std::uint64_t, kTripPhases>{0, 1, 0, 1, 1}));
   EXPECT_EQ(warm.writes, 4u);
   EXPECT_EQ(warm.messages, 0u);
 }
@@ -147,7 +147,7 @@ TEST_P(Cost, AReaderValidatesInOneRound) {
     EXPECT_EQ(value_of(t, table, "2x"), "old");
   };
   const Figures warm = warm_cost_of(run);
-  EXPECT_EQ(warm.rounds, (std::array<std::uint64_t, kPhases>{2, 0, 0, 1, 0}))
+  EXPECT_EQ(warm.rounds, (std::array<std::uint64_t, kTripPhases>{2, 0, 0, 1, 0}))
       << "the second get is asked for after the first";
   EXPECT_EQ(warm.reads, 2u + (tests::asked_protocol.in_real_time ? 4u : 2u))
       << "two records; E, and what is not known to be valid when the others are";
@@ -186,7 +186,7 @@ TEST_P(CostOfDeclared, LeasesReadHeadersAgain) {
   (void)cost_of(read_two);
   pass();
   const Figures made = cost_of(read_two);
-  EXPECT_EQ(made.rounds, (std::array<std::uint64_t, kPhases>{1, 1, 0, 0, 0}));
+  EXPECT_EQ(made.rounds, (std::array<std::uint64_t, kTripPhases>{1, 1, 0, 0, 0}));
   EXPECT_EQ(made.compare_swaps, 2u);
   EXPECT_EQ(made.reads, 6u) << "records and E; headers and E";
   EXPECT_EQ(made.read_bytes, 2 * kRecord + 2 * kHeader + 2 * kEpoch);
@@ -196,7 +196,7 @@ TEST_P(CostOfDeclared, LeasesReadHeadersAgain) {
 TEST_P(CostOfDeclared, SharedLeasesOneRoundTripInAll) {
   (void)cost_of(read_two);
   const Figures shared = cost_of(read_two);
-  EXPECT_EQ(shared.rounds, (std::array<std::uint64_t, kPhases>{1, 0, 0, 0, 0}));
+  EXPECT_EQ(shared.rounds, (std::array<std::uint64_t, kTripPhases>{1, 0, 0, 0, 0}));
   EXPECT_EQ(shared.compare_swaps + shared.writes + shared.messages, 0u);
   EXPECT_EQ(shared.reads, 3u);
   EXPECT_EQ(shared.read_bytes, 2 * kRecord + kEpoch);
@@ -210,7 +210,7 @@ TEST_P(CostOfDeclared, LocksReadRecordsOnce) {
     EXPECT_EQ(t.put(table, "1x", "old"), Outcome::kOk);
   };
   const Figures warm = warm_cost_of(run);
-  EXPECT_EQ(warm.rounds, (std::array<std::uint64_t, kPhases>{0, 1, 0, 0, 1}));
+  EXPECT_EQ(warm.rounds, (std::array<std::uint64_t, kTripPhases>{0, 1, 0, 0, 1}));
   EXPECT_EQ(warm.compare_swaps, 1u);
   EXPECT_EQ(warm.read_bytes, kRecord + base::kWord + kEpoch) << "the previous version behind the record";
   EXPECT_EQ(warm.writes, 2u);
@@ -224,7 +224,7 @@ TEST_P(CostOfDeclared, LocksBesideLeasesOnlyHeadersAgain) {
   (void)cost_of(run);
   pass();
   const Figures warm = cost_of(run);
-  EXPECT_EQ(warm.rounds, (std::array<std::uint64_t, kPhases>{1, 1, 0, 0, 1}));
+  EXPECT_EQ(warm.rounds, (std::array<std::uint64_t, kTripPhases>{1, 1, 0, 0, 1}));
   EXPECT_EQ(warm.compare_swaps, 2u);
   EXPECT_EQ(warm.read_bytes, 2 * kRecord + 2 * kHeader + kEpoch);
   EXPECT_EQ(warm.writes, 2u);

@@ -96,22 +96,22 @@ TEST_P(DeclaredKeys, CostNothingAtCommitButTheWriteBack) {
   (void)at(0, "1x");  // so that the places are known
   (void)at(0, "1y");
   const auto& counters = cluster_.node(0).remote().counters();
-  const auto rounds = [&counters](Phase phase) { return counters.rounds[static_cast<std::size_t>(phase)].load(); };
+  const auto rounds = [&counters](TripPhase phase) { return counters.rounds[static_cast<std::size_t>(phase)].load(); };
   Transaction warm = begin(0);
   (void)(get(warm, 0, "1x") + get(warm, 0, "1y"));
   warm.abort();
-  std::array<std::uint64_t, kPhases> before{};
-  for (std::size_t i = 0; i < kPhases; ++i) before[i] = counters.rounds[i];
+  std::array<std::uint64_t, kTripPhases> before{};
+  for (std::size_t i = 0; i < kTripPhases; ++i) before[i] = counters.rounds[i];
   Transaction t = begin(0);
   ASSERT_EQ(declare(t, 0, {"1y"}, {"1x"}), Outcome::kOk);
   EXPECT_EQ(get(t, 0, "1y"), "old");
   EXPECT_EQ(t.put(table(0), "1x", "new"), Outcome::kOk);
-  EXPECT_EQ(rounds(Phase::kLock) - before[static_cast<std::size_t>(Phase::kLock)], 1u);
+  EXPECT_EQ(rounds(TripPhase::kLock) - before[static_cast<std::size_t>(TripPhase::kLock)], 1u);
   ASSERT_EQ(t.commit().reason, AbortReason::kNone);
-  EXPECT_EQ(rounds(Phase::kLock) - before[static_cast<std::size_t>(Phase::kLock)], 1u);
-  EXPECT_EQ(rounds(Phase::kAgree) - before[static_cast<std::size_t>(Phase::kAgree)], 0u);
-  EXPECT_EQ(rounds(Phase::kValidate) - before[static_cast<std::size_t>(Phase::kValidate)], 0u);
-  EXPECT_EQ(rounds(Phase::kWriteBack) - before[static_cast<std::size_t>(Phase::kWriteBack)], 1u);
+  EXPECT_EQ(rounds(TripPhase::kLock) - before[static_cast<std::size_t>(TripPhase::kLock)], 1u);
+  EXPECT_EQ(rounds(TripPhase::kAgree) - before[static_cast<std::size_t>(TripPhase::kAgree)], 0u);
+  EXPECT_EQ(rounds(TripPhase::kValidate) - before[static_cast<std::size_t>(TripPhase::kValidate)], 0u);
+  EXPECT_EQ(rounds(TripPhase::kWriteBack) - before[static_cast<std::size_t>(TripPhase::kWriteBack)], 1u);
 }
 
 TEST_P(DeclaredKeys, ALeaseIsSharedByManyReaders) {
@@ -185,7 +185,7 @@ TEST_P(DeclaredKeys, ALeaseThatIsAboutToEndLeavesOptimisticReads) {
     ASSERT_EQ(declare(one, 0, {"1x"}, {}), Outcome::kOk);
     cluster_.set_time(now + SimCluster::kLeaseIsShared + 1);
     Transaction two = begin(2);
-    const auto& locked = cluster_.node(2).remote().counters().rounds[static_cast<std::size_t>(Phase::kLock)];
+    const auto& locked = cluster_.node(2).remote().counters().rounds[static_cast<std::size_t>(TripPhase::kLock)];
     const std::uint64_t before = locked;
     ASSERT_EQ(declare(two, 2, {"1x"}, {"1y"}), Outcome::kOk);
     EXPECT_EQ(locked - before, 1u);

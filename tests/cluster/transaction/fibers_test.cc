@@ -132,7 +132,7 @@ class UnderWay : public testing::Test {
     return t.commit().committed();
   }
   std::uint64_t write_back_rounds() {
-    return cluster_.node(0).remote().counters().rounds[static_cast<std::size_t>(Phase::kWriteBack)].load();
+    return cluster_.node(0).remote().counters().rounds[static_cast<std::size_t>(TripPhase::kWriteBack)].load();
   }
   epoch::EpochManager& epochs() { return cluster_.node(0).database().engine().epochs(); }
   epoch::Epoch told() {

@@ -33,7 +33,7 @@ class OldVersionsElsewhere : public AcrossNodes {
     });
   }
   std::uint64_t messages() { return cluster_.node(0).remote().counters().messages; }
-  std::uint64_t rounds(Phase phase) {
+  std::uint64_t rounds(TripPhase phase) {
     return cluster_.node(0).remote().counters().rounds[static_cast<std::size_t>(phase)];
   }
   /// Old versions that the node's garbage collection knows of.
@@ -103,13 +103,13 @@ TEST_P(OldVersionsElsewhere, OneMessageForManyVersionsAndNoRoundOfTheirOwn) {
     EXPECT_EQ(t.put(table, "1x", "new"), Outcome::kOk);
   };
   commit(0, run);
-  const std::uint64_t asked = messages(), validations = rounds(Phase::kValidate);
+  const std::uint64_t asked = messages(), validations = rounds(TripPhase::kValidate);
   for (int i = 0; i < 10; ++i) {
     pass_period();
     commit(0, run);
   }
   EXPECT_EQ(messages(), asked);
-  EXPECT_EQ(rounds(Phase::kValidate), validations + 10) << "along with the header of what was only read";
+  EXPECT_EQ(rounds(TripPhase::kValidate), validations + 10) << "along with the header of what was only read";
 }
 
 TEST_P(OldVersionsElsewhere, BlocksAreAskedForAgainWhenTheyAreUsed) {

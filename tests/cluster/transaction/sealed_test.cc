@@ -82,9 +82,9 @@ TEST_P(SealedAcrossNodes, ReadsAreNotValidated) {
     EXPECT_EQ(value_of(t, table, "2x"), "old");
   };
   commit(0, run);
-  const std::uint64_t before = counters().rounds[static_cast<std::size_t>(Phase::kValidate)];
+  const std::uint64_t before = counters().rounds[static_cast<std::size_t>(TripPhase::kValidate)];
   commit(0, run);
-  EXPECT_EQ(counters().rounds[static_cast<std::size_t>(Phase::kValidate)], before);
+  EXPECT_EQ(counters().rounds[static_cast<std::size_t>(TripPhase::kValidate)], before);
 }
 
 /// Who asks to lock what it will write, or declares it, locks nothing there.
@@ -110,14 +110,14 @@ TEST_P(SealedAcrossNodes, AScanIsNotValidated) {
   if (GetParam() == IndexKind::kHash) return;
   seal();
   tell_node_0();
-  const std::uint64_t before = counters().rounds[static_cast<std::size_t>(Phase::kValidate)];
+  const std::uint64_t before = counters().rounds[static_cast<std::size_t>(TripPhase::kValidate)];
   commit(0, [](Transaction& t, const Table& table) {
     std::string keys;
     const auto visit = [&](std::string_view key, std::string_view) { return keys += key, true; };
     EXPECT_EQ(t.scan(table, {.from = "1", .to = "2"}, visit).outcome, Outcome::kOk);
     EXPECT_EQ(keys, "1x1y");
   });
-  EXPECT_EQ(counters().rounds[static_cast<std::size_t>(Phase::kValidate)], before);
+  EXPECT_EQ(counters().rounds[static_cast<std::size_t>(TripPhase::kValidate)], before);
 }
 
 /// The owner's seal holds for whoever begins an epoch later, also if it has been told of before.
@@ -125,9 +125,9 @@ TEST_P(SealedAcrossNodes, NotBeforeItsEpoch) {
   EXPECT_TRUE(cluster_.node(1).database().seal(table(1)).ok());
   tell_node_0();
   const auto validated = [&] {
-    const std::uint64_t before = counters().rounds[static_cast<std::size_t>(Phase::kValidate)];
+    const std::uint64_t before = counters().rounds[static_cast<std::size_t>(TripPhase::kValidate)];
     EXPECT_EQ(at(0, "1x"), "old");
-    return counters().rounds[static_cast<std::size_t>(Phase::kValidate)] - before;
+    return counters().rounds[static_cast<std::size_t>(TripPhase::kValidate)] - before;
   };
   EXPECT_EQ(validated(), 1u);
   cluster_.pass_epochs(1);
