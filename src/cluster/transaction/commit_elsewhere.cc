@@ -4,7 +4,7 @@
 
 #include "src/base/test_hooks.h"
 #include "src/cluster/transaction/abort_reasons.h"
-#include "src/cluster/transaction/remote_place.h"
+#include "src/cluster/transaction/remote_index_node.h"
 
 namespace granary::cluster {
 

@@ -6,7 +6,7 @@
 #include "src/cluster/transaction/access.h"
 #include "src/cluster/transaction/lease_wait.h"
 #include "src/cluster/transaction/participants.h"
-#include "src/cluster/transaction/remote_place.h"
+#include "src/cluster/transaction/remote_index_node.h"
 #include "src/cluster/transaction/trips.h"
 
 namespace granary::cluster {
@@ -24,10 +24,10 @@ struct Footprint {
   /// Finds the key's entry, or makes it. kNodeUnreachable may also mean that the node has no such table, so it belongs
   /// to another cluster. kNodeRecovering may also mean that the node has not been learnt yet.
   AbortReason open(const txn::RemoteKey& key, Access*& access);
-  /// Notes a place and its version in the node set. kNodeChanged if the place was seen with another version before.
+  /// Notes an index node and its version in the node set. kNodeChanged if it was seen with another version before.
   AbortReason note(const txn::TableCore& table, rdma::NodeId node, const messages::SeenNode& seen) {
     tables_of_nodes |= cc::NodeTimes::bit_of(table.id());
-    return nodes.note_once(place_of(node, seen), seen.version) ? AbortReason::kNone : AbortReason::kNodeChanged;
+    return nodes.note_once(index_node_of(node, seen), seen.version) ? AbortReason::kNone : AbortReason::kNodeChanged;
   }
   /// Returns the entries for which `wanted` is true, in the order of their first use.
   template <typename Wanted>

@@ -133,9 +133,9 @@ AbortReason ReadChecks::add_versions(Round& round) {
     if (injected("skip-remote-nodes")) break;
     auto* const room = static_cast<std::uint64_t*>(footprint_.trips.buffer(base::kWord));
     if (room == nullptr) return AbortReason::kOutOfMemory;
-    const RemotePlace& place = seen.place;
-    const rdma::RemoteAddress at = footprint_.participants.at(place.node, place.offset);
-    round.all.push_back(&round.versions.emplace_back(place.kind, at, seen.version, room));
+    const RemoteIndexNode& node = seen.place;
+    const rdma::RemoteAddress at = footprint_.participants.at(node.node, node.offset);
+    round.all.push_back(&round.versions.emplace_back(node.kind, at, seen.version, room));
   }
   return AbortReason::kNone;
 }
