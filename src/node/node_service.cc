@@ -34,7 +34,7 @@ Status NodeService::begin(const Node& node) {
   owner_ = std::make_unique<cluster::messages::Owner>(*worker_.core(), *slot_, tables_, engine.region());
   calls_ = std::make_unique<cluster::messages::CallQueue>(kMostCalls);
   if (!node.data_directory.empty()) log_files_ = std::make_unique<LogFiles>(node.data_directory, base::system_files());
-  const cluster::messages::ServicePlace place{
+  const cluster::messages::ServiceParts parts{
       .layout = node.layout,
       .mailboxes = node.mailboxes,
       .own_node = node.id,
@@ -45,7 +45,7 @@ Status NodeService::begin(const Node& node) {
       .control = [control = node.control](rdma::NodeId, std::string_view) { return control(); }};
   {
     const std::lock_guard lock(mutex_);
-    service_ = std::make_unique<cluster::messages::Service>(place);
+    service_ = std::make_unique<cluster::messages::Service>(parts);
   }
   thread_ = std::make_unique<cluster::messages::ServiceThread>(*service_, *endpoint_, *worker_.core());
   return {};

@@ -8,7 +8,7 @@
 //   out         by worker and asked node      where requests are made       )
 //   back        by asking node and worker     where answers are made        )
 //
-// Nodes count by their place among the cluster's ids, which may be far apart.
+// Nodes count by their index among the cluster's ids, which may be far apart.
 
 #include <algorithm>
 #include <cstdint>
@@ -29,26 +29,26 @@ struct MailboxLayout {
 
   std::uint64_t region_bytes() const { return 4 * count() * ring_bytes; }
 
-  /// A node's position among the ids; `nodes` if there is no such node.
-  std::size_t place_of(rdma::NodeId id) const {
+  /// Returns the index of a node among the ids, or `nodes` if there is no such node.
+  std::size_t index_of(rdma::NodeId id) const {
     if (ids.empty()) return std::min(id, nodes);
     const auto found = std::lower_bound(ids.begin(), ids.end(), id);
     return found != ids.end() && *found == id ? static_cast<std::size_t>(found - ids.begin()) : nodes;
   }
-  rdma::NodeId id_at(std::size_t place) const { return ids.empty() ? static_cast<rdma::NodeId>(place) : ids[place]; }
+  rdma::NodeId id_at(std::size_t index) const { return ids.empty() ? static_cast<rdma::NodeId>(index) : ids[index]; }
 
   // Offsets in the region of the node that the comment names.
   std::uint64_t request_ring(rdma::NodeId asking, std::uint32_t worker) const {  ///< of the asked node
-    return ring(0, place_of(asking) * workers + worker);
+    return ring(0, index_of(asking) * workers + worker);
   }
   std::uint64_t answer_ring(std::uint32_t worker, rdma::NodeId asked) const {  ///< of the asking node
-    return ring(1, std::uint64_t{worker} * nodes + place_of(asked));
+    return ring(1, std::uint64_t{worker} * nodes + index_of(asked));
   }
   std::uint64_t request_staging(std::uint32_t worker, rdma::NodeId asked) const {  ///< of the asking node
-    return ring(2, std::uint64_t{worker} * nodes + place_of(asked));
+    return ring(2, std::uint64_t{worker} * nodes + index_of(asked));
   }
   std::uint64_t answer_staging(rdma::NodeId asking, std::uint32_t worker) const {  ///< of the asked node
-    return ring(3, place_of(asking) * workers + worker);
+    return ring(3, index_of(asking) * workers + worker);
   }
 
  private:

@@ -26,15 +26,15 @@ struct Question::Asking {
 /// The mailboxes with one node.
 class Messenger::Link {
  public:
-  Link(const MessengerPlace& place, NodeId node)
-      : place_(place),
+  Link(const MessengerParts& parts, NodeId node)
+      : parts_(parts),
         node_(node),
-        receiver_(place.mailboxes + place.layout.answer_ring(place.worker, node), place.layout.ring_bytes,
-                  place.layout.most_bytes) {}
+        receiver_(parts.mailboxes + parts.layout.answer_ring(parts.worker, node), parts.layout.ring_bytes,
+                  parts.layout.most_bytes) {}
 
   void add(Question& question, Question::Asking& asking) {
     question.set_asking(&asking);
-    waiting_.push_back({&question, place_.now_us() + place_.timeout_us});
+    waiting_.push_back({&question, parts_.now_us() + parts_.timeout_us});
     ++asking.open;
   }
   void step();
@@ -68,7 +68,7 @@ class Messenger::Link {
   void end(Question& question, AskOutcome outcome) const;
   void ended(const Question& question) const;
 
-  const MessengerPlace& place_;
+  const MessengerParts& parts_;
   const NodeId node_;
   Receiver receiver_;
   std::optional<Sender> sender_;
@@ -87,7 +87,7 @@ class Messenger::Link {
 
 void Messenger::Link::step() {
   if (idle() && !receiver_.has_something()) return;
-  const std::uint64_t now_us = place_.now_us();
+  const std::uint64_t now_us = parts_.now_us();
   if (rpc_) {
     rpc_->step(now_us);
     begin_anew_if_deaf();
@@ -154,27 +154,27 @@ SendResult Messenger::Link::send(const Waiting& item, std::uint64_t now_us) {
 
 /// A broken sender's calls end in Rpc::step(), before another takes its place.
 bool Messenger::Link::open() {
-  if (place_.lives && !place_.lives(node_)) return false;
+  if (parts_.lives && !parts_.lives(node_)) return false;
   if (sender_ && !sender_->broken()) return true;
-  if (open_calls_ != 0) rpc_->step(place_.now_us());
-  if (place_.now_us() < retry_us_) return false;
-  if (!place_.peers.connect(node_, place_.connect_timeout_us).ok()) {
-    retry_us_ = place_.now_us() + place_.connect_timeout_us;
+  if (open_calls_ != 0) rpc_->step(parts_.now_us());
+  if (parts_.now_us() < retry_us_) return false;
+  if (!parts_.peers.connect(node_, parts_.connect_timeout_us).ok()) {
+    retry_us_ = parts_.now_us() + parts_.connect_timeout_us;
     return false;
   }
-  rdma::Endpoint& endpoint = place_.peers.endpoint();
-  const rdma::ConnectionId connection = *place_.peers.find(node_);
+  rdma::Endpoint& endpoint = parts_.peers.endpoint();
+  const rdma::ConnectionId connection = *parts_.peers.find(node_);
   const rdma::RemoteAddress ring{.node = node_,
-                                 .region = place_.layout.region,
+                                 .region = parts_.layout.region,
                                  .generation = endpoint.peer_generation(connection),
-                                 .offset = place_.layout.request_ring(place_.own_node, place_.worker)};
+                                 .offset = parts_.layout.request_ring(parts_.own_node, parts_.worker)};
   tag_ = (++connections_ << 17) | (std::uint64_t{node_} << 1) | 1;
   sender_.emplace(
       endpoint, connection,
       rdma::mailbox::SenderPlace{.ring = ring,
-                                 .ring_bytes = place_.layout.ring_bytes,
-                                 .most_bytes = place_.layout.most_bytes,
-                                 .staging = place_.mailboxes + place_.layout.request_staging(place_.worker, node_),
+                                 .ring_bytes = parts_.layout.ring_bytes,
+                                 .most_bytes = parts_.layout.most_bytes,
+                                 .staging = parts_.mailboxes + parts_.layout.request_staging(parts_.worker, node_),
                                  .tag = tag_});
   const Rpc::CallId last_call = rpc_ ? rpc_->last_call() : receiver_.earlier() << kCallBits;
   rpc_.emplace(
@@ -189,7 +189,7 @@ void Messenger::Link::end(Question& question, AskOutcome outcome) const {
 
 void Messenger::Link::ended(const Question& question) const {
   Question::Asking& asking = *question.asking();
-  if (--asking.open == 0 && std::exchange(asking.parked, false)) place_.scheduler.wake(asking.fiber);
+  if (--asking.open == 0 && std::exchange(asking.parked, false)) parts_.scheduler.wake(asking.fiber);
 }
 
 std::uint64_t Messenger::Link::most_sleep_us() const {
@@ -198,12 +198,12 @@ std::uint64_t Messenger::Link::most_sleep_us() const {
   }
   if (open_calls_ == 0) return ~std::uint64_t{0};
   const std::uint64_t deadline_us = rpc_->next_deadline_us();
-  return deadline_us - std::min(deadline_us, place_.now_us());
+  return deadline_us - std::min(deadline_us, parts_.now_us());
 }
 
-Messenger::Messenger(MessengerPlace place) : place_(std::move(place)) {
-  for (std::size_t at = 0; at < place_.layout.nodes; ++at)
-    links_.push_back(std::make_unique<Link>(place_, place_.layout.id_at(at)));
+Messenger::Messenger(MessengerParts parts) : parts_(std::move(parts)) {
+  for (std::size_t at = 0; at < parts_.layout.nodes; ++at)
+    links_.push_back(std::make_unique<Link>(parts_, parts_.layout.id_at(at)));
 }
 
 Messenger::~Messenger() = default;
@@ -211,9 +211,9 @@ Messenger::~Messenger() = default;
 void Messenger::ask(std::span<Question* const> questions) {
   Question::Asking asking;
   for (Question* const question : questions) {
-    const std::size_t place = place_.layout.place_of(question->node());
-    if (place < links_.size()) {
-      Link& link = *links_[place];
+    const std::size_t index = parts_.layout.index_of(question->node());
+    if (index < links_.size()) {
+      Link& link = *links_[index];
       link.add(*question, asking);
       if (!std::exchange(link.busy, true)) busy_.push_back(&link);
     } else {
@@ -222,9 +222,9 @@ void Messenger::ask(std::span<Question* const> questions) {
   }
   step();
   if (asking.open == 0) return;
-  asking.fiber = place_.scheduler.current();
+  asking.fiber = parts_.scheduler.current();
   asking.parked = true;
-  place_.scheduler.park();
+  parts_.scheduler.park();
 }
 
 void Messenger::step() {
@@ -246,8 +246,8 @@ void Messenger::step_all() {
 }
 
 void Messenger::completed(const rdma::Completion& completion) {
-  const std::size_t place = place_.layout.place_of(static_cast<NodeId>(completion.tag >> 1));
-  if (place < links_.size()) links_[place]->completed(completion);
+  const std::size_t index = parts_.layout.index_of(static_cast<NodeId>(completion.tag >> 1));
+  if (index < links_.size()) links_[index]->completed(completion);
 }
 
 std::vector<Receiver*> Messenger::receivers() {

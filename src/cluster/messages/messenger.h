@@ -28,7 +28,7 @@
 namespace granary::cluster::messages {
 
 /// The worker that a messenger serves, and the means of its work. All of them outlive the messenger.
-struct MessengerPlace {
+struct MessengerParts {
   const MailboxLayout& layout;
   char* mailboxes = nullptr;  ///< this node's region of mailboxes, layout.region_bytes() long
   rdma::NodeId own_node = 0;
@@ -45,7 +45,7 @@ struct MessengerPlace {
 /// Used by the thread of its endpoint.
 class Messenger {
  public:
-  explicit Messenger(MessengerPlace place);
+  explicit Messenger(MessengerParts parts);
   ~Messenger();
   Messenger(const Messenger&) = delete;
   Messenger& operator=(const Messenger&) = delete;
@@ -74,8 +74,8 @@ class Messenger {
  private:
   class Link;
 
-  const MessengerPlace place_;
-  std::vector<std::unique_ptr<Link>> links_;  ///< by the nodes' places
+  const MessengerParts parts_;
+  std::vector<std::unique_ptr<Link>> links_;  ///< by the nodes' indexes
   std::vector<Link*> busy_;                   ///< that have something under way, in any order
 };
 

@@ -12,45 +12,45 @@ namespace granary::cluster::messages {
 using rdma::mailbox::Receiver;
 using rdma::mailbox::Sleeper;
 
-Service::Service(ServicePlace place)
-    : place_(std::move(place)),
-      peers_(place_.endpoint),
-      forgotten_(place_.layout.nodes) {
-  for (std::size_t at = 0; at < place_.layout.nodes; ++at) askers_.push_back({place_.layout.id_at(at)});
+Service::Service(ServiceParts parts)
+    : parts_(std::move(parts)),
+      peers_(parts_.endpoint),
+      forgotten_(parts_.layout.nodes) {
+  for (std::size_t at = 0; at < parts_.layout.nodes; ++at) askers_.push_back({parts_.layout.id_at(at)});
   for (Asker& asker : askers_) {
-    for (std::uint32_t worker = 0; worker < place_.layout.workers; ++worker)
-      links_.push_back(std::make_unique<Link>(place_, peers_, counts_, exchanges_, asker, worker));
+    for (std::uint32_t worker = 0; worker < parts_.layout.workers; ++worker)
+      links_.push_back(std::make_unique<Link>(parts_, peers_, counts_, exchanges_, asker, worker));
   }
-  if (place_.calls != nullptr) place_.calls->set_notify([&endpoint = place_.endpoint] { endpoint.rouse(); });
+  if (parts_.calls != nullptr) parts_.calls->set_notify([&endpoint = parts_.endpoint] { endpoint.rouse(); });
 }
 
 Service::~Service() {
-  if (place_.calls != nullptr) place_.calls->set_notify({});
+  if (parts_.calls != nullptr) parts_.calls->set_notify({});
 }
 
 bool Service::step(std::uint64_t now_us) {
-  for (std::size_t place = 0; place < forgotten_.size(); ++place) {
-    if (forgotten_[place].load(std::memory_order_acquire) && forgotten_[place].exchange(false))
-      place_.owner.forget(place_.layout.id_at(place));
+  for (std::size_t index = 0; index < forgotten_.size(); ++index) {
+    if (forgotten_[index].load(std::memory_order_acquire) && forgotten_[index].exchange(false))
+      parts_.owner.forget(parts_.layout.id_at(index));
   }
   poll();
   bool any = pass_on_results();
   for (const auto& link : links_) any |= link->step(now_us);
   for (Asker& asker : askers_) asker.silent = false;
-  place_.owner.rest();
+  parts_.owner.rest();
   return any;
 }
 
 void Service::forget(rdma::NodeId node) {
-  const std::size_t place = place_.layout.place_of(node);
-  if (place < forgotten_.size()) forgotten_[place].store(true, std::memory_order_release);
+  const std::size_t index = parts_.layout.index_of(node);
+  if (index < forgotten_.size()) forgotten_[index].store(true, std::memory_order_release);
 }
 
 void Service::poll() {
   std::array<rdma::Completion, 16> completions;
   std::size_t count = 0;
   do {
-    count = place_.endpoint.poll(completions);
+    count = parts_.endpoint.poll(completions);
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t number = Link::number_of(completions[i].tag);
       if (number < links_.size()) links_[number]->completed(completions[i]);
@@ -59,8 +59,8 @@ void Service::poll() {
 }
 
 bool Service::pass_on_results() {
-  if (place_.calls == nullptr) return false;
-  const std::vector<CallQueue::Finished> all = place_.calls->take_finished();
+  if (parts_.calls == nullptr) return false;
+  const std::vector<CallQueue::Finished> all = parts_.calls->take_finished();
   for (const CallQueue::Finished& finished : all) links_[finished.ticket.link]->finished(finished);
   return !all.empty();
 }

@@ -26,7 +26,7 @@
 namespace granary::cluster::messages {
 
 /// The means of a service's work. All of them outlive the service.
-struct ServicePlace {
+struct ServiceParts {
   const MailboxLayout& layout;
   char* mailboxes = nullptr;  ///< this node's region of mailboxes, layout.region_bytes() long
   rdma::NodeId own_node = 0;
@@ -53,7 +53,7 @@ struct ServiceCounts {
 /// Used by the thread of its endpoint and of the owner's worker.
 class Service {
  public:
-  explicit Service(ServicePlace place);
+  explicit Service(ServiceParts parts);
   ~Service();
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
@@ -84,7 +84,7 @@ class Service {
   void poll();
   bool pass_on_results();
 
-  const ServicePlace place_;
+  const ServiceParts parts_;
   rdma::fiber::Peers peers_;
   ServiceCounts counts_;
   Exchanges exchanges_;  ///< for all links
@@ -93,9 +93,9 @@ class Service {
     rdma::NodeId node;
     bool silent = false;  ///< it did not answer when this step tried to connect to it
   };
-  std::vector<Asker> askers_;                 ///< by the nodes' places
-  std::vector<std::unique_ptr<Link>> links_;  ///< by the nodes' places, then by worker
-  /// By the nodes' places: to be forgotten in the next step. forget() stores with release before the node's next life
+  std::vector<Asker> askers_;                 ///< by the nodes' indexes
+  std::vector<std::unique_ptr<Link>> links_;  ///< by the nodes' indexes, then by worker
+  /// By the nodes' indexes: to be forgotten in the next step. forget() stores with release before the node's next life
   /// is known to anybody, so the step that meets a message of that life, which comes after it, loads it before it
   /// answers.
   std::vector<std::atomic<bool>> forgotten_;

@@ -9,17 +9,17 @@ namespace granary::cluster::messages {
 
 using rdma::mailbox::Rpc;
 
-Service::Link::Link(const ServicePlace& place, rdma::fiber::Peers& peers, ServiceCounts& counts, Exchanges& exchanges,
+Service::Link::Link(const ServiceParts& parts, rdma::fiber::Peers& peers, ServiceCounts& counts, Exchanges& exchanges,
                     Asker& asker, std::uint32_t worker)
-    : place_(place),
+    : parts_(parts),
       peers_(peers),
       counts_(counts),
       exchanges_(exchanges),
       asker_(asker),
       node_(asker.node),
       worker_(worker),
-      receiver_(place.mailboxes + place.layout.request_ring(asker.node, worker), place.layout.ring_bytes,
-                place.layout.most_bytes) {}
+      receiver_(parts.mailboxes + parts.layout.request_ring(asker.node, worker), parts.layout.ring_bytes,
+                parts.layout.most_bytes) {}
 
 bool Service::Link::step(std::uint64_t now_us) {
   const bool any = receiver_.has_something();
@@ -49,21 +49,21 @@ bool Service::Link::open(std::uint64_t now_us) {
   if (now_us < retry_us_) return false;
   if (asker_.silent || !connect()) {
     asker_.silent = true;
-    retry_us_ = now_us + place_.connect_timeout_us;
+    retry_us_ = now_us + parts_.connect_timeout_us;
     close();
     return false;
   }
   connection_ = *peers_.find(node_);
   const rdma::RemoteAddress ring{.node = node_,
-                                 .region = place_.layout.region,
-                                 .generation = place_.endpoint.peer_generation(connection_),
-                                 .offset = place_.layout.answer_ring(worker_, place_.own_node)};
+                                 .region = parts_.layout.region,
+                                 .generation = parts_.endpoint.peer_generation(connection_),
+                                 .offset = parts_.layout.answer_ring(worker_, parts_.own_node)};
   ++connections_;
-  sender_.emplace(place_.endpoint, connection_,
+  sender_.emplace(parts_.endpoint, connection_,
                   rdma::mailbox::SenderPlace{.ring = ring,
-                                             .ring_bytes = place_.layout.ring_bytes,
-                                             .most_bytes = place_.layout.most_bytes,
-                                             .staging = place_.mailboxes + place_.layout.answer_staging(node_, worker_),
+                                             .ring_bytes = parts_.layout.ring_bytes,
+                                             .most_bytes = parts_.layout.most_bytes,
+                                             .staging = parts_.mailboxes + parts_.layout.answer_staging(node_, worker_),
                                              .tag = connections_ << kNumberBits | number()});
   if (!rpc_) {
     rpc_.emplace(*sender_, receiver_, [this](Rpc::CallId call, std::string_view request, std::string& message) {
@@ -83,7 +83,7 @@ bool Service::Link::connect() {
   const unsigned most = begins_ ? kAttempts : 1;
   for (unsigned attempt = 0; attempt < most; ++attempt) {
     if (most > 1) peers_.note_heard(node_);
-    if (peers_.connect(node_, place_.connect_timeout_us).ok()) return true;
+    if (peers_.connect(node_, parts_.connect_timeout_us).ok()) return true;
   }
   begins_ = false;
   return false;
@@ -154,9 +154,9 @@ bool Service::Link::handle(Rpc::CallId call, std::string_view request, std::stri
 template <typename Request>
 ReplyStatus Service::Link::answer_of(const Request& request, typename Request::Answer& answer) {
   if constexpr (std::same_as<Request, LendBlocks>) {
-    return place_.owner.answer(request, answer, {.node = node_, .worker = worker_});
+    return parts_.owner.answer(request, answer, {.node = node_, .worker = worker_});
   } else {
-    return place_.owner.answer(request, answer);
+    return parts_.owner.answer(request, answer);
   }
 }
 
@@ -175,8 +175,8 @@ void Service::Link::answer(const Frame& frame, std::string& message) {
 bool Service::Link::handle_call(Rpc::CallId call, const Frame& frame, std::string& message) {
   Call request;
   if (!decode(frame.body, request)) return garbage(message), true;
-  if (place_.calls == nullptr) return refuse(RequestType::kCall, ReplyStatus::kNoHandler, message), true;
-  const bool taken = place_.calls->put({.ticket = {number(), answering_, call},
+  if (parts_.calls == nullptr) return refuse(RequestType::kCall, ReplyStatus::kNoHandler, message), true;
+  const bool taken = parts_.calls->put({.ticket = {number(), answering_, call},
                                         .procedure = std::string(request.procedure),
                                         .arguments = std::string(request.arguments)});
   if (!taken) refuse(RequestType::kCall, ReplyStatus::kOverloaded, message);
@@ -186,24 +186,24 @@ bool Service::Link::handle_call(Rpc::CallId call, const Frame& frame, std::strin
 void Service::Link::handle_control(const Frame& frame, std::string& message) {
   Control request;
   if (!decode(frame.body, request)) return garbage(message);
-  if (!place_.control) return refuse(RequestType::kControl, ReplyStatus::kNoHandler, message);
-  encode_answer(RequestType::kControl, ControlAnswer{place_.control(node_, request.bytes)}, message);
+  if (!parts_.control) return refuse(RequestType::kControl, ReplyStatus::kNoHandler, message);
+  encode_answer(RequestType::kControl, ControlAnswer{parts_.control(node_, request.bytes)}, message);
 }
 
 template <typename Request>
 void Service::Link::answer_file(const Frame& frame, std::string& message) {
   Request request;
   if (!decode(frame.body, request)) return garbage(message);
-  if (place_.files == nullptr) return refuse(Request::kType, ReplyStatus::kNoHandler, message);
+  if (parts_.files == nullptr) return refuse(Request::kType, ReplyStatus::kNoHandler, message);
   typename Request::Answer answer;
-  place_.files->answer(request, answer);
+  parts_.files->answer(request, answer);
   encode_answer(Request::kType, answer, message);
 }
 
 template <typename Answer>
 void Service::Link::encode_answer(RequestType type, const Answer& answer, std::string& message) {
   encode(type, answer, message);
-  if (message.size() + Rpc::kHeaderBytes > place_.layout.most_bytes) refuse(type, ReplyStatus::kTooLarge, message);
+  if (message.size() + Rpc::kHeaderBytes > parts_.layout.most_bytes) refuse(type, ReplyStatus::kTooLarge, message);
 }
 
 void Service::Link::refuse(RequestType type, ReplyStatus status, std::string& message) {

@@ -14,7 +14,7 @@ namespace granary::cluster::messages {
 
 class Service::Link {
  public:
-  Link(const ServicePlace& place, rdma::fiber::Peers& peers, ServiceCounts& counts, Exchanges& exchanges, Asker& asker,
+  Link(const ServiceParts& parts, rdma::fiber::Peers& peers, ServiceCounts& counts, Exchanges& exchanges, Asker& asker,
        std::uint32_t worker);
 
   /// Takes and answers messages. False if nothing had arrived.
@@ -32,7 +32,7 @@ class Service::Link {
   static constexpr unsigned kNumberBits = 24;
   static constexpr std::uint64_t kNumberMask = (std::uint64_t{1} << kNumberBits) - 1;
 
-  std::size_t number() const { return place_.layout.place_of(node_) * place_.layout.workers + worker_; }
+  std::size_t number() const { return parts_.layout.index_of(node_) * parts_.layout.workers + worker_; }
   void meet_new_session(std::uint64_t now_us);
   bool open(std::uint64_t now_us);
   bool connect();
@@ -56,7 +56,7 @@ class Service::Link {
   void refuse(RequestType type, ReplyStatus status, std::string& message);
   void garbage(std::string& message);
 
-  const ServicePlace& place_;
+  const ServiceParts& parts_;
   rdma::fiber::Peers& peers_;
   ServiceCounts& counts_;
   Exchanges& exchanges_;

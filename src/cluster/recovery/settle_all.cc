@@ -25,20 +25,20 @@ std::size_t whole_lines(std::size_t bytes) {
 
 class Settling {
  public:
-  Settling(std::span<const Debt> debts, const SettleMeans& means)
-      : means_(means),
-        rounds_(means.scheduler, means.endpoint, means.peers, means.waiter) {
+  Settling(std::span<const Debt> debts, const SettleParts& parts)
+      : parts_(parts),
+        rounds_(parts.scheduler, parts.endpoint, parts.peers, parts.waiter) {
     for (const Debt& debt : debts) open_.push_back(&debt);
   }
 
   Result<SettleCounts> run() {
     auto progress = Clock::now();
     for (std::uint32_t turn = 0; !open_.empty(); ++turn) {
-      if (turn != 0) means_.waiter.pause(turn);
+      if (turn != 0) parts_.waiter.pause(turn);
       const std::size_t before = open_.size();
       if (!try_all()) return stopped();
       if (open_.size() < before) progress = Clock::now();
-      if (!open_.empty() && means_.patience && Clock::now() - progress >= *means_.patience) return silent();
+      if (!open_.empty() && parts_.patience && Clock::now() - progress >= *parts_.patience) return silent();
     }
     return counts_;
   }
@@ -62,7 +62,7 @@ class Settling {
   void take(const Settle& step);
   void note_removed(std::span<const Debt* const> removed);
 
-  const SettleMeans& means_;
+  const SettleParts& parts_;
   rdma::fiber::Rounds rounds_;
   std::vector<const Debt*> open_;
   std::vector<const Debt*> removed_;  ///< in this batch, whose owners are to be told
@@ -72,7 +72,7 @@ class Settling {
 
 /// Tries each open debt once. False if this node may not act any more.
 bool Settling::try_all() {
-  if (!means_.may_act()) return false;  // also if no home can be reached
+  if (!parts_.may_act()) return false;  // also if no home can be reached
   std::map<rdma::NodeId, Home> homes;
   std::vector<const Debt*> wanted;
   for (const Debt* const debt : std::exchange(open_, {})) {
@@ -89,23 +89,23 @@ bool Settling::try_all() {
 }
 
 Settling::Home Settling::reach(rdma::NodeId node) {
-  if (!means_.lives(node)) return Home::kGone;
-  return means_.peers.connect(node, means_.connect_timeout_us).ok() ? Home::kReached : Home::kSilent;
+  if (!parts_.lives(node)) return Home::kGone;
+  return parts_.peers.connect(node, parts_.connect_timeout_us).ok() ? Home::kReached : Home::kSilent;
 }
 
 /// Takes as many of the debts as there is room for, and settles those together. Those whose connection breaks are open
 /// again.
 bool Settling::settle_next(std::vector<const Debt*>& wanted) {
-  if (!means_.may_act()) return false;
+  if (!parts_.may_act()) return false;
   std::deque<Settle> settles;
   std::vector<rdma::fiber::Step*> steps;
   for (std::size_t used = 0; !wanted.empty() && steps.size() < kMostTogether; wanted.pop_back()) {
     const Debt& debt = *wanted.back();
     const std::size_t bytes = whole_lines(Settle::buffer_bytes(debt));
-    if (used + bytes > means_.room.size()) break;
+    if (used + bytes > parts_.room.size()) break;
     const rdma::RemoteAddress records{
-        .node = debt.node, .region = kDataRegion, .generation = means_.peers.generation(debt.node)};
-    steps.push_back(&settles.emplace_back(debt, records, means_.room.data() + used, means_.may_act));
+        .node = debt.node, .region = kDataRegion, .generation = parts_.peers.generation(debt.node)};
+    steps.push_back(&settles.emplace_back(debt, records, parts_.room.data() + used, parts_.may_act));
     used += bytes;
   }
   rounds_.run(steps);
@@ -141,7 +141,7 @@ void Settling::note_removed(std::span<const Debt* const> removed) {
         debt->node,
         {.table = debt->table, .key = debt->key, .tid = record::version_word(debt->version->tid, /*removed=*/true)});
   }
-  means_.messenger.ask(questions_.all());
+  parts_.messenger.ask(questions_.all());
   for (std::size_t i = 0; i < questions_.size(); ++i)
     counts_.removals += questions_[i].outcome() == messages::AskOutcome::kAnswered ? 1 : 0;
 }
@@ -154,14 +154,14 @@ std::size_t settle_room_bytes(std::span<const Debt> debts) {
   return most;
 }
 
-Result<SettleCounts> settle_all(std::span<const Debt> debts, const SettleMeans& means) {
-  if (const std::size_t least = settle_room_bytes(debts); means.room.size() < least) {
+Result<SettleCounts> settle_all(std::span<const Debt> debts, const SettleParts& parts) {
+  if (const std::size_t least = settle_room_bytes(debts); parts.room.size() < least) {
     return Status(
         StatusCode::kResourceExhausted,
         fmt::format("the recovery of a dead node needs {} bytes of registered memory at once, and was given {}", least,
-                    means.room.size()));
+                    parts.room.size()));
   }
-  return Settling(debts, means).run();
+  return Settling(debts, parts).run();
 }
 
 }  // namespace granary::cluster

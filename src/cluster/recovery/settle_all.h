@@ -23,7 +23,7 @@ namespace granary::cluster {
 
 /// The means of the node that recovers: those of one of its workers, which is in no epoch, as this may wait for long.
 /// All calls are made by one fiber, or by one thread outside of fibers.
-struct SettleMeans {
+struct SettleParts {
   rdma::fiber::Scheduler& scheduler;
   rdma::fiber::FiberEndpoint& endpoint;
   rdma::fiber::Peers& peers;
@@ -54,6 +54,6 @@ std::size_t settle_room_bytes(std::span<const log::Debt> debts);
 /// Returns when no lock of the debts is left, and the owners know of the records that were removed. kUnavailable if
 /// `may_act` said no, or a home could not be reached for longer than the patience. kResourceExhausted if the room is
 /// too small. After an error some of the debts may be settled.
-Result<SettleCounts> settle_all(std::span<const log::Debt> debts, const SettleMeans& means);
+Result<SettleCounts> settle_all(std::span<const log::Debt> debts, const SettleParts& parts);
 
 }  // namespace granary::cluster

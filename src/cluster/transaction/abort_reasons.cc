@@ -7,8 +7,8 @@ namespace {
 
 /// The owner does not say which dead node held the record. So if any node is being recovered, it may be that one.
 AbortReason why_held_by_dead(rdma::NodeId owner, const Reach& reach) {
-  for (rdma::NodeId place = 0; place < reach.layout.nodes; ++place) {
-    const AbortReason reason = cc::why_unusable(reach.layout.id_at(place), reach.worker);
+  for (rdma::NodeId index = 0; index < reach.layout.nodes; ++index) {
+    const AbortReason reason = cc::why_unusable(reach.layout.id_at(index), reach.worker);
     if (reason == AbortReason::kNodeRecovering) return reason;
   }
   return cc::why_unusable(owner, reach.worker);

@@ -49,7 +49,7 @@ struct Reach {
   /// still be readable, but nobody may use it any more (I11).
   bool is_member(rdma::NodeId node) const { return !lives || lives(node); }
   /// Whether the cluster has such a node at all. A table's placement may name any.
-  bool is_in_cluster(rdma::NodeId node) const { return layout.place_of(node) != layout.nodes; }
+  bool is_in_cluster(rdma::NodeId node) const { return layout.index_of(node) != layout.nodes; }
   /// Connects the node if it is not connected. False if it is not a living member, or does not answer.
   bool connect(rdma::NodeId node) { return is_member(node) && peers.connect(node, connect_timeout_us).ok(); }
   /// Returns how many lines the misses of each node have.

@@ -15,7 +15,7 @@ LeaseExpired expiry(txn::WorkerCore& core, const base::SoftTime* time) {
 
 /// Returns the number of the worker's line among the misses of each node.
 std::size_t misses_line_of(const NodeParts& node, std::uint32_t number) {
-  return node.layout.place_of(node.fabric.node().node) * node.layout.workers + number;
+  return node.layout.index_of(node.fabric.node().node) * node.layout.workers + number;
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ TEST(MailboxLayout, HasAPlaceForEachNodeHoweverFarItsNumber) {
   const MailboxLayout layout{.nodes = 3, .ids = kIds, .workers = 5};
   std::set<std::uint64_t> places;
   for (const rdma::NodeId node : kIds) {
-    EXPECT_EQ(layout.id_at(layout.place_of(node)), node);
+    EXPECT_EQ(layout.id_at(layout.index_of(node)), node);
     for (std::uint32_t worker = 0; worker < layout.workers; ++worker) {
       places.insert({layout.request_ring(node, worker), layout.answer_ring(worker, node),
                      layout.request_staging(worker, node), layout.answer_staging(node, worker)});
@@ -27,10 +27,10 @@ TEST(MailboxLayout, HasAPlaceForEachNodeHoweverFarItsNumber) {
 TEST(MailboxLayout, HasNoneForOthers) {
   static constexpr rdma::NodeId kIds[] = {3, 1000};
   const MailboxLayout named{.nodes = 2, .ids = kIds, .workers = 1};
-  for (const rdma::NodeId node : {0, 4, 999, 4095}) EXPECT_EQ(named.place_of(node), 2u) << node;
+  for (const rdma::NodeId node : {0, 4, 999, 4095}) EXPECT_EQ(named.index_of(node), 2u) << node;
   const MailboxLayout counted{.nodes = 2, .workers = 1};
-  EXPECT_EQ(counted.place_of(1), 1u);
-  EXPECT_EQ(counted.place_of(2), 2u);
+  EXPECT_EQ(counted.index_of(1), 1u);
+  EXPECT_EQ(counted.index_of(2), 2u);
 }
 
 }  // namespace

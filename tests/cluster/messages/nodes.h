@@ -111,7 +111,7 @@ class TestNode {
     }
     tables_.push_back(schema_.immutable.core());
     owner_ = std::make_unique<Owner>(owner_worker(), *engine().epochs().acquire_slot(), tables_, engine().region());
-    service_ = std::make_unique<Service>(ServicePlace{.layout = layout_,
+    service_ = std::make_unique<Service>(ServiceParts{.layout = layout_,
                                                       .mailboxes = mail_->base(),
                                                       .own_node = id(),
                                                       .endpoint = *service_endpoint_,
@@ -125,7 +125,7 @@ class TestNode {
 
   /// Its worker asks from now on; `now_us` and `scheduler` outlive the node.
   void join(rdma::fiber::Scheduler& scheduler, std::function<std::uint64_t()> now_us, std::uint32_t worker = 0) {
-    messenger_ = std::make_unique<Messenger>(MessengerPlace{.layout = layout_,
+    messenger_ = std::make_unique<Messenger>(MessengerParts{.layout = layout_,
                                                             .mailboxes = mail_->base(),
                                                             .own_node = id(),
                                                             .worker = worker,

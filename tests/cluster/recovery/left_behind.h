@@ -1,5 +1,5 @@
 #pragma once
-// A copy of what a node that dies leaves on its host, and the means with which another node settles it.
+// A copy of what a node that dies leaves on its host, and the parts with which another node settles it.
 
 #include <filesystem>
 #include <memory>
@@ -57,8 +57,8 @@ class LeftBehind {
   std::vector<log::Debt> debts_;
 };
 
-/// Returns the means of a worker of the recoverer. Who lives is what that worker's node knows.
-inline SettleMeans settle_means(Reach& reach, std::span<char> room, std::function<bool()> may_act) {
+/// Returns the parts of a worker of the recoverer. Who lives is what that worker's node knows.
+inline SettleParts settle_parts(Reach& reach, std::span<char> room, std::function<bool()> may_act) {
   return {.scheduler = reach.scheduler,
           .endpoint = reach.endpoint,
           .peers = reach.peers,

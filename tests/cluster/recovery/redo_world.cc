@@ -303,7 +303,7 @@ Result<SettleCounts> RedoWorld::recover(rdma::NodeId recoverer, std::function<bo
   const std::size_t bytes =
       std::min<std::size_t>(settle_room_bytes(left_.debts()) * (1 + random_.below(4)), BufferPool::kChunkBytes);
   char* const room = reach.buffers.take(BufferPool::kChunkBytes);
-  const auto done = settle_all(left_.debts(), settle_means(reach, {room, bytes}, std::move(may_act)));
+  const auto done = settle_all(left_.debts(), settle_parts(reach, {room, bytes}, std::move(may_act)));
   reach.buffers.give_back(room, BufferPool::kChunkBytes);
   if (!done.ok()) return done;
   const std::uint64_t all = done->redone + done->freed + done->settled_before + done->gone;

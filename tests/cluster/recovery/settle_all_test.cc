@@ -98,10 +98,10 @@ class SettleAll : public testing::TestWithParam<IndexKind> {
     Reach& reach = cluster_.node(recoverer).remote().reach();
     char*& room = rooms_[recoverer];
     if (room == nullptr) room = reach.buffers.take(kRoomBytes);
-    SettleMeans means = settle_means(reach, {room, room_bytes_}, std::move(may_act));
-    means.patience = patience_;
-    means.lives = [this](rdma::NodeId node) { return node != kDead && node != gone_; };
-    return settle_all(debts, means);
+    SettleParts parts = settle_parts(reach, {room, room_bytes_}, std::move(may_act));
+    parts.patience = patience_;
+    parts.lives = [this](rdma::NodeId node) { return node != kDead && node != gone_; };
+    return settle_all(debts, parts);
   }
   SettleCounts settled(std::span<const log::Debt> debts, rdma::NodeId recoverer = kRecoverer) {
     const auto counts = settle(

@@ -149,7 +149,7 @@ class SimClusterNode {
     slot_ = database_->engine().epochs().acquire_slot();
     service_endpoint_ = fabric_->open_endpoint().value();
     owner_ = std::make_unique<messages::Owner>(*service_worker_.core(), *slot_, tables_, database_->engine().region());
-    service_ = std::make_unique<messages::Service>(messages::ServicePlace{.layout = parts_.layout,
+    service_ = std::make_unique<messages::Service>(messages::ServiceParts{.layout = parts_.layout,
                                                                           .mailboxes = mail_->base(),
                                                                           .own_node = id(),
                                                                           .endpoint = *service_endpoint_,
