@@ -62,12 +62,12 @@ class AskedNode {
       said.tid = place.record.tid;
     ask<cluster::messages::NoteRemoved>(said);
   }
-  /// The asker dies with all that it was lent.
+  /// The borrower dies with all that it was lent.
   void ask(const cluster::messages::LendBlocks& request) {
-    constexpr cluster::messages::Asker kAsker{.node = 2, .worker = 1};
+    constexpr cluster::messages::Borrower kBorrower{.node = 2, .worker = 1};
     cluster::messages::LendBlocksAnswer answer;
-    static_cast<void>(owner_.answer(request, answer, kAsker));
-    owner_.forget(kAsker.node);
+    static_cast<void>(owner_.answer(request, answer, kBorrower));
+    owner_.forget(kBorrower.node);
     owner_.rest();
     tidy();
   }

@@ -15,8 +15,9 @@ void LentBlocks::register_used(std::vector<cc::Record*>& blocks) {
   blocks.clear();
 }
 
-std::span<cc::Record* const> LentBlocks::lend(Asker asker, TableId table, std::size_t value_bytes, std::size_t count) {
-  std::vector<cc::Record*>& blocks = lent_[{asker, table}];
+std::span<cc::Record* const> LentBlocks::lend(Borrower borrower, TableId table, std::size_t value_bytes,
+                                              std::size_t count) {
+  std::vector<cc::Record*>& blocks = lent_[{borrower, table}];
   register_used(blocks);
   const std::size_t most =
       worker_.shared.slabs.short_of_memory() ? kFewBlocks : kMostBytes / record::record_bytes(value_bytes);

@@ -24,10 +24,10 @@
 namespace granary::cluster::messages {
 
 /// A worker of another node.
-struct Asker {
+struct Borrower {
   std::uint32_t node;
   std::uint32_t worker;
-  auto operator<=>(const Asker&) const = default;
+  auto operator<=>(const Borrower&) const = default;
 };
 
 /// Of the service's thread. For lend() and take_back() an epoch slot of the caller's is entered.
@@ -41,8 +41,8 @@ class LentBlocks {
   explicit LentBlocks(cc::WorkerState& worker) : worker_(worker) {}
 
   /// Lends at most `count` blocks, each with room for a value of so many bytes; none if there is no memory. What was
-  /// lent to the asker for the table before counts as used.
-  std::span<cc::Record* const> lend(Asker asker, TableId table, std::size_t value_bytes, std::size_t count);
+  /// lent to the borrower for the table before counts as used.
+  std::span<cc::Record* const> lend(Borrower borrower, TableId table, std::size_t value_bytes, std::size_t count);
   /// The node's life is over, and nothing that it has posted happens here any more.
   void take_back(std::uint32_t node);
   std::size_t size() const;
@@ -51,7 +51,7 @@ class LentBlocks {
   void register_used(std::vector<cc::Record*>& blocks);
 
   cc::WorkerState& worker_;
-  std::map<std::pair<Asker, TableId>, std::vector<cc::Record*>> lent_;
+  std::map<std::pair<Borrower, TableId>, std::vector<cc::Record*>> lent_;
 };
 
 }  // namespace granary::cluster::messages

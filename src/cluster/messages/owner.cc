@@ -190,12 +190,12 @@ ReplyStatus Owner::look_up(txn::TableCore& table, std::string_view key, SeenReco
   return ReplyStatus::kBusy;
 }
 
-ReplyStatus Owner::answer(const LendBlocks& request, LendBlocksAnswer& answer, Asker asker) {
+ReplyStatus Owner::answer(const LendBlocks& request, LendBlocksAnswer& answer, Borrower borrower) {
   txn::TableCore* table = nullptr;
   if (const ReplyStatus found = find_table_to_write(request.table, {}, table); found != ReplyStatus::kDone)
     return found;
   const epoch::Entered entered(worker_.shared().epochs, slot_);
-  const auto lend = [&] { return lent_.lend(asker, request.table, table->max_value_bytes(), request.count); };
+  const auto lend = [&] { return lent_.lend(borrower, request.table, table->max_value_bytes(), request.count); };
   std::span<Record* const> blocks = lend();
   if (blocks.empty() && worker_.make_room()) blocks = lend();
   if (blocks.empty()) return ReplyStatus::kOutOfMemory;

@@ -50,7 +50,7 @@ class Owner {
   ReplyStatus answer(const Scan& request, ScanAnswer& answer);
   ReplyStatus answer(const SnapshotGet& request, SnapshotGetAnswer& answer);
   ReplyStatus answer(const SnapshotScan& request, SnapshotScanAnswer& answer);
-  ReplyStatus answer(const LendBlocks& request, LendBlocksAnswer& answer, Asker asker);
+  ReplyStatus answer(const LendBlocks& request, LendBlocksAnswer& answer, Borrower borrower);
   ReplyStatus answer(const NoteRemoved& request, NoteRemovedAnswer& answer);
 
   /// A life of the node is over, and nothing that it has posted happens here any more.

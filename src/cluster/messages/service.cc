@@ -16,10 +16,10 @@ Service::Service(ServiceParts parts)
     : parts_(std::move(parts)),
       peers_(parts_.endpoint),
       forgotten_(parts_.layout.nodes) {
-  for (std::size_t at = 0; at < parts_.layout.nodes; ++at) askers_.push_back({parts_.layout.id_at(at)});
-  for (Asker& asker : askers_) {
+  for (std::size_t at = 0; at < parts_.layout.nodes; ++at) asking_nodes_.push_back({parts_.layout.id_at(at)});
+  for (AskingNode& asking : asking_nodes_) {
     for (std::uint32_t worker = 0; worker < parts_.layout.workers; ++worker)
-      links_.push_back(std::make_unique<Link>(parts_, peers_, counts_, exchanges_, asker, worker));
+      links_.push_back(std::make_unique<Link>(parts_, peers_, counts_, exchanges_, asking, worker));
   }
   if (parts_.calls != nullptr) parts_.calls->set_notify([&endpoint = parts_.endpoint] { endpoint.rouse(); });
 }
@@ -36,7 +36,7 @@ bool Service::step(std::uint64_t now_us) {
   poll();
   bool any = pass_on_results();
   for (const auto& link : links_) any |= link->step(now_us);
-  for (Asker& asker : askers_) asker.silent = false;
+  for (AskingNode& asking : asking_nodes_) asking.silent = false;
   parts_.owner.rest();
   return any;
 }

@@ -89,11 +89,11 @@ class Service {
   ServiceCounts counts_;
   Exchanges exchanges_;  ///< for all links
   /// A node as its workers' links see it.
-  struct Asker {
+  struct AskingNode {
     rdma::NodeId node;
     bool silent = false;  ///< it did not answer when this step tried to connect to it
   };
-  std::vector<Asker> askers_;                 ///< by the nodes' indexes
+  std::vector<AskingNode> asking_nodes_;      ///< by the nodes' indexes
   std::vector<std::unique_ptr<Link>> links_;  ///< by the nodes' indexes, then by worker
   /// By the nodes' indexes: to be forgotten in the next step. forget() stores with release before the node's next life
   /// is known to anybody, so the step that meets a message of that life, which comes after it, loads it before it

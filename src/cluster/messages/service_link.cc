@@ -10,15 +10,15 @@ namespace granary::cluster::messages {
 using rdma::mailbox::Rpc;
 
 Service::Link::Link(const ServiceParts& parts, rdma::fiber::Peers& peers, ServiceCounts& counts, Exchanges& exchanges,
-                    Asker& asker, std::uint32_t worker)
+                    AskingNode& asking_node, std::uint32_t worker)
     : parts_(parts),
       peers_(peers),
       counts_(counts),
       exchanges_(exchanges),
-      asker_(asker),
-      node_(asker.node),
+      asking_node_(asking_node),
+      node_(asking_node.node),
       worker_(worker),
-      receiver_(parts.mailboxes + parts.layout.request_ring(asker.node, worker), parts.layout.ring_bytes,
+      receiver_(parts.mailboxes + parts.layout.request_ring(asking_node.node, worker), parts.layout.ring_bytes,
                 parts.layout.most_bytes) {}
 
 bool Service::Link::step(std::uint64_t now_us) {
@@ -47,8 +47,8 @@ void Service::Link::meet_new_session(std::uint64_t now_us) {
 bool Service::Link::open(std::uint64_t now_us) {
   if (rpc_ && !sender_->broken()) return true;
   if (now_us < retry_us_) return false;
-  if (asker_.silent || !connect()) {
-    asker_.silent = true;
+  if (asking_node_.silent || !connect()) {
+    asking_node_.silent = true;
     retry_us_ = now_us + parts_.connect_timeout_us;
     close();
     return false;

@@ -14,8 +14,8 @@ namespace granary::cluster::messages {
 
 class Service::Link {
  public:
-  Link(const ServiceParts& parts, rdma::fiber::Peers& peers, ServiceCounts& counts, Exchanges& exchanges, Asker& asker,
-       std::uint32_t worker);
+  Link(const ServiceParts& parts, rdma::fiber::Peers& peers, ServiceCounts& counts, Exchanges& exchanges,
+       AskingNode& asking_node, std::uint32_t worker);
 
   /// Takes and answers messages. False if nothing had arrived.
   bool step(std::uint64_t now_us);
@@ -60,7 +60,7 @@ class Service::Link {
   rdma::fiber::Peers& peers_;
   ServiceCounts& counts_;
   Exchanges& exchanges_;
-  Asker& asker_;
+  AskingNode& asking_node_;
   const rdma::NodeId node_;
   const std::uint32_t worker_;
   rdma::mailbox::Receiver receiver_;
