@@ -20,13 +20,13 @@
 #include "src/epoch/epoch.h"
 #include "src/txn/dropped_handle.h"
 #include "src/txn/execution.h"
-#include "src/txn/life.h"
+#include "src/txn/transaction_state.h"
 #include "src/txn/snapshot_context.h"
 #include "src/txn/worker_core.h"
 
 namespace granary::txn {
 
-class Context final : private Life {
+class Context final : private TransactionState {
  public:
   Context(WorkerCore& worker, epoch::Slot& slot)
       : worker_(worker),

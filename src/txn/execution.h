@@ -22,7 +22,9 @@ struct GetsElsewhere;
 
 class Execution {
  public:
-  Execution(WorkerCore& worker, Life& life) : life_(life), local_(worker, life) {}
+  Execution(WorkerCore& worker, TransactionState& transaction)
+      : transaction_(transaction),
+        local_(worker, transaction) {}
 
   /// Sets how transactions reach other nodes; nullptr: there are no other nodes. No transaction is open.
   void set_remote(std::unique_ptr<RemoteAccess> remote) {
@@ -86,7 +88,7 @@ class Execution {
   ScanResult scan_elsewhere(std::uint16_t home, TableCore& table, TableCore* index, const ScanRange& range,
                             ScanFn visit);
 
-  Life& life_;
+  TransactionState& transaction_;
   LocalAccess local_;
   std::unique_ptr<RemoteAccess> remote_;
   std::string whole_;  ///< the whole value while a part of it is read or written

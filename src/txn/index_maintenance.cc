@@ -18,7 +18,8 @@ Outcome Execution::move_index_entry(Home home, TableCore& index, std::string_vie
     const Outcome removed = write_at(home, index, old_key, {}, kRemove);
     // The record was there without its index entry. Most often the transaction's reads are not of one state then.
     // Otherwise a salvage has left two records for one entry of a unique index, and this one had none.
-    if (removed == Outcome::kNotFound && !seen_consistently(home)) return life_.doom_with(AbortReason::kReadChanged);
+    if (removed == Outcome::kNotFound && !seen_consistently(home))
+      return transaction_.doom_with(AbortReason::kReadChanged);
     if (removed != Outcome::kOk && removed != Outcome::kNotFound) return removed;
   }
   if (new_value == nullptr) return Outcome::kOk;
@@ -27,7 +28,7 @@ Outcome Execution::move_index_entry(Home home, TableCore& index, std::string_vie
   // If the reads are of one state, the application has broken the index's uniqueness. Otherwise it is a conflict, to be
   // retried.
   const bool certain = index.index_options().unique && seen_consistently(home);
-  return life_.doom_with(certain ? AbortReason::kUniqueViolation : AbortReason::kReadChanged);
+  return transaction_.doom_with(certain ? AbortReason::kUniqueViolation : AbortReason::kReadChanged);
 }
 
 bool Execution::seen_consistently(Home home) {
@@ -49,7 +50,7 @@ Outcome Execution::write_indexed(Home home, TableCore& table, std::string_view k
   // and nobody else notices: below serializable a commit does not validate what was missing.
   const bool inserts = !there && !rule.looks() && !base::injected("put-over-unseen-record");
   const Outcome written = write_at(home, table, key, value, inserts ? kInsert : rule);
-  if (inserts && written == Outcome::kAlreadyExists) return life_.doom_with(AbortReason::kReadChanged);
+  if (inserts && written == Outcome::kAlreadyExists) return transaction_.doom_with(AbortReason::kReadChanged);
   if (written != Outcome::kOk) return written;
   for (TableCore* index : table.indexes()) {
     const Outcome moved =

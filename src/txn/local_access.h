@@ -14,7 +14,7 @@
 
 #include "src/base/arena.h"
 #include "src/cc/access_set.h"
-#include "src/txn/life.h"
+#include "src/txn/transaction_state.h"
 #include "src/txn/lookup_cache.h"
 #include "src/txn/table_core.h"
 #include "src/txn/worker_core.h"
@@ -60,7 +60,7 @@ constexpr bool part_fits(std::size_t from, std::size_t bytes, std::size_t size) 
 
 class LocalAccess {
  public:
-  LocalAccess(WorkerCore& worker, Life& life) : worker_(worker), life_(life) {}
+  LocalAccess(WorkerCore& worker, TransactionState& transaction) : worker_(worker), transaction_(transaction) {}
 
   GetResult get(TableCore& table, std::string_view key, std::span<char> buffer) {
     return read(table, key, look_up(table, key), buffer);
@@ -166,7 +166,7 @@ class LocalAccess {
   std::string& scratch();
 
   WorkerCore& worker_;
-  Life& life_;
+  TransactionState& transaction_;
   cc::AccessSet access_;
   base::Arena arena_;
   LookupCache lookups_;

@@ -84,9 +84,9 @@ Outcome LocalAccess::widen(WriteEntry& own, std::size_t from, std::size_t to) {
   char* const room = arena_.allocate(to - from);
   const record::StableRead seen = record::read_part(*own.record, from, room, to - from, *worker_.state().waiter);
   if (seen.state == ReadState::kBusy) [[unlikely]]
-    return life_.doom_with(AbortReason::kRecordBusy);
+    return transaction_.doom_with(AbortReason::kRecordBusy);
   if (seen.state != ReadState::kValue || seen.size != own.whole_bytes)
-    return life_.doom_with(AbortReason::kReadChanged);
+    return transaction_.doom_with(AbortReason::kReadChanged);
   if (const Outcome noted = note_read(own.record, seen.tid); noted != Outcome::kOk) return noted;
   std::memcpy(room + (own.part_from - from), own.value.data(), own.value.size());
   own.value = {room, to - from};

@@ -22,7 +22,7 @@ Outcome LocalAccess::note_read(Record* record, record::TidWord tid, record::TidW
 
 Outcome LocalAccess::doom_busy(const Record* record) {
   const AbortReason busy = access_.held.barred ? AbortReason::kLockedByOwnWorker : AbortReason::kRecordBusy;
-  return life_.doom_with(cc::why_busy(record, worker_.state(), busy));
+  return transaction_.doom_with(cc::why_busy(record, worker_.state(), busy));
 }
 
 Outcome LocalAccess::note_node(const TableCore& table, cc::Place place, cc::Version version) {
@@ -111,7 +111,7 @@ Outcome LocalAccess::get_together(const LocalGets& gets) {
     gets.find(found);
   }
   if (Together* const others = worker_.in_turns(); others != nullptr) others->turn();
-  const std::uint64_t serial = life_.serial();
+  const std::uint64_t serial = transaction_.serial();
   for (std::size_t i = 0; i < gets.size(); ++i) {
     MultiGet& get = gets[i];
     TableCore& table = *get.table.core();
@@ -122,7 +122,7 @@ Outcome LocalAccess::get_together(const LocalGets& gets) {
       lookups_.remembered(table.index(), get.key) = record;
     }
     get.result = get.is_part() ? read_part(table, record, get) : read(table, get.key, record, get.buffer);
-    if (const Outcome standing = life_.standing(serial); standing != Outcome::kOk) [[unlikely]]
+    if (const Outcome standing = transaction_.standing(serial); standing != Outcome::kOk) [[unlikely]]
       return standing;
   }
   return Outcome::kOk;

@@ -13,7 +13,7 @@ namespace granary::txn {
 Outcome Execution::find_elsewhere(RemoteGet& get) {
   if (remote_ == nullptr) return Outcome::kUnknownTable;
   const AbortReason reason = remote_->get({&get, 1});
-  if (reason != AbortReason::kNone) return life_.doom_with(reason);
+  if (reason != AbortReason::kNone) return transaction_.doom_with(reason);
   return get.found ? Outcome::kOk : Outcome::kNotFound;
 }
 
@@ -41,7 +41,7 @@ Outcome Execution::multi_get(std::span<MultiGet> gets) {
 Outcome Execution::multi_get_elsewhere(GetsElsewhere<RemoteGet>& elsewhere) {
   if (remote_ == nullptr) return elsewhere.refuse(Outcome::kUnknownTable), Outcome::kOk;
   const AbortReason reason = remote_->get(elsewhere.gets);
-  if (reason != AbortReason::kNone) return life_.doom_with(reason);
+  if (reason != AbortReason::kNone) return transaction_.doom_with(reason);
   for (std::size_t i = 0; i < elsewhere.gets.size(); ++i) {
     const RemoteGet& get = elsewhere.gets[i];
     MultiGet& asked = *elsewhere.asked[i];
@@ -63,7 +63,7 @@ Outcome Execution::declare(std::span<const Declared> keys) {
   if (elsewhere.empty()) return Outcome::kOk;
   if (remote_ == nullptr) return Outcome::kUnknownTable;
   const AbortReason reason = remote_->declare(elsewhere);
-  return reason == AbortReason::kNone ? Outcome::kOk : life_.doom_with(reason);
+  return reason == AbortReason::kNone ? Outcome::kOk : transaction_.doom_with(reason);
 }
 
 Outcome Execution::write_elsewhere(std::uint16_t home, TableCore& table, std::string_view key, std::string_view value,
@@ -74,7 +74,7 @@ Outcome Execution::write_elsewhere(std::uint16_t home, TableCore& table, std::st
   if (table.is_immutable() && !base::injected("immutable-takes-remote-writes")) return Outcome::kImmutable;
   Outcome outcome = Outcome::kOk;
   const AbortReason reason = remote_->write({&table, home, key}, value, rule, outcome);
-  return reason == AbortReason::kNone ? outcome : life_.doom_with(reason);
+  return reason == AbortReason::kNone ? outcome : transaction_.doom_with(reason);
 }
 
 ScanResult Execution::scan(TableCore& table, TableCore* index, const ScanRange& range, ScanFn visit) {
@@ -88,17 +88,17 @@ ScanResult Execution::scan_elsewhere(std::uint16_t home, TableCore& table, Table
                                      ScanFn visit) {
   if (remote_ == nullptr) return {Outcome::kUnknownTable, 0};
   ScanResult result;
-  const std::uint64_t serial = life_.serial();
+  const std::uint64_t serial = transaction_.serial();
   const AbortReason reason = remote_->scan(
       table, index, home, range,
       [&](std::string_view key, std::string_view value) {
         const bool more = visit(key, value);
-        result.outcome = life_.standing(serial);  // the callback may have ended the transaction, or doomed it
+        result.outcome = transaction_.standing(serial);  // the callback may have ended the transaction, or doomed it
         return result.outcome == Outcome::kOk && more;
       },
       result);
   if (result.outcome != Outcome::kOk) return result;
-  return reason == AbortReason::kNone ? result : ScanResult{life_.doom_with(reason), 0};
+  return reason == AbortReason::kNone ? result : ScanResult{transaction_.doom_with(reason), 0};
 }
 
 }  // namespace granary::txn

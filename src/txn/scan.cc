@@ -20,7 +20,7 @@ class ScanCursor final : public kvstore::ordered::ScanVisitor {
         index_(index),
         limit_(limit),
         visit_(visit),
-        serial_(access.life_.serial()) {
+        serial_(access.transaction_.serial()) {
     ++access_.scan_depth_;
     buffer_ = &access_.scratch();
   }
@@ -63,7 +63,8 @@ class ScanCursor final : public kvstore::ordered::ScanVisitor {
     if (size < 0) return result_.outcome == Outcome::kOk;
     ++result_.count;
     const bool more = visit_(key, std::string_view(buffer_->data(), static_cast<std::size_t>(size)));
-    result_.outcome = access_.life_.standing(serial_);  // the callback may have ended the transaction, or doomed it
+    result_.outcome =
+        access_.transaction_.standing(serial_);  // the callback may have ended the transaction, or doomed it
     return result_.outcome == Outcome::kOk && more && result_.count < limit_;
   }
 

@@ -66,7 +66,8 @@ class WorkerCore {
   /// Calls RemoteAccess::tidy() if no transaction is open. It may take long.
   void tidy_remote();
 
-  // Counts the contexts whose committed transactions have writes under way to other nodes (Life::State::kUnderWay).
+  // Counts the contexts whose committed transactions have writes under way to other nodes
+  // (TransactionState::State::kUnderWay).
   void note_under_way() { ++under_way_; }
   void note_arrived() { --under_way_; }
   bool has_under_way() const { return under_way_ != 0; }

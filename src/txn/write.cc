@@ -59,7 +59,7 @@ Outcome LocalAccess::write_new(TableCore& table, std::string_view key, std::stri
                   .placeholder = true})
             .sum_content();
         lookups_.remembered(table.index(), key) = record;
-        return phantom ? life_.doom_with(AbortReason::kNodeChanged) : Outcome::kOk;
+        return phantom ? transaction_.doom_with(AbortReason::kNodeChanged) : Outcome::kOk;
       }
       cc::free_record(state, record);
       if (result.what == cc::InsertedWhat::kPresent) {
@@ -67,7 +67,7 @@ Outcome LocalAccess::write_new(TableCore& table, std::string_view key, std::stri
         return Outcome::kAlreadyExists;
       }
     }
-    if (made_room || !worker_.make_room()) return life_.doom_with(AbortReason::kOutOfMemory);
+    if (made_room || !worker_.make_room()) return transaction_.doom_with(AbortReason::kOutOfMemory);
   }
 }
 

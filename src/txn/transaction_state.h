@@ -11,7 +11,7 @@
 
 namespace granary::txn {
 
-class Life {
+class TransactionState {
  public:
   /// A serial tells the handle of a finished transaction from the next one's.
   std::uint64_t serial() const { return serial_; }
@@ -37,7 +37,7 @@ class Life {
     kUnderWay,
   };
 
-  ~Life() = default;
+  ~TransactionState() = default;
 
   const base::ProcessMark process_;
   State state_ = State::kIdle;
