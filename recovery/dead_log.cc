@@ -101,7 +101,7 @@ Status DebtReader::read_names(const log::Ring& ring) {
                         .node = static_cast<std::uint16_t>(lock.node),
                         .table = lock.table,
                         .key = std::string(lock.key),
-                        .place = lock.place,
+                        .state_offset = lock.state_offset,
                         .word = lock.word,
                         .version = {}});
     }

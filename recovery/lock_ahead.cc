@@ -39,7 +39,7 @@ const char* take_lock(std::string_view& rest, NamedLock& lock) {
   std::memcpy(&header, rest.data(), sizeof header);
   if (log::named_bytes(header.key_bytes) > rest.size()) return "a key is longer than what is left";
   if (!record::is_x_locked(header.word)) return "a word that is no x-lock's";
-  lock = {header.word, header.node, header.table, rest.substr(sizeof header, header.key_bytes), header.place};
+  lock = {header.word, header.node, header.table, rest.substr(sizeof header, header.key_bytes), header.state_offset};
   rest.remove_prefix(log::named_bytes(header.key_bytes));
   return nullptr;
 }

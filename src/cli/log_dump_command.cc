@@ -151,7 +151,7 @@ Status Dump::segment(const SegmentFile& file) {
 std::string Dump::text_of(const log::NamedLock& lock) const {
   const std::string key = wanted_.values ? quoted(lock.key) : fmt::format("{} B", lock.key.size());
   return fmt::format("node {} {} key {} x-lock {:016x} at {}", lock.node, database_.table_name(lock.table), key,
-                     lock.word, lock.place);
+                     lock.word, lock.state_offset);
 }
 
 void Dump::unfinished(const std::string& path, const recovery::UnfinishedTransaction& transaction) {

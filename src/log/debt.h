@@ -15,7 +15,7 @@ struct Debt {
   std::uint32_t table = 0;        ///< its number, the same on all nodes
   std::string key;
   /// Of the state word in the home's region of records. By now another key's record may be there.
-  std::uint64_t place = 0;
+  std::uint64_t state_offset = 0;
   /// The x-lock's. The record is held exactly if this is its state word.
   std::uint64_t word = 0;
 

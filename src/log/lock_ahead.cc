@@ -31,7 +31,7 @@ void store_bytes(std::uint64_t* to, std::string_view bytes) {
 
 }  // namespace
 
-std::uint64_t LockAhead::take(std::uint64_t count) {
+std::uint64_t LockAheadArea::take(std::uint64_t count) {
   std::uint64_t free = 0;  // slots in a row
   for (std::uint64_t slot = 0; slot < slots(); ++slot) {
     free = taken_[slot] != 0 ? 0 : free + 1;
@@ -43,16 +43,16 @@ std::uint64_t LockAhead::take(std::uint64_t count) {
   return slots();
 }
 
-void LockAhead::give_back(std::uint64_t first, std::uint64_t count) {
+void LockAheadArea::give_back(std::uint64_t first, std::uint64_t count) {
   for (std::uint64_t i = first; i < first + count; ++i) {
     base::invariant("I10", taken_[i] != 0);
     taken_[i] = 0;
   }
 }
 
-bool LockAhead::empty() const { return std::find(taken_.begin(), taken_.end(), std::uint8_t{1}) == taken_.end(); }
+bool LockAheadArea::empty() const { return std::find(taken_.begin(), taken_.end(), std::uint8_t{1}) == taken_.end(); }
 
-epoch::Epoch LockAhead::oldest_decided() const {
+epoch::Epoch LockAheadArea::oldest_decided() const {
   epoch::Epoch oldest = ~epoch::Epoch{0};
   for (std::uint64_t slot = 0; slot < slots(); ++slot) {
     const SlotHeader& one = header(slot);
@@ -63,7 +63,7 @@ epoch::Epoch LockAhead::oldest_decided() const {
   return oldest;
 }
 
-bool LockRecord::reserve(std::uint64_t bytes) {
+bool NamedLocks::reserve(std::uint64_t bytes) {
   if (bytes == 0 || (!runs_.empty() && runs_.back().room() >= bytes)) return true;
   const std::uint64_t count = (bytes + kLockBlockBytes - 1) / kLockBlockBytes;
   const std::uint64_t first = area_->take(count);
@@ -73,26 +73,27 @@ bool LockRecord::reserve(std::uint64_t bytes) {
   return true;
 }
 
-void LockRecord::add(const NamedLock& lock) {
+void NamedLocks::add(const NamedLock& lock) {
   base::invariant("I10", !runs_.empty() && runs_.back().room() >= named_bytes(lock.key.size()));
   Run& run = runs_.back();
   auto* const to = reinterpret_cast<std::uint64_t*>(area_->block(run.first) + run.bytes);
   run.bytes += named_bytes(lock.key.size());
-  const LockHeader header{lock.word, lock.place, lock.node, lock.table, static_cast<std::uint32_t>(lock.key.size()), 0};
+  const LockHeader header{
+      lock.word, lock.state_offset, lock.node, lock.table, static_cast<std::uint32_t>(lock.key.size()), 0};
   const auto words = std::bit_cast<std::array<std::uint64_t, sizeof header / sizeof(std::uint64_t)>>(header);
   for (std::size_t i = 0; i < words.size(); ++i) store(to + i, words[i]);
   store_bytes(to + words.size(), lock.key);
   run.crc = base::crc32c(run.crc, to, named_bytes(lock.key.size()));
 }
 
-void LockRecord::publish() {
+void NamedLocks::publish() {
   if (runs_.empty()) return;
   const Run& run = runs_.back();
   const std::uint64_t named = named_word(static_cast<std::uint32_t>(run.bytes), run.crc);
   area_->header(run.first).named.store(named, std::memory_order_release);
 }
 
-void LockRecord::decide(std::uint64_t tid, std::uint64_t log_end) {
+void NamedLocks::decide(std::uint64_t tid, std::uint64_t log_end) {
   base::invariant("I10", log_end != 0 && (log_end & kAnnounced) == 0);
   const std::uint64_t announced = log_end | kAnnounced;
   for (const Run& run : runs_) {
@@ -103,11 +104,11 @@ void LockRecord::decide(std::uint64_t tid, std::uint64_t log_end) {
   }
 }
 
-void LockRecord::take_back_decision() {
+void NamedLocks::take_back_decision() {
   for (const Run& run : runs_) area_->header(run.first).log_end.store(0, std::memory_order_release);
 }
 
-void LockRecord::complete() {
+void NamedLocks::complete() {
   for (const Run& run : runs_) {
     area_->header(run.first).named.store(0, std::memory_order_release);
     area_->give_back(run.first, run.count);

@@ -62,24 +62,23 @@ inline std::uint64_t decision_check(std::uint64_t tid, std::uint64_t announced_e
 }
 
 struct LockHeader {
-  std::uint64_t word;       ///< the x-lock's (src/record/state_word.h)
-  std::uint64_t place;      ///< of the state word, in the home's region of records
-  std::uint32_t node;       ///< the record's home
-  std::uint32_t table;      ///< its number, the same on all nodes
-  std::uint32_t key_bytes;  ///< the key follows, and zeros up to 8 bytes
+  std::uint64_t word;          ///< the x-lock's (src/record/state_word.h)
+  std::uint64_t state_offset;  ///< of the state word, in the home's region of records
+  std::uint32_t node;          ///< the record's home
+  std::uint32_t table;         ///< its number, the same on all nodes
+  std::uint32_t key_bytes;     ///< the key follows, and zeros up to 8 bytes
   std::uint32_t reserved;
 };
 static_assert(sizeof(LockHeader) == 32);
 
-/// One x-lock of a transaction. The CAS is of the word at `place`, where by then another key's record may be: then it
-/// is let go at once, but who dies in between holds that one. So while the home lives, its place tells the record, not
-/// its key.
+/// Names one x-lock of a transaction. The CAS may hit another key's record, if the location was out of date. Such a lock
+/// is given back at once. If the node dies before that, recovery finds the record by its offset, not by its key.
 struct NamedLock {
   std::uint64_t word = 0;
   std::uint32_t node = 0;
   std::uint32_t table = 0;
   std::string_view key;
-  std::uint64_t place = 0;
+  std::uint64_t state_offset = 0;
 };
 
 inline constexpr std::uint64_t kLockBlockBytes = 512;
@@ -99,10 +98,10 @@ constexpr std::uint64_t lock_area_bytes(std::uint64_t ring_capacity) {
 }
 
 /// A worker's area. Of its thread; its transactions share it.
-class LockAhead {
+class LockAheadArea {
  public:
   /// `memory`: a new area of so many slots, zeros, or a former one that is only read.
-  LockAhead(char* memory, std::uint64_t slots) : memory_(memory), taken_(slots) {}
+  LockAheadArea(char* memory, std::uint64_t slots) : memory_(memory), taken_(slots) {}
 
   /// The first of so many neighbouring slots that nobody has; slots() if there are none.
   std::uint64_t take(std::uint64_t count);
@@ -125,14 +124,14 @@ class LockAhead {
 
 /// What one transaction has in the area. The locks stay named until complete(), also if this object ends before: it
 /// forgets them, the area does not.
-class LockRecord {
+class NamedLocks {
  public:
   /// `area`: none if nothing is logged; then nothing is named, and there is always room.
-  explicit LockRecord(LockAhead* area) : area_(area) {}
+  explicit NamedLocks(LockAheadArea* area) : area_(area) {}
   /// The other one names nothing afterwards.
-  LockRecord(LockRecord&& other) noexcept : area_(other.area_), runs_(std::exchange(other.runs_, {})) {}
-  LockRecord(const LockRecord&) = delete;
-  LockRecord& operator=(const LockRecord&) = delete;
+  NamedLocks(NamedLocks&& other) noexcept : area_(other.area_), runs_(std::exchange(other.runs_, {})) {}
+  NamedLocks(const NamedLocks&) = delete;
+  NamedLocks& operator=(const NamedLocks&) = delete;
 
   bool logs() const { return area_ != nullptr; }
   /// Sees to it that locks of `bytes` (named_bytes()) can be added. False if the area has no room for them.
@@ -157,7 +156,7 @@ class LockRecord {
     std::uint64_t room() const { return count * kLockBlockBytes - bytes; }
   };
 
-  LockAhead* area_;
+  LockAheadArea* area_;
   std::vector<Run> runs_;
 };
 

@@ -281,7 +281,7 @@ epoch::Epoch Log::owed_from() const {
   const std::lock_guard lock(mutex_);
   epoch::Epoch oldest = ~epoch::Epoch{0};
   for (const auto& ring : rings_) {
-    if (const LockAhead* const locks = ring->lock_ahead(); locks != nullptr)
+    if (const LockAheadArea* const locks = ring->lock_ahead(); locks != nullptr)
       oldest = std::min(oldest, locks->oldest_decided());
   }
   return oldest;

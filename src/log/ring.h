@@ -84,7 +84,7 @@ class Ring {
   const RingHeader& header() const { return *header_; }
   std::uint64_t capacity() const { return capacity_; }
   /// Nullptr if the ring has none.
-  LockAhead* lock_ahead() { return lock_ahead_.slots() == 0 ? nullptr : &lock_ahead_; }
+  LockAheadArea* lock_ahead() { return lock_ahead_.slots() == 0 ? nullptr : &lock_ahead_; }
   /// True if no lock is named: the transactions there were have all ended, and have given everything back.
   bool all_given_back() const { return lock_ahead_.empty(); }
   /// All bytes of the lock-ahead record, for whoever reads them.
@@ -181,7 +181,7 @@ class Ring {
   // The worker's own.
   std::uint64_t tail_ = 0;
   std::uint64_t known_head_ = 0;
-  LockAhead lock_ahead_;
+  LockAheadArea lock_ahead_;
   // The logger's own: up to there the entries are in the log file. head, which follows with the next sync, is no more
   // than that.
   alignas(base::kCacheLine) std::uint64_t drained_ = 0;

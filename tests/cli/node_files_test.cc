@@ -95,7 +95,7 @@ NodeHistories::NodeHistories() {
 void NodeHistories::name_a_lock() const {
   const auto manifest = recovery::read_manifest(base::system_files(), home.directory()).value();
   const auto ring = log::Ring::open(home.path(kRing), manifest.database).value();
-  log::LockRecord record(ring->lock_ahead());
+  log::NamedLocks record(ring->lock_ahead());
   ASSERT_TRUE(record.reserve(log::named_bytes(4)));
   record.add({.word = 0xabcd1, .node = 2, .table = 0, .key = "held"});
   record.publish();

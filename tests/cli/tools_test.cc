@@ -111,7 +111,7 @@ class Tools : public testing::Test {
       static_cast<void>(database.create_table("accounts").value());
       const auto core = database.engine().workers().take().value();
       log::Ring& ring = *core->state().ring;
-      log::LockRecord undecided(ring.lock_ahead()), decided(ring.lock_ahead());
+      log::NamedLocks undecided(ring.lock_ahead()), decided(ring.lock_ahead());
       name(undecided, {.word = 0xabcd1, .node = 3, .table = 0, .key = "held"});
       name(decided, {.word = 0xabcd3, .node = 3, .table = 0, .key = "decided"});
       const std::vector<cc::RemoteWrite> writes = {{.node = 3, .table = 0, .key = "decided", .value = "v"}};
@@ -124,7 +124,7 @@ class Tools : public testing::Test {
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
   }
-  static void name(log::LockRecord& record, const log::NamedLock& lock) {
+  static void name(log::NamedLocks& record, const log::NamedLock& lock) {
     if (!record.reserve(log::named_bytes(lock.key.size()))) ::_exit(1);
     record.add(lock);
     record.publish();

@@ -70,13 +70,13 @@ class DeadNodeTest : public testing::Test {
   void leave(const std::string& key, const std::optional<std::string>& value) {
     txn::WorkerCore* const worker = database_->engine().workers().take().value();
     log::Ring& ring = *worker->state().ring;
-    log::LockRecord record(ring.lock_ahead());
+    log::NamedLocks record(ring.lock_ahead());
     ASSERT_TRUE(record.reserve(log::named_bytes(key.size())));
     record.add({.word = record::x_lock_word({.node = 1, .generation = kLife, .worker = 0, .sequence = ++sequence_}),
                 .node = 2,
                 .table = 0,
                 .key = key,
-                .place = 64 * sequence_});
+                .state_offset = 64 * sequence_});
     record.publish();
     if (value) {
       const std::vector<cc::RemoteWrite> writes = {{.node = 2, .table = 0, .key = key, .value = *value}};

@@ -165,7 +165,7 @@ TEST_F(DatabaseInCluster, WhatIsLeftLockedElsewhereIsNamedAfterClosing) {
   put("key", "value");
   const auto core = database_->engine().workers().take().value();
   {
-    log::LockRecord record(core->state().ring->lock_ahead());
+    log::NamedLocks record(core->state().ring->lock_ahead());
     ASSERT_TRUE(record.reserve(log::named_bytes(3)));
     record.add({.word = record::x_lock_word({.node = 1, .generation = 1, .worker = 0, .sequence = 1}),
                 .node = 2,

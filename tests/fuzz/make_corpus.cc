@@ -178,9 +178,9 @@ void add_locks(const Corpus& corpus, int transactions) {
   constexpr std::uint64_t kSlots = 4, kTail = 64;
   std::string bytes(sizeof kTail + kSlots * (sizeof(log::SlotHeader) + log::kLockBlockBytes), '\0');
   std::copy_n(reinterpret_cast<const char*>(&kTail), sizeof kTail, bytes.data());
-  log::LockAhead area(bytes.data() + sizeof kTail, kSlots);
+  log::LockAheadArea area(bytes.data() + sizeof kTail, kSlots);
   for (int i = 0; i < transactions; ++i) {
-    log::LockRecord record(&area);
+    log::NamedLocks record(&area);
     const std::string key(i == 0 ? 300 : 6, 'k');
     base::always_check(record.reserve(2 * log::named_bytes(key.size())), "there is room");
     for (const std::uint32_t node : {1u, 2u})

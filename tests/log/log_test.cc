@@ -156,7 +156,7 @@ TEST_F(LogTest, ClosingLeavesRingsThatNameLocks) {
     }
     Ring& ring = **(*log)->add_worker(0);
     ASSERT_TRUE((*log)->add_worker(1).ok());
-    LockRecord record(ring.lock_ahead());
+    NamedLocks record(ring.lock_ahead());
     ASSERT_TRUE(record.reserve(named_bytes(3)));
     record.add({.word = 1, .node = 2, .table = 0, .key = "key"});
     record.publish();
@@ -175,7 +175,7 @@ TEST_F(LogTest, TheEntryOfADecidedTransactionStaysWhileLocksAreNamed) {
   const auto log = Log::open(of_node, epochs_, 0);
   Ring& ring = **(*log)->add_worker(0);
   constexpr std::size_t kBytes = 2000;
-  LockRecord record(ring.lock_ahead());
+  NamedLocks record(ring.lock_ahead());
   ASSERT_TRUE(record.reserve(named_bytes(3)));
   record.add({.word = 1, .node = 2, .table = 0, .key = "key"});
   record.publish();

@@ -65,14 +65,14 @@ class DeadLog : public testing::Test {
     return *by_worker_.emplace(worker, survey_.rings.rings.back().get()).first->second;
   }
   /// Names locks as a transaction does, in slots of their own.
-  static void name(log::LockRecord& record, const std::vector<log::NamedLock>& locks) {
+  static void name(log::NamedLocks& record, const std::vector<log::NamedLock>& locks) {
     std::uint64_t bytes = 0;
     for (const log::NamedLock& lock : locks) bytes += log::named_bytes(lock.key.size());
     ASSERT_TRUE(record.reserve(bytes));
     for (const log::NamedLock& lock : locks) record.add(lock);
     record.publish();
   }
-  static void decide(log::Ring& ring, log::LockRecord& record, record::TidWord tid,
+  static void decide(log::Ring& ring, log::NamedLocks& record, record::TidWord tid,
                      const std::vector<TestWrite>& writes) {
     const std::string entry = tests::entry_of(tid, log::EntryKind::kTransaction, tests::body_of(writes));
     record.decide(tid, ring.end_after(entry.size()));
@@ -82,7 +82,7 @@ class DeadLog : public testing::Test {
   /// One transaction that is decided, and not complete.
   void leave(log::Ring& ring, record::TidWord tid, const std::vector<log::NamedLock>& locks,
              const std::vector<TestWrite>& writes) {
-    log::LockRecord record(ring.lock_ahead());
+    log::NamedLocks record(ring.lock_ahead());
     name(record, locks);
     decide(ring, record, tid, writes);
   }
@@ -127,7 +127,7 @@ TEST_F(DeadLog, NothingNamedIsNothingOwed) {
 }
 
 TEST_F(DeadLog, WhatIsUndecidedIsFreedUnchanged) {
-  log::LockRecord record(ring(0).lock_ahead()), complete(ring(0).lock_ahead()), another(ring(1).lock_ahead());
+  log::NamedLocks record(ring(0).lock_ahead()), complete(ring(0).lock_ahead()), another(ring(1).lock_ahead());
   name(complete, {{lock_word(9), 2, 0, "other", 64}});
   name(record, {{lock_word(1), 2, 0, "a", 128}, {lock_word(2), 3, 1, "b", 192}});
   complete.complete();
@@ -135,7 +135,7 @@ TEST_F(DeadLog, WhatIsUndecidedIsFreedUnchanged) {
   EXPECT_THAT(debts(), ElementsAre("2:a", "3:b", "2:c"));
   const auto found = read();
   EXPECT_EQ(found->at(1).table, 1u);
-  EXPECT_EQ(found->at(1).place, 192u);
+  EXPECT_EQ(found->at(1).state_offset, 192u);
   EXPECT_EQ(found->at(1).word, lock_word(2));
   EXPECT_EQ(found->at(0).transaction, found->at(1).transaction);
   EXPECT_NE(found->at(1).transaction, found->at(2).transaction);
@@ -143,7 +143,7 @@ TEST_F(DeadLog, WhatIsUndecidedIsFreedUnchanged) {
 
 /// Its entry is written behind the tail, but the tail has not come so far.
 TEST_F(DeadLog, WhatWasAnnouncedAndNotPublishedIsUndecided) {
-  log::LockRecord record(ring(0).lock_ahead());
+  log::NamedLocks record(ring(0).lock_ahead());
   name(record, {{lock_word(1), 2, 0, "a", 128}});
   record.decide(kDecidedTid, ring(0).end_after(64));
   EXPECT_THAT(debts(), ElementsAre("2:a"));
@@ -163,7 +163,7 @@ TEST_F(DeadLog, WhatIsDecidedHasItsWritesFromTheRing) {
 /// it let go as well.
 TEST_F(DeadLog, AllPartsOfATransactionHaveItsWrites) {
   const std::string long_key(700, 'k');
-  log::LockRecord record(ring(0).lock_ahead());
+  log::NamedLocks record(ring(0).lock_ahead());
   name(record, {{lock_word(1), 2, 0, "a", 64}});
   name(record, {{lock_word(2), 2, 0, long_key, 128}});
   name(record, {{lock_word(3), 2, 0, "a", 192}});
@@ -248,7 +248,7 @@ TEST_F(DeadLog, ADecidedTransactionWithoutItsEntryIsDamage) {
 
 TEST_F(DeadLog, AnEntryThatIsNotTheDecidedOneIsDamage) {
   log::Ring& of = ring(0);
-  log::LockRecord record(of.lock_ahead());
+  log::NamedLocks record(of.lock_ahead());
   name(record, {{lock_word(1), 2, 0, "a", 64}});
   const std::string entry =
       tests::entry_of(kDecidedTid + 8, log::EntryKind::kTransaction, tests::body_of({{0, "a", "1", 2}}));
@@ -279,7 +279,7 @@ TEST_F(DeadLog, AChangedBitOfANameIsDamage) {
   leave(ring(3), kDecidedTid, {{lock_word(1), 2, 0, "key", 64}}, {{0, "key", "1", 2}});
   char* const block = ring(3).lock_ahead()->block(0);
   for (const std::size_t at :
-       {offsetof(log::LockHeader, word), offsetof(log::LockHeader, place), sizeof(log::LockHeader)}) {
+       {offsetof(log::LockHeader, word), offsetof(log::LockHeader, state_offset), sizeof(log::LockHeader)}) {
     block[at] = static_cast<char>(block[at] ^ 8);
     EXPECT_THAT(message(),
                 HasSubstr(path(3) + " is damaged: slot 0 of the lock-ahead record: the checksum of its locks"));

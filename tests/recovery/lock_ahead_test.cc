@@ -21,9 +21,9 @@
 namespace granary::recovery {
 namespace {
 
-using log::LockAhead;
-using log::LockRecord;
+using log::LockAheadArea;
 using log::NamedLock;
+using log::NamedLocks;
 
 constexpr record::TidWord kTid = record::make_tid(7, 1);
 
@@ -36,7 +36,7 @@ class Area {
  public:
   explicit Area(std::uint64_t slots) : bytes_(slots * kSlotBytes / sizeof(std::uint64_t)), ahead_(data(), slots) {}
 
-  LockAhead& ahead() { return ahead_; }
+  LockAheadArea& ahead() { return ahead_; }
   std::string_view view() { return {data(), bytes_.size() * sizeof(std::uint64_t)}; }
   char* data() { return reinterpret_cast<char*>(bytes_.data()); }
   Result<std::vector<UnfinishedTransaction>> read(std::uint64_t tail = 0) {
@@ -47,10 +47,10 @@ class Area {
 
  private:
   std::vector<std::uint64_t> bytes_;
-  LockAhead ahead_;
+  LockAheadArea ahead_;
 };
 
-bool name(LockRecord& record, const NamedLock& lock) {
+bool name(NamedLocks& record, const NamedLock& lock) {
   if (!record.reserve(log::named_bytes(lock.key.size()))) return false;
   record.add(lock);
   record.publish();
@@ -67,7 +67,7 @@ std::vector<std::uint64_t> words(const std::vector<UnfinishedTransaction>& found
 
 TEST(LockAhead, WhatIsNamedIsFoundUntilItIsComplete) {
   Area area(8);
-  LockRecord first(&area.ahead()), second(&area.ahead());
+  NamedLocks first(&area.ahead()), second(&area.ahead());
   ASSERT_TRUE(name(first, {word(1), 2, 17, "key"}) && name(second, {word(2), 3, 0, ""}) &&
               name(first, {word(3), 4, 5, "another key"}));
   auto found = area.read();
@@ -89,7 +89,7 @@ TEST(LockAhead, WhatIsNamedIsFoundUntilItIsComplete) {
 
 TEST(LockAhead, IsDecidedOnceTheRingHoldsTheEntry) {
   Area area(8);
-  LockRecord record(&area.ahead());
+  NamedLocks record(&area.ahead());
   ASSERT_TRUE(name(record, {word(1), 2, 0, "key"}));
   const auto decided = [&](std::uint64_t tail) { return area.read(tail)->front().tid; };
   EXPECT_FALSE(decided(~std::uint64_t{0}));
@@ -108,7 +108,7 @@ TEST(LockAhead, IsDecidedOnceTheRingHoldsTheEntry) {
 TEST(LockAhead, LocksThatNeedMoreBlocksAreOneTransactionsAllTheSame) {
   Area area(16);
   const std::string long_key(3000, 'k');
-  LockRecord record(&area.ahead());
+  NamedLocks record(&area.ahead());
   ASSERT_TRUE(name(record, {word(1), 2, 0, "key"}) && name(record, {word(2), 2, 0, long_key}) &&
               name(record, {word(3), 2, 0, "key"}));
   record.decide(kTid, 8);
@@ -121,7 +121,7 @@ TEST(LockAhead, LocksThatNeedMoreBlocksAreOneTransactionsAllTheSame) {
 
 TEST(LockAhead, WithoutRoomNothingIsNamed) {
   Area area(4);
-  LockRecord small(&area.ahead()), large(&area.ahead());
+  NamedLocks small(&area.ahead()), large(&area.ahead());
   ASSERT_TRUE(name(small, {word(1), 2, 0, "key"}));
   EXPECT_FALSE(large.reserve(4 * log::kLockBlockBytes));
   ASSERT_TRUE(large.reserve(3 * log::kLockBlockBytes));
@@ -135,9 +135,9 @@ TEST(LockAhead, WithoutRoomNothingIsNamed) {
 TEST(LockAhead, TheLocksOfARecordThatHasEndedStay) {
   Area area(4);
   {
-    LockRecord record(&area.ahead());
+    NamedLocks record(&area.ahead());
     ASSERT_TRUE(name(record, {word(1), 2, 0, "key"}));
-    LockRecord other(std::move(record));
+    NamedLocks other(std::move(record));
   }
   EXPECT_EQ(words(*area.read()), std::vector{word(1)});
 }
@@ -147,12 +147,12 @@ TEST(LockAhead, RandomTransactionsAreFoundExactly) {
   for (const std::uint64_t seed : tests::seeds(tests::scaled(20))) {
     base::Random random(seed, 1);
     Area area(64);
-    std::map<unsigned, LockRecord> open;
+    std::map<unsigned, NamedLocks> open;
     std::map<unsigned, std::vector<std::uint64_t>> expected;
     std::uint32_t sequence = 0;
     for (int turn = 0; turn < 300; ++turn) {
       const auto which = static_cast<unsigned>(random.below(6));
-      LockRecord& record = open.try_emplace(which, &area.ahead()).first->second;
+      NamedLocks& record = open.try_emplace(which, &area.ahead()).first->second;
       if (random.chance(0.3)) {
         record.complete();
         expected.erase(which);
@@ -182,7 +182,7 @@ TEST(LockAhead, WhateverIsFoundOfAKilledProcessIsWhole) {
       auto ring = std::move(*log::Ring::create(path, identity, 4096));
       report("runs");
       for (std::uint32_t sequence = 1;; ++sequence) {
-        LockRecord record(ring->lock_ahead());
+        NamedLocks record(ring->lock_ahead());
         for (std::uint32_t i = 0; i < sequence % 20; ++i) {
           const std::string key(8 + 40 * (i % 3), static_cast<char>('a' + sequence % 26));
           if (!name(record, {word(sequence), sequence, sequence, key})) return;
@@ -212,7 +212,8 @@ TEST(LockAhead, WhateverIsFoundOfAKilledProcessIsWhole) {
 
 bool same(const std::vector<UnfinishedTransaction>& some, const std::vector<UnfinishedTransaction>& others) {
   const auto same_lock = [](const NamedLock& a, const NamedLock& b) {
-    return a.word == b.word && a.node == b.node && a.table == b.table && a.key == b.key && a.place == b.place;
+    return a.word == b.word && a.node == b.node && a.table == b.table && a.key == b.key &&
+           a.state_offset == b.state_offset;
   };
   return std::equal(some.begin(), some.end(), others.begin(), others.end(), [&](const auto& a, const auto& b) {
     return a.tid == b.tid && std::equal(a.locks.begin(), a.locks.end(), b.locks.begin(), b.locks.end(), same_lock);
@@ -222,7 +223,7 @@ bool same(const std::vector<UnfinishedTransaction>& some, const std::vector<Unfi
 /// Recovery writes to other nodes by what it finds. So a changed bit is refused, unless it stands where nothing counts.
 TEST(LockAhead, EveryChangedBitThatCountsIsRefused) {
   Area area(4);
-  LockRecord first(&area.ahead()), second(&area.ahead());
+  NamedLocks first(&area.ahead()), second(&area.ahead());
   const std::string long_key(700, 'k');
   ASSERT_TRUE(name(first, {word(1), 2, 17, "a key"}) && name(second, {word(2), 3, 0, long_key}));
   first.decide(kTid, 8);

@@ -14,7 +14,7 @@ std::size_t value_bytes(const log::Debt& debt) { return debt.version ? debt.vers
 
 /// Which incarnation the record has is not named: its key says enough, as nobody ends its life while it is held.
 RemoteRecord record_of(const log::Debt& debt, const rdma::RemoteAddress& home) {
-  return {.at = home.plus(debt.place),
+  return {.at = home.plus(debt.state_offset),
           .key = debt.key,
           .incarnation_mask = 0,
           .max_value_bytes = static_cast<std::uint32_t>(value_bytes(debt))};

@@ -40,7 +40,7 @@ AbortReason DeclaredKeys::declare(std::span<const txn::DeclaredKey> keys) {
   }
   if (std::any_of(declared.begin(), declared.end(), is_to_lock)) reason = locked_reads_.await_log_room();
   if (reason != AbortReason::kNone) return reason;
-  if (adopt_known_places(unseen)) {
+  if (use_cached_locations(unseen)) {
     reason = locked_reads_.lock_and_read(unseen);
     if (reason != AbortReason::kNone) return reason;
     declared.erase_if([](const Access* access) { return access->held(); });
@@ -90,9 +90,9 @@ bool DeclaredKeys::may_lease(const txn::RemoteKey& key) const {
 }
 
 /// Whether all of the keys will be written and their places are known: then they can be locked without a READ before.
-bool DeclaredKeys::adopt_known_places(std::span<Access* const> unseen) const {
+bool DeclaredKeys::use_cached_locations(std::span<Access* const> unseen) const {
   return !unseen.empty() && std::all_of(unseen.begin(), unseen.end(), [this](Access* access) {
-    return is_to_lock(access) && locked_reads_.adopt_known_place(*access);
+    return is_to_lock(access) && locked_reads_.use_cached_location(*access);
   });
 }
 

@@ -47,7 +47,7 @@ class DeclaredKeys {
  private:
   AbortReason note_declared(const txn::DeclaredKey& key, Batch<Access*>& declared, Batch<Access*>& unseen);
   bool may_lease(const txn::RemoteKey& key) const;
-  bool adopt_known_places(std::span<Access* const> unseen) const;
+  bool use_cached_locations(std::span<Access* const> unseen) const;
   AbortReason hold(std::span<Access* const> accesses);
   bool is_left_to_hold(Access& access) const;
   LeaseTerm lease_term(const base::TimeReading& now) const;

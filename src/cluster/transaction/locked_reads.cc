@@ -32,7 +32,7 @@ AbortReason LockedReads::get(std::span<txn::RemoteGet> gets) {
     Access* const access = wanted[i];
     if (!access->note_read()) continue;
     const bool will_write = gets[i].will_write && !gets[i].key.table->is_immutable();
-    (will_write && may_lock && adopt_known_place(*access) ? to_lock : unseen).push_back(access);
+    (will_write && may_lock && use_cached_location(*access) ? to_lock : unseen).push_back(access);
   }
   const AbortReason reason = to_lock.empty() ? reading_.find(unseen) : lock_and_find(unseen, to_lock);
   if (reason != AbortReason::kNone) return reason;
@@ -60,7 +60,7 @@ AbortReason LockedReads::lock_and_find(std::span<Access* const> unseen, std::spa
   return left.empty() ? AbortReason::kNone : reading_.find(left);
 }
 
-bool LockedReads::adopt_known_place(Access& access) const {
+bool LockedReads::use_cached_location(Access& access) const {
   const KnownTable& table = *access.table;
   if (!table.hashed() || table.cache == nullptr) return false;
   const kvstore::hash::HashedKey key(access.key.key);

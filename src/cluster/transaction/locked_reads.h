@@ -21,7 +21,7 @@ class LockedReads {
   AbortReason get(std::span<txn::RemoteGet> gets);
   /// Makes the place that the location cache remembers for the key the place of its record, which can then be locked
   /// without a READ before. Another key may have that place by now. Returns false if no place is remembered.
-  bool adopt_known_place(Access& access) const;
+  bool use_cached_location(Access& access) const;
   /// Waits until the log has room for a transaction of any likely size, since the size is not known yet. Called before
   /// the locks of one call are taken. If the transaction holds some of an earlier call, others may wait for these while
   /// it waits for a disk.

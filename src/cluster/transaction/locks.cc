@@ -36,7 +36,7 @@ void note_held(Access& access, const XLock& lock, bool timed) {
 
 Locks::Locks(Footprint& footprint)
     : footprint_(footprint),
-      record_(footprint.reach().worker.ring == nullptr ? nullptr : footprint.reach().worker.ring->lock_ahead()) {}
+      named_(footprint.reach().worker.ring == nullptr ? nullptr : footprint.reach().worker.ring->lock_ahead()) {}
 
 XLock* Locks::add_lock(Batch<XLock>& locks, Access& access, std::size_t value_bytes, XLock::Fetch fetch) {
   const std::size_t key_bytes = access.key.key.size();
@@ -61,26 +61,26 @@ AbortReason Locks::acquire(Batch<XLock>& locks, std::span<Access* const> accesse
 /// Names the locks in the lock-ahead record, before the first CAS is posted (I10). Names all of them or, if there is no
 /// room, none.
 AbortReason Locks::name_locks(const Batch<XLock>& locks, std::span<Access* const> accesses) {
-  if (!record_.logs()) return AbortReason::kNone;
+  if (!named_.logs()) return AbortReason::kNone;
   std::uint64_t bytes = 0;
   for (const Access* const access : accesses) bytes += log::named_bytes(access->key.key.size());
-  if (!record_.reserve(bytes)) return AbortReason::kLogEntryTooLarge;
+  if (!named_.reserve(bytes)) return AbortReason::kLogEntryTooLarge;
   for (std::size_t i = 0; i < locks.size(); ++i) {
     const txn::RemoteKey& key = accesses[i]->key;
-    record_.add({.word = locks[i].mine(),
-                 .node = key.home,
-                 .table = key.table->id(),
-                 .key = key.key,
-                 .place = accesses[i]->record.at.offset});
+    named_.add({.word = locks[i].mine(),
+                .node = key.home,
+                .table = key.table->id(),
+                .key = key.key,
+                .state_offset = accesses[i]->record.at.offset});
   }
-  if (!injected("name-after-lock")) record_.publish();
+  if (!injected("name-after-lock")) named_.publish();
   return AbortReason::kNone;
 }
 
 /// Finds out what became of each lock, since locks that were taken have to be given back. Returns the first reason to
 /// abort.
 AbortReason Locks::settle_all(Batch<XLock>& locks, std::span<Access* const> accesses) {
-  if (injected("name-after-lock")) record_.publish();
+  if (injected("name-after-lock")) named_.publish();
   AbortReason first = AbortReason::kNone;
   for (std::size_t i = 0; i < locks.size(); ++i) {
     const AbortReason reason = settle_one(locks[i], *accesses[i]);
@@ -118,7 +118,7 @@ AbortReason Locks::settle_one(XLock& lock, Access& access) {
 
 /// A lock that can be given back over no connection goes into undelivered_.
 void Locks::give_back(TripPhase phase, record::TidWord tid) {
-  if (injected("mark-before-write-back")) record_.complete();
+  if (injected("mark-before-write-back")) named_.complete();
   Batch<Release> releases = footprint_.trips.batch<Release>(footprint_.accesses.size());
   footprint_.trips.run(phase, std::span<AccessStep* const>(add_releases(tid, releases)));
   for (Release& release : releases) {
@@ -146,7 +146,7 @@ Batch<AccessStep*> Locks::add_releases(record::TidWord tid, Batch<Release>& rele
 
 void Locks::send_back(record::TidWord tid) {
   Reach& reach = footprint_.reach();
-  if (injected("mark-before-write-back")) record_.complete();
+  if (injected("mark-before-write-back")) named_.complete();
   sent_.emplace(footprint_.trips.batch<Release>(footprint_.accesses.size()), reach);
   footprint_.trips.start(std::span<AccessStep* const>(add_releases(tid, sent_->releases)), sent_->chains);
   reach.endpoint.poll();  // over shared memory the operations have completed by now
@@ -189,10 +189,10 @@ void Locks::resume_broken(TripPhase phase, Resumable& step) {
 
 void Locks::end() noexcept {
   if (undelivered_.empty()) {
-    record_.complete();  // there may be names of locks that were never asked for
+    named_.complete();  // there may be names of locks that were never asked for
   } else {
     footprint_.reach().undelivered.keep(std::exchange(undelivered_, {}), std::exchange(removals_, {}),
-                                        footprint_.trips.hand_over_buffers(), std::move(record_));
+                                        footprint_.trips.hand_over_buffers(), std::move(named_));
   }
 }
 

@@ -42,7 +42,7 @@ class Locks {
   void give_back(TripPhase phase, record::TidWord tid);
   /// Sets the completion mark of the lock-ahead record, unless a lock could not be given back.
   void complete() {
-    if (!some_undelivered()) record_.complete();
+    if (!some_undelivered()) named_.complete();
   }
   bool some_undelivered() const { return !undelivered_.empty(); }
   /// Adds a removal that the owner has to be told of when all locks could be given back.
@@ -54,8 +54,8 @@ class Locks {
   bool under_way() noexcept;
 
   // The steps of cc::RemotePart with the same names.
-  void decide(record::TidWord tid, std::uint64_t log_end) { record_.decide(tid, log_end); }
-  void take_back_decision() { record_.take_back_decision(); }
+  void decide(record::TidWord tid, std::uint64_t log_end) { named_.decide(tid, log_end); }
+  void take_back_decision() { named_.take_back_decision(); }
 
   /// Ends the transaction. Locks that it could not give back are handed over to the worker (Reach::undelivered).
   void end() noexcept;
@@ -84,7 +84,7 @@ class Locks {
   };
 
   Footprint& footprint_;
-  log::LockRecord record_;           ///< names what the transaction may hold, for the recovery of this node (I10)
+  log::NamedLocks named_;            ///< names what the transaction may hold, for the recovery of this node (I10)
   std::deque<Release> undelivered_;  ///< locks that could not be given back
   std::vector<Removal> removals_;    ///< of a transaction with such locks
   std::optional<Sent> sent_;

@@ -12,9 +12,9 @@ constexpr std::uint64_t kLeastRest_us = 1000;
 }  // namespace
 
 void Undelivered::keep(std::deque<Release> releases, std::vector<Removal> removals, Buffers room,
-                       log::LockRecord record) {
+                       log::NamedLocks named) {
   bytes_ += room.bytes();
-  all_.push_back({std::move(releases), std::move(removals), std::move(room), std::move(record)});
+  all_.push_back({std::move(releases), std::move(removals), std::move(room), std::move(named)});
 }
 
 void Undelivered::try_again(Reach& reach) {
@@ -39,7 +39,7 @@ void Undelivered::try_all(Reach& reach) {
     }
     tell(reach, one->removals);
     bytes_ -= one->room.bytes();
-    one->record.complete();
+    one->named.complete();
     one = all_.erase(one);
   }
 }

@@ -34,9 +34,9 @@ struct Removal {
 class Undelivered {
  public:
   /// Takes over the locks of a transaction that has ended: the steps to resume, the removals to tell the owners of when
-  /// all have been given back, the registered memory in which the steps work, and the lock-ahead record in which the
-  /// locks stay named until then.
-  void keep(std::deque<Release> releases, std::vector<Removal> removals, Buffers room, log::LockRecord record);
+  /// all have been given back, the registered memory in which the steps work, and the names of the locks in the
+  /// lock-ahead record, which stay there until then.
+  void keep(std::deque<Release> releases, std::vector<Removal> removals, Buffers room, log::NamedLocks named);
   bool empty() const { return all_.empty(); }
   /// Whether the worker may not take more locks at other nodes until some were given back. These locks keep registered
   /// memory, of which the node's other workers need their share.
@@ -52,7 +52,7 @@ class Undelivered {
     std::deque<Release> releases;
     std::vector<Removal> removals;
     Buffers room;
-    log::LockRecord record;
+    log::NamedLocks named;
   };
   void try_all(Reach& reach);
   static void tell(Reach& reach, const std::vector<Removal>& removals);

@@ -33,7 +33,7 @@ class SettleTest : public testing::TestWithParam<std::string> {
 
   void set_state(record::StateWord word) { base::store_word(&record_.shared().state_word, word); }
   log::Debt undecided() const {
-    return {.node = kOwner, .table = 0, .key = record_.key(), .place = kPlace, .word = word_, .version = {}};
+    return {.node = kOwner, .table = 0, .key = record_.key(), .state_offset = kPlace, .word = word_, .version = {}};
   }
   log::Debt decided(record::TidWord tid = kNewTid, const std::string& value = kNewValue) const {
     log::Debt debt = undecided();
@@ -211,7 +211,7 @@ TEST_P(SettleTest, WhoMayNotActAnyMoreChangesNothing) {
 
 TEST_P(SettleTest, APlaceOutsideOfTheRegionIsRefused) {
   log::Debt debt = decided();
-  debt.place = nodes_.region->size();
+  debt.state_offset = nodes_.region->size();
   const std::function<bool()> may_act = [] { return true; };
   Settle settle = step(debt, may_act);
   nodes_.run({&settle});

@@ -71,7 +71,7 @@ class LockAhead : public testing::TestWithParam<IndexKind> {
   /// The word at the place that is named.
   record::StateWord state_at(const log::NamedLock& lock) {
     const char* const begin = cluster_.node(lock.node).database().engine().region().base();
-    return base::load_word(reinterpret_cast<const std::uint64_t*>(begin + lock.place));
+    return base::load_word(reinterpret_cast<const std::uint64_t*>(begin + lock.state_offset));
   }
   /// Whether each of these is named with the word that its record has.
   bool all_named(std::initializer_list<std::string_view> keys) {
