@@ -191,7 +191,7 @@ struct Statistics {
   std::uint64_t log_entries = 0;              ///< transactions among them
   std::uint64_t log_syncs = 0;
   std::uint64_t log_segments = 0;      ///< files of the log that no checkpoint has made needless yet
-  std::uint64_t ring_waits = 0;        ///< commits that had to wait because the worker's ring was full
+  std::uint64_t ring_waits = 0;        ///< transactions that had to wait because the worker's ring was full
   std::uint64_t ring_bytes = 0;        ///< of all rings
   std::uint64_t ring_held_bytes = 0;   ///< of these, what waits to be synced
   double ring_fullest = 0;             ///< the share of the fullest ring that waits to be synced

@@ -72,11 +72,15 @@ char* put_writes(char* to, const LoggedWrites& writes) {
 }  // namespace
 
 AbortReason await_log_room(const LoggedWrites& writes, WorkerState& worker) {
+  const std::size_t bytes = log::padded(sizeof(EntryHeader) + body_bytes(writes, worker));
+  if (bytes > worker.ring->capacity()) [[unlikely]]
+    return AbortReason::kLogEntryTooLarge;
+  return await_ring_room(bytes, worker);
+}
+
+AbortReason await_ring_room(std::size_t bytes, WorkerState& worker) {
   log::Log& log = *worker.shared.log;
   log::Ring& ring = *worker.ring;
-  const std::size_t bytes = log::padded(sizeof(EntryHeader) + body_bytes(writes, worker));
-  if (bytes > ring.capacity()) [[unlikely]]
-    return AbortReason::kLogEntryTooLarge;
   if (log.durable().failed()) [[unlikely]]
     return AbortReason::kLogFailed;
   if (!ring.has_room(bytes)) {

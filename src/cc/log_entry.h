@@ -26,6 +26,10 @@ struct LoggedWrites {
 /// records that drtm has claimed), and all of its locks where keep_log_room() has to wait, too.
 AbortReason await_log_room(const LoggedWrites& writes, WorkerState& worker);
 
+/// Waits until the ring has room for an entry of `bytes`, no more than its capacity. Returns kLogFailed as
+/// await_log_room() does.
+AbortReason await_ring_room(std::size_t bytes, WorkerState& worker);
+
 /// Returns how much room in the ring to ask for while it is not known what a transaction will write. The entry of a
 /// transaction of any likely size fits.
 inline std::uint64_t likely_entry_bytes(const log::Ring& ring) { return ring.capacity() / 4; }

@@ -193,7 +193,7 @@ struct WorkerState {
   std::atomic<std::uint64_t> versions_created{0};
   std::atomic<std::int64_t> version_bytes{0};
   std::atomic<std::uint64_t> garbage_items{0};
-  std::atomic<std::uint64_t> ring_waits{0};  ///< commits that found the ring full
+  std::atomic<std::uint64_t> ring_waits{0};  ///< transactions that found the ring full
 };
 
 /// Adds to a counter that only one thread writes. It compiles to a plain add.

@@ -149,7 +149,7 @@ void write_log(const Statistics& statistics, MetricText& metrics) {
       .add(statistics.ring_held_bytes);
   metrics.gauge("granary_ring_fullest_ratio", "The share of the fullest ring that waits to be synced.")
       .add(statistics.ring_fullest);
-  metrics.counter("granary_ring_waits_total", "Commits that waited because a ring was full.")
+  metrics.counter("granary_ring_waits_total", "Transactions that waited because a ring was full.")
       .add(statistics.ring_waits);
   metrics.counter("granary_checkpoints_total", "Checkpoints that were taken.").add(statistics.checkpoints);
   metrics.counter("granary_checkpoint_bytes_total", "Bytes written to checkpoints.").add(statistics.checkpoint_bytes);

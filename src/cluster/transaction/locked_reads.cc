@@ -16,50 +16,6 @@ void adopt_locked_read(Access& access, const XLock& lock) {
 
 }  // namespace
 
-AbortReason LockedReads::get(std::span<txn::RemoteGet> gets) {
-  Batch<Access*> wanted = footprint_.trips.batch<Access*>(gets.size());
-  Batch<Access*> unseen = footprint_.trips.batch<Access*>(gets.size());
-  Batch<Access*> to_lock = footprint_.trips.batch<Access*>(gets.size());
-  const bool may_lock = locks_.refused() == AbortReason::kNone;
-  for (const txn::RemoteGet& get : gets) {
-    Access* access = nullptr;
-    const AbortReason reason = footprint_.open(get.key, access);
-    if (reason != AbortReason::kNone) return reason;
-    wanted.push_back(access);
-    access->table->prefetch(get.key.key);
-  }
-  for (std::size_t i = 0; i < gets.size(); ++i) {
-    Access* const access = wanted[i];
-    if (!access->note_read()) continue;
-    const bool will_write = gets[i].will_write && !gets[i].key.table->is_immutable();
-    (will_write && may_lock && use_cached_location(*access) ? to_lock : unseen).push_back(access);
-  }
-  const AbortReason reason = to_lock.empty() ? reading_.find(unseen) : lock_and_find(unseen, to_lock);
-  if (reason != AbortReason::kNone) return reason;
-  for (std::size_t i = 0; i < gets.size(); ++i) {
-    gets[i].found = wanted[i]->there();
-    gets[i].value = wanted[i]->visible();
-  }
-  return AbortReason::kNone;
-}
-
-AbortReason LockedReads::lock_and_find(std::span<Access* const> unseen, std::span<Access* const> to_lock) {
-  Batch<Access*> beside = footprint_.trips.batch<Access*>(unseen.size());
-  for (Access* const access : unseen) {
-    if (access->table->hashed()) beside.push_back(access);
-  }
-  AbortReason reason = await_log_room();
-  if (reason == AbortReason::kNone) reason = lock_and_read(to_lock, beside);
-  if (reason != AbortReason::kNone) return reason;
-  Batch<Access*> left = footprint_.trips.batch<Access*>(unseen.size() + to_lock.size());
-  for (const std::span<Access* const> some : {unseen, to_lock}) {
-    for (Access* const access : some) {
-      if (access->unseen()) left.push_back(access);
-    }
-  }
-  return left.empty() ? AbortReason::kNone : reading_.find(left);
-}
-
 bool LockedReads::use_cached_location(Access& access) const {
   const KnownTable& table = *access.table;
   if (!table.hashed() || table.cache == nullptr) return false;
@@ -75,10 +31,7 @@ bool LockedReads::use_cached_location(Access& access) const {
 AbortReason LockedReads::await_log_room() const {
   cc::WorkerState& worker = footprint_.reach().worker;
   if (worker.ring == nullptr) return AbortReason::kNone;
-  const std::uint64_t bytes = cc::likely_entry_bytes(*worker.ring);
-  const bool room =
-      worker.ring->has_room(bytes) || worker.shared.log->wait_for_room(*worker.waiter, *worker.ring, bytes);
-  return room ? AbortReason::kNone : AbortReason::kLogFailed;
+  return cc::await_ring_room(cc::likely_entry_bytes(*worker.ring), worker);
 }
 
 AbortReason LockedReads::lock_and_read(std::span<Access* const> accesses, std::span<Access* const> beside) {

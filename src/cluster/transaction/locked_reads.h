@@ -1,7 +1,7 @@
 #pragma once
 // X-locks records of other nodes and READs them in the same round trip, if their places are known. It is used for keys
-// that were declared to be written (declared_keys.h), and for gets that say that their record will be written
-// (MultiGet::will_write).
+// that were declared to be written (declared_keys.h), and for gets that say that their record will be written (gets.h;
+// MultiGet::will_write).
 
 #include <span>
 
@@ -17,8 +17,8 @@ class LockedReads {
         reading_(reading),
         locks_(locks) {}
 
-  /// Implements txn::RemoteAccess::get().
-  AbortReason get(std::span<txn::RemoteGet> gets);
+  /// Whether the worker may take more locks (Locks::refused).
+  bool may_lock() const { return locks_.refused() == AbortReason::kNone; }
   /// Makes the place that the location cache remembers for the key the place of its record, which can then be locked
   /// without a READ before. Another key may have that place by now. Returns false if no place is remembered.
   bool use_cached_location(Access& access) const;
@@ -32,10 +32,6 @@ class LockedReads {
   AbortReason lock_and_read(std::span<Access* const> accesses, std::span<Access* const> beside = {});
 
  private:
-  /// Locks and reads the keys `to_lock`, and looks up the hashed keys among `unseen` in the same round. Then it finds
-  /// the keys of which nothing is known yet: those whose place was another key's, and those of ordered tables.
-  AbortReason lock_and_find(std::span<Access* const> unseen, std::span<Access* const> to_lock);
-
   Footprint& footprint_;
   Reading& reading_;
   Locks& locks_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "src/cluster/transaction/gets.h"
 #include "src/cluster/transaction/lease_wait.h"
 #include "src/cluster/transaction/scan.h"
 
@@ -21,6 +22,10 @@ RemoteTransaction::RemoteTransaction(Reach& reach)
       declared_(footprint_, reading_, locks_, locked_reads_),
       commit_(footprint_, reading_, locks_, declared_),
       snapshots_(reach) {}
+
+AbortReason RemoteTransaction::get(std::span<txn::RemoteGet> gets) {
+  return cluster::get(footprint_, reading_, locked_reads_, gets);
+}
 
 AbortReason RemoteTransaction::write(const txn::RemoteKey& key, std::string_view value, const txn::WriteRule& rule,
                                      Outcome& outcome) {

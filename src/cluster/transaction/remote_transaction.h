@@ -20,8 +20,8 @@
 //
 // Records that the transaction declares are held from then on, and not validated (declared_keys.h).
 //
-// The parts reading.h, locks.h, locked_reads.h, declared_keys.h, commit_elsewhere.h and scan.h work on one Footprint
-// (footprint.h). Snapshots (snapshot.h) have none. When its memory is warm, a transaction allocates nothing, and
+// The parts gets.h, reading.h, locks.h, locked_reads.h, declared_keys.h, commit_elsewhere.h and scan.h work on one
+// Footprint (footprint.h). Snapshots (snapshot.h) have none. When its memory is warm, a transaction allocates nothing, and
 // neither do the owners that it asks.
 
 #include "src/cluster/transaction/commit_elsewhere.h"
@@ -39,7 +39,7 @@ class RemoteTransaction final : public txn::RemoteAccess {
   explicit RemoteTransaction(Reach& reach);
 
   bool used() const override { return !footprint_.participants.empty(); }
-  AbortReason get(std::span<txn::RemoteGet> gets) override { return locked_reads_.get(gets); }
+  AbortReason get(std::span<txn::RemoteGet> gets) override;
   AbortReason declare(std::span<const txn::DeclaredKey> keys) override { return declared_.declare(keys); }
   AbortReason write(const txn::RemoteKey& key, std::string_view value, const txn::WriteRule& rule,
                     Outcome& outcome) override;

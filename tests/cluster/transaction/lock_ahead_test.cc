@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "recovery/lock_ahead.h"
+#include "src/cc/log_entry.h"
 #include "src/record/shared_record.h"
 #include "tests/cluster/transaction/sim_cluster.h"
 #include "tests/support/ring_directory.h"
@@ -227,6 +228,21 @@ TEST_P(LockAhead, SoDoesWhatIsLeftWhenAWorkerEnds) {
   cluster_.node(0).remote().finish();
   EXPECT_THAT(named(), ElementsAre("1x!"));
   EXPECT_TRUE(all_named({"1x"}));
+}
+
+TEST_P(LockAhead, LocksWaitForTheLogsRoomBeforeTheyAreTaken) {
+  const cc::WorkerState& worker = cluster_.node(0).worker().core()->state();
+  while (worker.ring->has_room(cc::likely_entry_bytes(*worker.ring))) {
+    Transaction t = begin();
+    put(t, "0x");
+    ASSERT_TRUE(t.commit().committed());
+  }
+  EXPECT_EQ(worker.ring_waits, 0u);
+  Transaction t = begin();
+  EXPECT_EQ(declare(t, "1x"), Outcome::kOk);
+  EXPECT_EQ(worker.ring_waits, 1u);
+  EXPECT_TRUE(worker.ring->has_room(cc::likely_entry_bytes(*worker.ring)));
+  EXPECT_THAT(named(), ElementsAre("1x"));
 }
 
 TEST_P(LockAhead, WhoWouldLockMoreThanThereIsRoomForIsToldBeforeTheFirstLock) {
