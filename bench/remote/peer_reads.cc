@@ -18,9 +18,9 @@ void PeerRead::append(std::vector<Operation>& chain) {
   chain.emplace_back() = Operation::read(buffer_, slots.first, slots.bytes);
 }
 
-Next PeerRead::settle() {
+Next PeerRead::interpret() {
   if (!read_) return search();
-  const Next next = read_->settle();
+  const Next next = read_->interpret();
   return next == Next::kEnded ? end(read_->outcome()) : next;
 }
 

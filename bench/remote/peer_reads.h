@@ -23,7 +23,7 @@ class PeerRead : public cluster::AccessStep {
         buffer_(static_cast<char*>(buffer)) {}
 
   void append(std::vector<rdma::Operation>& chain) final;
-  rdma::fiber::Next settle() final;
+  rdma::fiber::Next interpret() final;
 
   /// All READs so far, the record's among them.
   unsigned reads() const { return reads_; }

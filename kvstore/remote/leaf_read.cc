@@ -17,7 +17,7 @@ void LeafRead::append(std::vector<Operation>& chain) {
   chain.emplace_back() = Operation::read(after(), at_, base::kWord);
 }
 
-Next LeafRead::settle() {
+Next LeafRead::interpret() {
   ++reads_;
   switch (copy().state(leaf_.range.birth)) {
     case LeafCopy::State::kWhole: outcome_ = Outcome::kRead; return Next::kEnded;

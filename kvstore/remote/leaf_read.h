@@ -32,7 +32,7 @@ class LeafRead final : public rdma::fiber::Step {
         buffer_(static_cast<char*>(buffer)) {}
 
   void append(std::vector<rdma::Operation>& chain) override;
-  rdma::fiber::Next settle() override;
+  rdma::fiber::Next interpret() override;
   void fail(rdma::fiber::Failure failure) override;
 
   Outcome outcome() const { return outcome_; }

@@ -44,7 +44,7 @@ void Lookup::append(std::vector<Operation>& chain) {
   chain.emplace_back() = Operation::read(version_word(), bucket().plus(offsetof(Line, opened)), base::kWord);
 }
 
-Next Lookup::settle() {
+Next Lookup::interpret() {
   if (name_entry_) {
     reads_ += 2;
     return look_at_name();

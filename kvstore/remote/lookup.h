@@ -41,7 +41,7 @@ class Lookup final : public rdma::fiber::Step {
   Lookup(const RemoteTable& table, std::string_view key, void* buffer);
 
   void append(std::vector<rdma::Operation>& chain) override;
-  rdma::fiber::Next settle() override;
+  rdma::fiber::Next interpret() override;
   void fail(rdma::fiber::Failure failure) override;
 
   LookupOutcome outcome() const { return outcome_; }

@@ -22,7 +22,7 @@ bool VersionCheck::unchanged() const {
   return kind_ == NodeKind::kBucket ? *buffer_ == version_ : ordered::Tree::unchanged(*buffer_, version_);
 }
 
-Next VersionCheck::settle() {
+Next VersionCheck::interpret() {
   outcome_ = unchanged() ? Outcome::kUnchanged : Outcome::kChanged;
   return Next::kEnded;
 }

@@ -24,7 +24,7 @@ class VersionCheck : public rdma::fiber::Step {
         buffer_(buffer) {}
 
   void append(std::vector<rdma::Operation>& chain) override;
-  rdma::fiber::Next settle() override;
+  rdma::fiber::Next interpret() override;
   void fail(rdma::fiber::Failure failure) override;
   Outcome outcome() const { return outcome_; }
 

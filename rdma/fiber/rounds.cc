@@ -56,7 +56,7 @@ void Rounds::round(std::span<Step*> open) {
       end(step, Failure::kBroken);
       continue;
     }
-    const Next next = step->settle();
+    const Next next = step->interpret();
     if (next == Next::kEnded) step = nullptr;
     pause_ |= next == Next::kAfterPause;
   }

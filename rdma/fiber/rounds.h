@@ -33,7 +33,7 @@ class Rounds {
   /// Until all have ended. Operations of steps to one node take effect in the order of the steps (rdma/fabric.h).
   void run(std::span<Step* const> steps);
   /// Posts the first round of all, and waits for nothing. Those that could not be posted have failed when it returns;
-  /// the caller settles the others, or has them fail, when `chains` is not under way any more.
+  /// the caller has the others interpret the completions, or fail, when `chains` is not under way any more.
   void start(std::span<Step* const> steps, Chains& chains);
   const Traffic& traffic() const { return traffic_; }
   void run(Step& step) {

@@ -32,14 +32,14 @@ class Step {
   NodeId node() const { return node_; }
   Generation generation() const { return generation_; }
 
-  /// Adds the operations of this round, a few; their buffers live until settle() or fail(). It adds each by
+  /// Adds the operations of this round, a few; their buffers live until interpret() or fail(). It adds each by
   /// `chain.emplace_back() = Operation::read(...)`. With push_back(), whose call the compiler does not inline, the
   /// operation would be made elsewhere, field by field, and copied in wide words right away, for which a processor has
   /// to wait until all fields have been stored: some 5 ns for each operation.
   virtual void append(std::vector<Operation>& chain) = 0;
-  /// They have completed. A step bounds the number of its rounds itself.
-  virtual Next settle() = 0;
-  /// They have not; the step has ended.
+  /// Interprets what they have brought, when they have completed. A step bounds the number of its rounds itself.
+  virtual Next interpret() = 0;
+  /// Ends the step: its operations have not completed, and will not.
   virtual void fail(Failure failure) = 0;
 
  protected:

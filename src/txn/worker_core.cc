@@ -44,7 +44,7 @@ void WorkerCore::tidy_remote() {
   if (std::all_of(contexts_.begin(), contexts_.end(), idle)) contexts_.front()->tidy_remote();
 }
 
-void WorkerCore::settle_arrived() {
+void WorkerCore::end_arrived() {
   for (const auto& context : contexts_) (void)context->has_arrived();
 }
 

@@ -72,7 +72,7 @@ class WorkerCore {
   void note_arrived() { --under_way_; }
   bool has_under_way() const { return under_way_ != 0; }
   /// Ends the transactions whose writes have arrived.
-  void settle_arrived();
+  void end_arrived();
 
   /// Notes that another thread has dropped the handle of something open. Called by that thread, once the context knows.
   void note_dropped() { dropped_.store(true, std::memory_order_release); }

@@ -32,7 +32,7 @@ class ReadByMessages {
     EXPECT_TRUE(open_frame(message, frame) && cluster::messages::decode(frame.body, request));
     typename Request::Answer answer;
     owner_.answer(request, answer);
-    question.settle(cluster::messages::encode(Request::kType, answer));
+    question.receive(cluster::messages::encode(Request::kType, answer));
     EXPECT_EQ(question.outcome(), cluster::messages::AskOutcome::kAnswered);
     return {};
   }

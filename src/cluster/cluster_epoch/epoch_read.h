@@ -38,7 +38,7 @@ class EpochRead final : public rdma::fiber::Step {
   void append(std::vector<rdma::Operation>& chain) override {
     chain.emplace_back() = rdma::Operation::read(buffer_, at_, bytes_);
   }
-  rdma::fiber::Next settle() override;
+  rdma::fiber::Next interpret() override;
   void fail(rdma::fiber::Failure) override { failed_ = true; }
 
   /// E as it was READ last; 0 if the node could not be reached.

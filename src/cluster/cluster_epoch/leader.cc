@@ -20,7 +20,7 @@ class EpochLeader::Look : public Step {
   void append(std::vector<Operation>& chain) override {
     chain.emplace_back() = Operation::read(&place_.block, at_, sizeof(ControlBlock));
   }
-  Next settle() override { return Next::kEnded; }
+  Next interpret() override { return Next::kEnded; }
   void fail(Failure failure) override { failure_ = failure; }
 
   std::optional<Failure> failure() const { return failure_; }

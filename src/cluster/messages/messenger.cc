@@ -136,7 +136,7 @@ SendResult Messenger::Link::send(const Waiting& item, std::uint64_t now_us) {
     switch (outcome) {
       case CallOutcome::kAnswered:
         ++answers_;
-        question->settle(text);
+        question->receive(text);
         break;
       case CallOutcome::kTimedOut:
         deaf_ |= question->sent_behind() == answers_;

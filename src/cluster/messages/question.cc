@@ -2,14 +2,14 @@
 
 namespace granary::cluster::messages {
 
-void Question::settle(std::string_view message) {
+void Question::receive(std::string_view message) {
   Frame frame;
   if (!open_frame(message, frame) || frame.type != static_cast<std::uint8_t>(type()))
     return end(AskOutcome::kMalformed);
   status_ = frame.version == kVersion ? frame.status : ReplyStatus::kOtherVersion;
   if (status_ == ReplyStatus::kTooLarge) return end(AskOutcome::kAnswerTooLarge);
   if (status_ != ReplyStatus::kDone) return end(AskOutcome::kRefused);
-  end(take(frame.body) ? AskOutcome::kAnswered : AskOutcome::kMalformed);
+  end(decode_answer(frame.body) ? AskOutcome::kAnswered : AskOutcome::kMalformed);
 }
 
 std::string_view name(AskOutcome outcome) {

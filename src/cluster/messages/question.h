@@ -42,7 +42,7 @@ class Question {
   void note_sent_behind(std::uint64_t answers) { sent_behind_ = answers; }
   std::uint64_t sent_behind() const { return sent_behind_; }
   virtual void encode(std::string& message) const = 0;
-  void settle(std::string_view message);
+  void receive(std::string_view message);
   void end(AskOutcome outcome) { outcome_ = outcome; }
 
  protected:
@@ -53,7 +53,7 @@ class Question {
     status_ = ReplyStatus::kDone;
   }
   virtual RequestType type() const = 0;
-  virtual bool take(std::string_view body) = 0;
+  virtual bool decode_answer(std::string_view body) = 0;
 
  private:
   rdma::NodeId node_;
@@ -87,7 +87,7 @@ class Ask final : public Question {
 
  private:
   RequestType type() const override { return Request::kType; }
-  bool take(std::string_view body) override {
+  bool decode_answer(std::string_view body) override {
     body_.assign(body.begin(), body.end());
     return decode(std::string_view(body_.data(), body_.size()), answer_);
   }

@@ -20,7 +20,7 @@ void CheckedRead::append(std::vector<Operation>& chain) {
   chain.emplace_back() = Operation::read(buffer_, record_.at, base::kWord);
 }
 
-Next CheckedRead::settle() {
+Next CheckedRead::interpret() {
   if (!record_.is(copy())) return end(AccessOutcome::kMoved);
   const record::TidWord word =
       injected("lease-ignores-lock-bit") && record::is_lease(state()) ? record::unlocked(tid()) : tid();

@@ -25,7 +25,7 @@ class CheckedRead final : public AccessStep {
         mine_(record::kFree) {}
 
   void append(std::vector<rdma::Operation>& chain) override;
-  rdma::fiber::Next settle() override;
+  rdma::fiber::Next interpret() override;
 
   const RemoteRecord& record() const { return record_; }
   /// After kDone: the value, in the buffer.

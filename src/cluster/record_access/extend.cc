@@ -18,7 +18,7 @@ void Extend::append(std::vector<Operation>& chain) {
   if (!base::injected("tictoc-header-before-raising")) chain.emplace_back() = header;
 }
 
-Next Extend::settle() {
+Next Extend::interpret() {
   const record::StateWord found = words_[0];
   if (record::is_x_locked(found)) return end(AccessOutcome::kBusy);
   const record::TidWord tid = copy().head.tid_word;

@@ -33,7 +33,7 @@ class Extend final : public AccessStep {
         expected_(seen) {}
 
   void append(std::vector<rdma::Operation>& chain) override;
-  rdma::fiber::Next settle() override;
+  rdma::fiber::Next interpret() override;
 
  private:
   const record::SharedRecord& copy() const { return *reinterpret_cast<const record::SharedRecord*>(words_ + 1); }

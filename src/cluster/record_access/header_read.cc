@@ -19,7 +19,7 @@ void HeaderRead::append(std::vector<Operation>& chain) {
   chain.emplace_back() = Operation::read(buffer_, at_, base::kWord);
 }
 
-Next HeaderRead::settle() {
+Next HeaderRead::interpret() {
   const auto& copy = *static_cast<const record::SharedRecord*>(buffer_);
   const record::TidWord tid = copy.head.tid_word;
   const bool same_life =

@@ -21,7 +21,7 @@ class HeaderRead final : public AccessStep {
         mine_(mine) {}
 
   void append(std::vector<rdma::Operation>& chain) override;
-  rdma::fiber::Next settle() override;
+  rdma::fiber::Next interpret() override;
 
  private:
   rdma::RemoteAddress at_;

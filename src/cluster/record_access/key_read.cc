@@ -51,9 +51,9 @@ void KeyRead::append(std::vector<Operation>& chain) {
   }
 }
 
-Next KeyRead::settle() {
+Next KeyRead::interpret() {
   piece_.take();
-  const Next next = read_ ? read_->settle() : lookup_->settle();
+  const Next next = read_ ? read_->interpret() : lookup_->interpret();
   if (next != Next::kEnded) return next;
   if (!read_) return looked_up();
   return read_->outcome() == AccessOutcome::kMoved ? moved() : end(read_->outcome());

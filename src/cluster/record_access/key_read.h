@@ -27,7 +27,7 @@ class KeyRead final : public AccessStep {
   void bring_along(const kvstore::remote::PieceRead& piece) { piece_ = piece; }
 
   void append(std::vector<rdma::Operation>& chain) override;
-  rdma::fiber::Next settle() override;
+  rdma::fiber::Next interpret() override;
 
   /// After kDone, and after kMissing if the record is there and absent: what is needed to read it again, lock it and
   /// validate it. nullptr if the key is in no slot: then missed() has what to validate.

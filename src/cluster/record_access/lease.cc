@@ -24,7 +24,7 @@ void Lease::append(std::vector<Operation>& chain) {
   chain.emplace_back() = Operation::read(words_ + 1, record_.at, record_.head_bytes());
 }
 
-Next Lease::settle() {
+Next Lease::interpret() {
   if (taken_) return look();
   return words_[0] == expected_ ? taken(term_.end_us) : not_taken(words_[0]);
 }

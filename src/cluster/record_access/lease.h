@@ -64,7 +64,7 @@ class Lease final : public AccessStep {
         record::StateWord seen = record::kFree);
 
   void append(std::vector<rdma::Operation>& chain) override;
-  rdma::fiber::Next settle() override;
+  rdma::fiber::Next interpret() override;
 
   /// kDone: of what is there, or of nothing (absent), and stays while the lease is valid.
   record::TidWord tid() const { return record::unlocked(copy().head.tid_word); }

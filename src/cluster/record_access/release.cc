@@ -35,7 +35,7 @@ void Release::append(std::vector<Operation>& chain) {
   base::debug_invariant("I5", [&] { return chain.back().remote == at && chain.back().bytes == base::kWord; });
 }
 
-Next Release::settle() {
+Next Release::interpret() {
   if (round_ == Round::kFindOut && (words_[1] == mine_ || injected("resume-unseen"))) {
     round_ = Round::kWrite;
     return Next::kAtOnce;

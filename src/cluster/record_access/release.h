@@ -35,7 +35,7 @@ class Release final : public AccessStep {
   }
 
   void append(std::vector<rdma::Operation>& chain) override;
-  rdma::fiber::Next settle() override;
+  rdma::fiber::Next interpret() override;
 
   /// Prepares the step to be run once more over a new connection: after kBroken, or for a lock that may or may not have
   /// been taken.

@@ -35,7 +35,7 @@ void VersionCopy::append(std::vector<Operation>& chain) {
   if (!link_first) chain.emplace_back() = link;
 }
 
-rdma::fiber::Next VersionCopy::settle() {
+rdma::fiber::Next VersionCopy::interpret() {
   base::sync_point("version_copy.linked");
   return end(AccessOutcome::kDone);
 }

@@ -38,7 +38,7 @@ class VersionCopy final : public AccessStep {
               std::uint64_t block_address, void* buffer);
 
   void append(std::vector<rdma::Operation>& chain) override;
-  rdma::fiber::Next settle() override;
+  rdma::fiber::Next interpret() override;
 
  private:
   rdma::RemoteAddress previous_;  ///< of the record

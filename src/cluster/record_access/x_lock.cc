@@ -48,7 +48,7 @@ void XLock::append_look(std::vector<Operation>& chain) {
   if (fetches) chain.emplace_back() = Operation::read(words_ + 2, record_.at.plus(kPreviousVersion), base::kWord);
 }
 
-Next XLock::settle() {
+Next XLock::interpret() {
   switch (round_) {
     case Round::kTake: return words_[0] == expected_ ? taken() : not_taken();
     case Round::kLook: return look();

@@ -47,7 +47,7 @@ class XLock final : public AccessStep {
         record::StateWord seen = record::kFree, Fetch fetch = Fetch::kHeader);
 
   void append(std::vector<rdma::Operation>& chain) override;
-  rdma::fiber::Next settle() override;
+  rdma::fiber::Next interpret() override;
 
   /// Prepares the step to be run once more, after kBroken and a new connection. The outcome is that of any lock if our
   /// word is there, and otherwise kNotHeld.

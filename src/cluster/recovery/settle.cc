@@ -53,7 +53,7 @@ void Settle::append(std::vector<Operation>& chain) {
   chain.emplace_back() = Operation::compare_swap(record().at, word_, record::kFree, words_);
 }
 
-Next Settle::settle() {
+Next Settle::interpret() {
   if (round_ == Round::kLook) return looked();
   const bool freed = words_[0] == word_;
   lock_end_ = !freed ? LockEnd::kSettledBefore : version_.is_set() ? LockEnd::kRedone : LockEnd::kFreed;
@@ -65,7 +65,10 @@ Next Settle::looked() {
     lock_end_ = LockEnd::kSettledBefore;
     return end(AccessOutcome::kDone);
   }
-  if (!(*may_act_)()) return end(AccessOutcome::kOpen);
+  if (!(*may_act_)()) {
+    lock_end_ = LockEnd::kNotAllowed;
+    return end(AccessOutcome::kDone);
+  }
   word_ = copy().state_word;
   if (has_to_be_written()) {
     const log::Debt::Version& decided = *debt_->version;

@@ -27,21 +27,21 @@ class Settle final : public AccessStep {
     kSettledBefore,  ///< it was not held any more
     kFreed,          ///< unchanged
     kRedone,         ///< with the version that had been decided
+    kNotAllowed,     ///< nothing has changed: this node may not act for the dead one any more
   };
 
   /// How much registered memory it needs, on a cache line's boundary.
   static std::size_t buffer_bytes(const log::Debt& debt);
 
-  /// `home`: the region of records in the life of the home that is reached. `may_act` is asked between the rounds:
-  /// whether this node may still act for the dead one; whoever runs the step asks before the first. The arguments
+  /// `home`: the region of records in the life of the home that is reached. `may_act` tells whether this node may
+  /// still act for the dead one. The step calls it before its second round, the caller before the first. The arguments
   /// outlive the step.
   Settle(const log::Debt& debt, const rdma::RemoteAddress& home, void* buffer, const std::function<bool()>& may_act);
 
   void append(std::vector<rdma::Operation>& chain) override;
-  rdma::fiber::Next settle() override;
+  rdma::fiber::Next interpret() override;
 
   const log::Debt& debt() const { return *debt_; }
-  /// kOpen, with the outcome kOpen, if this node may not act any more; nothing has changed then.
   LockEnd lock_end() const { return lock_end_; }
 
  private:

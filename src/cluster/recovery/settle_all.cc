@@ -59,7 +59,7 @@ class Settling {
   bool try_all();
   bool settle_next(std::vector<const Debt*>& wanted);
   Home reach(rdma::NodeId node);
-  void take(const Settle& step);
+  void count(const Settle& step);
   void note_removed(std::span<const Debt* const> removed);
 
   const SettleParts& parts_;
@@ -110,20 +110,22 @@ bool Settling::settle_next(std::vector<const Debt*>& wanted) {
   }
   rounds_.run(steps);
   removed_.clear();
-  for (const Settle& step : settles) take(step);
-  if (std::any_of(settles.begin(), settles.end(),
-                  [](const Settle& step) { return step.outcome() == AccessOutcome::kOpen; }))
-    return false;
+  for (const Settle& step : settles) count(step);
+  const bool forbidden = std::any_of(settles.begin(), settles.end(), [](const Settle& step) {
+    return step.lock_end() == Settle::LockEnd::kNotAllowed;
+  });
+  if (forbidden) return false;
   note_removed(removed_);
   return true;
 }
 
-void Settling::take(const Settle& step) {
+void Settling::count(const Settle& step) {
   switch (step.outcome()) {
     case AccessOutcome::kDone: break;
     case AccessOutcome::kRefused: ++counts_.gone; return;  // a later life of the home has no such place
     default: open_.push_back(&step.debt()); return;
   }
+  if (step.lock_end() == Settle::LockEnd::kNotAllowed) return;
   counts_.redone += step.lock_end() == Settle::LockEnd::kRedone ? 1 : 0;
   counts_.freed += step.lock_end() == Settle::LockEnd::kFreed ? 1 : 0;
   counts_.settled_before += step.lock_end() == Settle::LockEnd::kSettledBefore ? 1 : 0;

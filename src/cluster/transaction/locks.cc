@@ -54,7 +54,7 @@ AbortReason Locks::acquire(Batch<XLock>& locks, std::span<Access* const> accesse
   if (unnamed != AbortReason::kNone) return unnamed;
   const AbortReason unreached = footprint_.participants.run_before_epochs(TripPhase::kLock, holds, with);
   if (unreached == AbortReason::kOutOfMemory) return unreached;  // nothing was posted
-  const AbortReason reason = settle_all(locks, accesses);
+  const AbortReason reason = adopt_locks(locks, accesses);
   return reason == AbortReason::kNone ? unreached : reason;
 }
 
@@ -79,11 +79,11 @@ AbortReason Locks::name_locks(const Batch<XLock>& locks, std::span<Access* const
 
 /// Finds out what became of each lock, since locks that were taken have to be given back. Returns the first reason to
 /// abort.
-AbortReason Locks::settle_all(Batch<XLock>& locks, std::span<Access* const> accesses) {
+AbortReason Locks::adopt_locks(Batch<XLock>& locks, std::span<Access* const> accesses) {
   if (injected("name-after-lock")) named_.publish();
   AbortReason first = AbortReason::kNone;
   for (std::size_t i = 0; i < locks.size(); ++i) {
-    const AbortReason reason = settle_one(locks[i], *accesses[i]);
+    const AbortReason reason = adopt_lock(locks[i], *accesses[i]);
     // A node that cannot be used counts more than any other reason, as what was READ over a broken connection means
     // nothing.
     if (first == AbortReason::kNone || is_unusable(reason)) first = reason;
@@ -93,7 +93,7 @@ AbortReason Locks::settle_all(Batch<XLock>& locks, std::span<Access* const> acce
 
 /// Finds out what became of one lock, over a new connection if its connection broke, and notes it in the access.
 /// Returns kNone, or why the transaction must end.
-AbortReason Locks::settle_one(XLock& lock, Access& access) {
+AbortReason Locks::adopt_lock(XLock& lock, Access& access) {
   Reach& reach = footprint_.reach();
   const bool broken = lock.outcome() == AccessOutcome::kBroken;
   if (broken) {
@@ -155,16 +155,16 @@ void Locks::send_back(record::TidWord tid) {
 bool Locks::under_way() noexcept {
   if (!sent_) return false;
   if (sent_->chains.under_way()) return true;
-  settle_sent();
+  finish_sent();
   return false;
 }
 
-/// Settles the steps of send_back(). Where a connection has broken, the worker tries again between its transactions,
+/// Ends the steps of send_back(). Where a connection has broken, the worker tries again between its transactions,
 /// since nothing may wait here.
-void Locks::settle_sent() {
+void Locks::finish_sent() {
   const bool done = sent_->chains.wait();
   for (Release& release : sent_->releases) {
-    if (release.outcome() == AccessOutcome::kOpen && done) (void)release.settle();
+    if (release.outcome() == AccessOutcome::kOpen && done) (void)release.interpret();
     if (release.outcome() == AccessOutcome::kOpen) release.fail(rdma::fiber::Failure::kBroken);
     if (release.outcome() != AccessOutcome::kBroken) continue;
     cc::bump(footprint_.reach().counters.unfinished, std::uint64_t{1});

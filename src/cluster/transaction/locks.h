@@ -62,10 +62,10 @@ class Locks {
 
  private:
   AbortReason name_locks(const Batch<XLock>& locks, std::span<Access* const> accesses);
-  AbortReason settle_all(Batch<XLock>& locks, std::span<Access* const> accesses);
-  AbortReason settle_one(XLock& lock, Access& access);
+  AbortReason adopt_locks(Batch<XLock>& locks, std::span<Access* const> accesses);
+  AbortReason adopt_lock(XLock& lock, Access& access);
   Batch<AccessStep*> add_releases(record::TidWord tid, Batch<Release>& releases);
-  void settle_sent();
+  void finish_sent();
   template <typename Resumable>
   void resume_broken(TripPhase phase, Resumable& step);
 

@@ -23,7 +23,7 @@ class LineWrite final : public Step {
   void append(std::vector<rdma::Operation>& chain) override {
     chain.emplace_back() = rdma::Operation::write(line_, &own_, sizeof own_);
   }
-  rdma::fiber::Next settle() override { return rdma::fiber::Next::kEnded; }
+  rdma::fiber::Next interpret() override { return rdma::fiber::Next::kEnded; }
   void fail(rdma::fiber::Failure) override { failed_ = true; }
   bool failed() const { return failed_; }
 

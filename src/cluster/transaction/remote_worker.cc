@@ -97,7 +97,7 @@ void RemoteWorker::await_arrival() {
 
 void RemoteWorker::poll() {
   fibers_.poll();
-  if (core_.has_under_way()) core_.settle_arrived();
+  if (core_.has_under_way()) core_.end_arrived();
   messenger_.step();
 }
 

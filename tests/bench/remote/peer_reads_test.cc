@@ -39,7 +39,7 @@ class PeerReads : public ::testing::Test {
       chain.clear();
       step.append(chain);
       for (const rdma::Operation& read : chain) std::memcpy(read.local, at(read.remote), read.bytes);
-      if (step.settle() == rdma::fiber::Next::kEnded) return true;
+      if (step.interpret() == rdma::fiber::Next::kEnded) return true;
     }
     return false;
   }

@@ -78,7 +78,7 @@ TEST(Wire, RandomBodiesDoNoHarm) {
 TEST(Question, EndsAsItsAnswerSays) {
   const auto asked = [](const std::string& message) {
     Ask<FindRecord> question(1, {.key = "key"});
-    question.settle(message);
+    question.receive(message);
     return question;
   };
   const auto answered = asked(encode(RequestType::kFindRecord, FindRecordAnswer{.made = true}));

@@ -202,8 +202,8 @@ TEST_P(SettleTest, WhoMayNotActAnyMoreChangesNothing) {
   for (const log::Debt& debt : {undecided(), decided()}) {
     Settle settle = step(debt, may_not);
     nodes_.run({&settle});
-    EXPECT_EQ(settle.outcome(), AccessOutcome::kOpen);
-    EXPECT_EQ(settle.lock_end(), LockEnd::kOpen);
+    EXPECT_EQ(settle.outcome(), AccessOutcome::kDone);
+    EXPECT_EQ(settle.lock_end(), LockEnd::kNotAllowed);
     EXPECT_EQ(record_.state(), word_);
     EXPECT_EQ(bytes(), before);
   }

@@ -25,7 +25,7 @@ class Add final : public Step {
         left_(rounds) {}
 
   void append(std::vector<Operation>& chain) override { chain.push_back(Operation::fetch_add(at_, 1, buffer_)); }
-  Next settle() override { return --left_ == 0 ? Next::kEnded : left_ % 2 == 0 ? Next::kAtOnce : Next::kAfterPause; }
+  Next interpret() override { return --left_ == 0 ? Next::kEnded : left_ % 2 == 0 ? Next::kAtOnce : Next::kAfterPause; }
   void fail(Failure failure) override { failure_ = failure; }
 
   std::uint64_t before() const { return *buffer_; }
