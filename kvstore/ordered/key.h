@@ -57,6 +57,13 @@ inline void store_slice(char* to, std::uint64_t slice) {
   std::memcpy(to, &word, kSliceBytes);
 }
 
+/// Writes the key that a position stands for, and returns it. If the position stands for longer keys, these begin with
+/// it. `bytes`: kSliceBytes.
+inline std::string_view key_at(Position at, char* bytes) {
+  store_slice(bytes, at.slice);
+  return {bytes, at.code < kSliceBytes ? std::size_t{at.code} : kSliceBytes};
+}
+
 /// What is left of a key in some layer.
 struct LayerKey {
   LayerKey() = default;

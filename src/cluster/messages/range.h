@@ -28,15 +28,4 @@ inline ScanRange scan_range_of(const KeyRange& range) {
   return scan;
 }
 
-/// Cuts the range off up to and including `key`, which outlives it.
-inline void go_behind(KeyRange& range, std::string_view key) {
-  if (range.descending) {
-    range.to = key;
-    range.to_inclusive = range.to_infinity = false;
-  } else {
-    range.from = key;
-    range.from_inclusive = false;
-  }
-}
-
 }  // namespace granary::cluster::messages

@@ -193,6 +193,17 @@ struct KeyRange {
       std::tuple{&KeyRange::from,        &KeyRange::from_inclusive, &KeyRange::to,   &KeyRange::to_inclusive,
                  &KeyRange::to_infinity, &KeyRange::descending,     &KeyRange::limit};
   bool operator==(const KeyRange&) const = default;
+
+  /// Cuts the range off up to and including `key`, which outlives it.
+  void advance_behind(std::string_view key) {
+    if (descending) {
+      to = key;
+      to_inclusive = to_infinity = false;
+    } else {
+      from = key;
+      from_inclusive = false;
+    }
+  }
 };
 
 /// Entries of a range, in order; as many as fit into a piece.

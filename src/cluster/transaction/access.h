@@ -102,21 +102,21 @@ struct Access {
     return unseen();
   }
   /// Whether the key had a value when it was READ.
-  bool found() const { return has_record() && !record::is_absent(seen.tid); }
+  bool had_value() const { return has_record() && !record::is_absent(seen.tid); }
   bool written() const { return write.is_set; }
   /// Whether the transaction sees a value, and which one: its own write, if there is one, and otherwise what it has
   /// READ.
-  bool there() const { return written() ? !write.removes : found(); }
-  std::string_view visible() const { return written() ? write.value : seen.value; }
+  bool is_visible() const { return written() ? !write.removes : had_value(); }
+  std::string_view visible_value() const { return written() ? write.value : seen.value; }
   /// Returns the time until which the version that was seen is known to be valid under TicToc: its wts, or the rts in
   /// the state word that was READ with it.
   record::TidWord rts() const {
     return std::max(record::tid_of(seen.tid), record::is_x_locked(seen.state) ? 0 : seen.state);
   }
-  bool held() const { return lock.word != record::kFree; }
+  bool x_locked() const { return lock.word != record::kFree; }
   bool leased() const { return declared.lease_end_us != 0; }
   /// Whether the commit has to check that the record is still as it was seen.
-  bool optimistic() const { return read && has_record() && !sealed && !held() && !leased(); }
+  bool needs_validation() const { return read && has_record() && !sealed && !x_locked() && !leased(); }
 };
 
 /// The accesses of a transaction, in the order of their first use, found by key. Their addresses stay until clear(),

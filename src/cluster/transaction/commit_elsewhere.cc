@@ -14,7 +14,7 @@ namespace {
 
 /// Whether the record is x-locked and will get its first version.
 bool is_first_write(const Access& access) {
-  return access.written() && access.held() && record::tid_of(access.lock.tid) == 0;
+  return access.written() && access.x_locked() && record::tid_of(access.lock.tid) == 0;
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ bool CommitElsewhere::make_ready(epoch::Epoch here) {
   // to end: the commit would have to lock or validate it.
   const auto is_loose = [](const Access& access) {
     const bool to_hold = access.declared.kind != DeclaredHold::Kind::kNone && access.has_record();
-    return !access.held() && (access.written() || (to_hold && !access.leased()));
+    return !access.x_locked() && (access.written() || (to_hold && !access.leased()));
   };
   if (!checks_.nothing_to_check() || std::any_of(accesses.begin(), accesses.end(), is_loose)) return false;
   epoch::Epoch agreed = 0;
@@ -53,7 +53,7 @@ bool CommitElsewhere::make_ready(epoch::Epoch here) {
   agreed_.reset();
   writes_.clear();  // the transaction may write more before its commit
   if (!agrees) return false;
-  return old_versions_.keep(agreed, footprint_.all([](const Access& access) { return access.held(); })) ==
+  return old_versions_.keep(agreed, footprint_.all([](const Access& access) { return access.x_locked(); })) ==
          AbortReason::kNone;
 }
 
@@ -106,7 +106,7 @@ AbortReason CommitElsewhere::make_placeholders(std::span<Access* const> accesses
     const messages::FindRecordAnswer& answer = questions[i].answer();
     reading_.adopt_answer(access, answer.record);
     const bool unwritten = answer.made && injected("made-means-unwritten");
-    if (access.found() && access.read && !unwritten) return AbortReason::kNodeChanged;
+    if (access.had_value() && access.read && !unwritten) return AbortReason::kNodeChanged;
     for (const messages::ChangedNode& change : answer.changes) {
       if (!footprint_.nodes.note_change(change_of(access.key.home, change))) return AbortReason::kNodeChanged;
     }
@@ -118,7 +118,8 @@ AbortReason CommitElsewhere::make_placeholders(std::span<Access* const> accesses
 /// and of the times of missed keys if a record that is locked may get its first version. Then `*misses_known` becomes
 /// true.
 AbortReason CommitElsewhere::lock_all(bool* misses_known) {
-  const Batch<Access*> wanted = footprint_.all([](const Access& access) { return access.written() && !access.held(); });
+  const Batch<Access*> wanted =
+      footprint_.all([](const Access& access) { return access.written() && !access.x_locked(); });
   Batch<XLock> locks = footprint_.trips.batch<XLock>(wanted.size());
   Batch<AccessStep*> steps = footprint_.trips.batch<AccessStep*>(wanted.size());
   for (Access* const access : wanted) {
@@ -199,7 +200,7 @@ void CommitElsewhere::raise_rts_of_held_reads(record::TidWord stamp) {
   if (injected("tictoc-forgets-held-reads")) return;
   for (Access& access : footprint_.accesses) {
     record::StateWord& left = access.lock.state_to_leave;
-    if (access.held() && access.read && !access.written()) left = std::max(left, stamp);
+    if (access.x_locked() && access.read && !access.written()) left = std::max(left, stamp);
   }
 }
 
@@ -230,7 +231,7 @@ record::TidWord CommitElsewhere::least_time() const {
   if (missed) least = std::max(least, record::make_tid(removed_up_to(), 0));
   for (const Access& access : footprint_.accesses) {
     if (access.read) least = std::max(least, record::tid_of(access.seen.tid));
-    if (!access.held() || !access.written()) continue;
+    if (!access.x_locked() || !access.written()) continue;
     if (!injected("tictoc-ignores-remote-rts")) least = std::max(least, access.lock.rts + kOne);
     least = std::max(least, record::tid_of(access.lock.tid) + kOne);
     // Before the locks are taken these times are not known, and not needed yet.
@@ -257,7 +258,7 @@ record::TidWord CommitElsewhere::greatest_tid() const {
 AbortReason CommitElsewhere::prepare(epoch::Epoch epoch) { return old_versions_.keep(epoch, overwritten()); }
 
 Batch<Access*> CommitElsewhere::overwritten() {
-  return footprint_.all([](const Access& access) { return access.held() && access.written(); });
+  return footprint_.all([](const Access& access) { return access.x_locked() && access.written(); });
 }
 
 // --- write back ---

@@ -12,7 +12,7 @@ namespace {
 void adopt_held_tid(Access& access, record::TidWord tid) {
   if (access.seen.tid == tid) return;
   access.seen.tid = tid;
-  access.seen.has_value = !access.found();
+  access.seen.has_value = !access.had_value();
 }
 
 /// Whether all of the keys may turn out to be under leases that can be shared, so that their READs alone take hold of
@@ -43,8 +43,8 @@ AbortReason DeclaredKeys::declare(std::span<const txn::DeclaredKey> keys) {
   if (use_cached_locations(unseen)) {
     reason = locked_reads_.lock_and_read(unseen);
     if (reason != AbortReason::kNone) return reason;
-    declared.erase_if([](const Access* access) { return access->held(); });
-    unseen.erase_if([](const Access* access) { return access->held(); });
+    declared.erase_if([](const Access* access) { return access->x_locked(); });
+    unseen.erase_if([](const Access* access) { return access->x_locked(); });
     if (declared.empty()) return AbortReason::kNone;
   }
   const bool epochs_behind = may_all_be_shared(unseen);

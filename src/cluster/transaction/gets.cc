@@ -47,8 +47,8 @@ AbortReason get(Footprint& footprint, Reading& reading, LockedReads& locked_read
       to_lock.empty() ? reading.find(unseen) : lock_and_find(footprint, reading, locked_reads, unseen, to_lock);
   if (reason != AbortReason::kNone) return reason;
   for (std::size_t i = 0; i < gets.size(); ++i) {
-    gets[i].found = wanted[i]->there();
-    gets[i].value = wanted[i]->visible();
+    gets[i].found = wanted[i]->is_visible();
+    gets[i].value = wanted[i]->visible_value();
   }
   return AbortReason::kNone;
 }

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 
-#include "src/cluster/messages/range.h"
-
 namespace granary::cluster {
 
 using kvstore::ordered::kBeyondPosition;
+using kvstore::ordered::key_at;
 using kvstore::ordered::KeyCode;
 using kvstore::ordered::kFirstPosition;
 using kvstore::ordered::kLastPosition;
@@ -67,10 +66,24 @@ Position behind(const LeafRange& leaf, const KeyRange& range) {
   return range.descending ? before(leaf.low) : leaf.high;
 }
 
+/// Cuts the range off where a leaf ended. It goes on with the leaf that has this position.
+void advance_to_leaf(KeyRange& range, Position at, char* bytes) {
+  if (range.descending) {
+    // The position behind `at` is the lower end of the last leaf that was collected, so the rest of the range ends
+    // before it.
+    range.to = key_at({at.slice, static_cast<KeyCode>(at.code + 1)}, bytes);
+    range.to_infinity = false;
+    range.to_inclusive = at.code >= kSliceBytes;
+  } else {
+    range.from = key_at(at, bytes);
+    range.from_inclusive = at.code <= kSliceBytes;
+  }
+}
+
 }  // namespace
 
-/// The beginning of a range: entries collected from leaves in the range's order, and where they end.
-struct LeafScan::Piece {
+/// Entries collected from the leaves with which a range begins, in the range's order, and where they end.
+struct LeafScan::Collected {
   struct Entry {
     Position position;
     kvstore::ordered::Value value;
@@ -100,50 +113,50 @@ void LeafScan::add_leaves(const KeyRange& rest, LeafReads& leaves) const {
 
 /// Collects the entries of one leaf after the other, and notes these leaves in the node set. Each leaf must cover the
 /// position where the one before it ended when it was READ.
-AbortReason LeafScan::collect_leaves(const KeyRange& rest, LeafReads& leaves, Piece& piece) {
-  piece.next = rest.descending ? last_of(rest) : first_of(rest);
-  while (const LeafRead* const leaf = leaves.covering(*known_, piece.next)) {
+AbortReason LeafScan::collect_leaves(const KeyRange& rest, LeafReads& leaves, Collected& collected) {
+  collected.next = rest.descending ? last_of(rest) : first_of(rest);
+  while (const LeafRead* const leaf = leaves.covering(*known_, collected.next)) {
     if (has_long_keys(rest, leaf->copy())) {
       known_->leaves->note_long_keys();
       break;
     }
-    const bool is_full = collect_entries(rest, leaf->copy(), piece);
+    const bool is_full = collect_entries(rest, leaf->copy(), collected);
     const AbortReason reason = sealed_ ? AbortReason::kNone : leaves.note(asked_.scanned(), *leaf);
     if (reason != AbortReason::kNone) return reason;
     if (is_full || reaches_end(leaf->copy().range(), rest)) {
-      piece.end = is_full ? Piece::End::kLastEntry : Piece::End::kRangeEnd;
+      collected.end = is_full ? Collected::End::kLastEntry : Collected::End::kRangeEnd;
       break;
     }
-    piece.end = Piece::End::kLeafEnd;
-    piece.next = behind(leaf->copy().range(), rest);
+    collected.end = Collected::End::kLeafEnd;
+    collected.next = behind(leaf->copy().range(), rest);
   }
   return AbortReason::kNone;
 }
 
 /// Collects the entries of one leaf that are in the range. Returns whether the piece is long enough.
-bool LeafScan::collect_entries(const KeyRange& rest, const LeafCopy& leaf, Piece& piece) const {
+bool LeafScan::collect_entries(const KeyRange& rest, const LeafCopy& leaf, Collected& collected) const {
   const std::size_t record_bytes = record::shared_record_bytes(kSliceBytes, known_->remote.max_value_bytes);
   const unsigned count = leaf.count();
   for (unsigned i = 0; i < count; ++i) {
     const LeafCopy::At entry = leaf.entry(rest.descending ? count - 1 - i : i);
     // A leaf may have taken over its neighbour's range after the neighbour was READ. So entries that the piece has are
     // passed over.
-    const bool is_behind = rest.descending ? entry.position <= piece.next : piece.next <= entry.position;
+    const bool is_behind = rest.descending ? entry.position <= collected.next : collected.next <= entry.position;
     if (!is_behind || !inside(entry.position, rest)) continue;
-    piece.entries.push_back({entry.position, entry.found.value});
-    if (piece.entries.size() >= rest.limit || piece.entries.size() * record_bytes >= kPieceBytes) return true;
+    collected.entries.push_back({entry.position, entry.found.value});
+    if (collected.entries.size() >= rest.limit || collected.entries.size() * record_bytes >= kPieceBytes) return true;
   }
   return false;
 }
 
 /// Opens an access for each entry of the piece, and READs their records.
-AbortReason LeafScan::read_records(const Piece& piece, Batch<Access*>& entries) {
-  Batch<Access*> to_read = footprint_.trips.batch<Access*>(piece.entries.size());
-  for (const Piece::Entry& entry : piece.entries) {
-    char key[kSliceBytes];
-    kvstore::ordered::store_slice(key, entry.position.slice);
+AbortReason LeafScan::read_records(const Collected& collected, Batch<Access*>& entries) {
+  Batch<Access*> to_read = footprint_.trips.batch<Access*>(collected.entries.size());
+  for (const Collected::Entry& entry : collected.entries) {
+    char bytes[kSliceBytes];
+    const std::string_view key = key_at(entry.position, bytes);
     Access* access = nullptr;
-    const AbortReason reason = footprint_.open({&asked_.scanned(), asked_.home, {key, entry.position.code}}, access);
+    const AbortReason reason = footprint_.open({&asked_.scanned(), asked_.home, key}, access);
     if (reason != AbortReason::kNone) return reason;
     entries.push_back(access);
     if (access->read) continue;
@@ -158,7 +171,7 @@ AbortReason LeafScan::read_records(const Piece& piece, Batch<Access*>& entries) 
 AbortReason LeafScan::read_bases(const Batch<Access*>& entries) {
   Batch<Access*> unseen = footprint_.trips.batch<Access*>(entries.size());
   for (const Access* const entry : entries) {
-    if (!entry->found()) continue;
+    if (!entry->had_value()) continue;
     Access* base = nullptr;
     const AbortReason reason = footprint_.open({&asked_.table, asked_.home, entry->seen.value}, base);
     if (reason != AbortReason::kNone) return reason;
@@ -167,46 +180,34 @@ AbortReason LeafScan::read_bases(const Batch<Access*>& entries) {
   return reading_.find(unseen);
 }
 
-/// Cuts the piece, which does not reach the range's end, off the beginning of the range.
-void LeafScan::cut_off(const Piece& piece, KeyRange& rest) const {
-  const bool at_entry = piece.end == Piece::End::kLastEntry;
-  const Position at = at_entry ? piece.entries[piece.entries.size() - 1].position : piece.next;
+/// Makes `rest` the range behind what was collected, which does not reach its end.
+void LeafScan::advance(KeyRange& rest, const Collected& collected) const {
   char* const bytes = footprint_.trips.arena().allocate(kSliceBytes);
-  kvstore::ordered::store_slice(bytes, at.slice);
-  const auto key_of = [bytes](std::size_t size) { return std::string_view(bytes, std::min(size, kSliceBytes)); };
-  if (at_entry) {
-    messages::go_behind(rest, key_of(at.code));
-  } else if (rest.descending) {
-    // The position behind `at` is the lower end of the last leaf that was collected, so the rest of the range ends
-    // before it.
-    rest.to = key_of(at.code + 1u);
-    rest.to_infinity = false;
-    rest.to_inclusive = at.code >= kSliceBytes;
+  if (collected.end == Collected::End::kLastEntry) {
+    rest.advance_behind(key_at(collected.entries[collected.entries.size() - 1].position, bytes));
   } else {
-    rest.from = key_of(at.code);
-    rest.from_inclusive = at.code <= kSliceBytes;
+    advance_to_leaf(rest, collected.next, bytes);
   }
 }
 
-AbortReason LeafScan::read(KeyRange& rest, std::optional<Batch<Access*>>& entries, bool& more) {
+AbortReason LeafScan::read(KeyRange& rest, std::optional<ScanPiece>& piece) {
   if (known_ == nullptr || known_->leaves == nullptr || known_->leaves->has_long_keys()) return AbortReason::kNone;
   if (is_empty(rest)) {
-    more = false;
-    entries.emplace(footprint_.trips.batch<Access*>(0));
+    piece.emplace(ScanPiece{.entries = footprint_.trips.batch<Access*>(0)});
     return AbortReason::kNone;
   }
   LeafReads leaves(footprint_, kMostLeaves);
   add_leaves(rest, leaves);
   AbortReason reason = leaves.run();
   if (reason != AbortReason::kNone) return reason;
-  Piece piece{.entries = footprint_.trips.batch<Piece::Entry>(kMostLeaves * LeafCopy::kMostEntries)};
-  reason = collect_leaves(rest, leaves, piece);
-  if (reason != AbortReason::kNone || piece.end == Piece::End::kNoLeaf) return reason;
-  entries.emplace(footprint_.trips.batch<Access*>(piece.entries.size()));
-  reason = read_records(piece, *entries);
-  if (reason == AbortReason::kNone && asked_.index != nullptr) reason = read_bases(*entries);
-  more = piece.end != Piece::End::kRangeEnd;
-  if (more) cut_off(piece, rest);
+  Collected collected{.entries = footprint_.trips.batch<Collected::Entry>(kMostLeaves * LeafCopy::kMostEntries)};
+  reason = collect_leaves(rest, leaves, collected);
+  if (reason != AbortReason::kNone || collected.end == Collected::End::kNoLeaf) return reason;
+  piece.emplace(ScanPiece{.entries = footprint_.trips.batch<Access*>(collected.entries.size()),
+                          .more = collected.end != Collected::End::kRangeEnd});
+  reason = read_records(collected, piece->entries);
+  if (reason == AbortReason::kNone && asked_.index != nullptr) reason = read_bases(piece->entries);
+  if (piece->more) advance(rest, collected);
   return reason;
 }
 

@@ -10,6 +10,12 @@
 
 namespace granary::cluster {
 
+/// The beginning of a range that is scanned.
+struct ScanPiece {
+  Batch<Access*> entries;  ///< in the range's order
+  bool more = false;       ///< the range may have more keys behind these
+};
+
 class LeafScan {
  public:
   /// `known`: the table or index that is scanned, nullptr if it is not known. `sealed`: it never changes (I31). The
@@ -21,21 +27,20 @@ class LeafScan {
         known_(known),
         sealed_(sealed) {}
 
-  /// Reads a piece from the beginning of `rest`, and notes it in the access table and the node set. `entries` gets the
-  /// accesses of the piece in the range's order, `rest` becomes the range behind them, and `more` whether that may have
-  /// keys. If `entries` stays empty, the caller has to ask the owner for the range's beginning: its leaf is not known,
-  /// was being changed, or has keys of more than 8 bytes. Returns kNone, or why the transaction must end.
-  AbortReason read(messages::KeyRange& rest, std::optional<Batch<Access*>>& entries, bool& more);
+  /// Reads a piece from the beginning of `rest`, notes it in the access table and the node set, and makes `rest` the
+  /// range behind it. If there is no `piece` then, the caller has to ask the owner for the range's beginning: its leaf
+  /// is not known, was being changed, or has keys of more than 8 bytes. Returns kNone, or why the transaction must end.
+  AbortReason read(messages::KeyRange& rest, std::optional<ScanPiece>& piece);
 
  private:
-  struct Piece;
+  struct Collected;
 
   void add_leaves(const messages::KeyRange& rest, LeafReads& leaves) const;
-  AbortReason collect_leaves(const messages::KeyRange& rest, LeafReads& leaves, Piece& piece);
-  bool collect_entries(const messages::KeyRange& rest, const LeafCopy& leaf, Piece& piece) const;
-  AbortReason read_records(const Piece& piece, Batch<Access*>& entries);
+  AbortReason collect_leaves(const messages::KeyRange& rest, LeafReads& leaves, Collected& collected);
+  bool collect_entries(const messages::KeyRange& rest, const LeafCopy& leaf, Collected& collected) const;
+  AbortReason read_records(const Collected& collected, Batch<Access*>& entries);
   AbortReason read_bases(const Batch<Access*>& entries);
-  void cut_off(const Piece& piece, messages::KeyRange& rest) const;
+  void advance(messages::KeyRange& rest, const Collected& collected) const;
 
   Footprint& footprint_;
   Reading& reading_;

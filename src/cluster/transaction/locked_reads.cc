@@ -50,7 +50,7 @@ AbortReason LockedReads::lock_and_read(std::span<Access* const> accesses, std::s
   if (reason == AbortReason::kNone) reason = reading_.adopt_look_ups(beside, reads);
   if (reason != AbortReason::kNone) return reason;
   for (std::size_t i = 0; i < locks.size(); ++i) {
-    if (accesses[i]->held()) adopt_locked_read(*accesses[i], locks[i]);
+    if (accesses[i]->x_locked()) adopt_locked_read(*accesses[i], locks[i]);
   }
   return reading_.fetch_values(accesses);
 }

@@ -131,7 +131,7 @@ void Locks::give_back(TripPhase phase, record::TidWord tid) {
 Batch<AccessStep*> Locks::add_releases(record::TidWord tid, Batch<Release>& releases) {
   Batch<AccessStep*> steps = footprint_.trips.batch<AccessStep*>(footprint_.accesses.size());
   for (Access& access : footprint_.accesses) {
-    if (!access.held()) continue;
+    if (!access.x_locked()) continue;
     Release& release =
         releases.emplace_back(access.record, access.lock.word, access.lock.state_to_leave, access.lock.release_room);
     if (tid != 0 && access.written()) {

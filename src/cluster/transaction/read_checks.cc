@@ -46,7 +46,7 @@ epoch::Epoch ReadChecks::reached_at(const Access& access) const {
 }
 
 ReadChecks::Check ReadChecks::check_of(const Access& access, record::TidWord stamp) const {
-  if (!access.optimistic() || injected("skip-remote-validation")) return Check::kNone;
+  if (!access.needs_validation() || injected("skip-remote-validation")) return Check::kNone;
   if (!footprint_.reach().stamps_reads) return Check::kHeader;
   if (access.rts() >= stamp) return Check::kNone;
   return stamp <= record::make_tid(reached_at(access), 0) ? Check::kHeader : Check::kExtend;
@@ -73,7 +73,7 @@ bool ReadChecks::can_check(record::TidWord stamp) const {
 bool ReadChecks::nothing_to_check() const {
   const AccessTable& accesses = footprint_.accesses;
   return footprint_.nodes.empty() &&
-         std::none_of(accesses.begin(), accesses.end(), [](const Access& access) { return access.optimistic(); });
+         std::none_of(accesses.begin(), accesses.end(), [](const Access& access) { return access.needs_validation(); });
 }
 
 /// The steps of one round of checks.

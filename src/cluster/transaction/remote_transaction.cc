@@ -33,7 +33,7 @@ AbortReason RemoteTransaction::write(const txn::RemoteKey& key, std::string_view
   AbortReason reason = footprint_.open(key, access);
   if (reason == AbortReason::kNone && rule.looks()) reason = reading_.read(*access);
   if (reason != AbortReason::kNone) return reason;
-  outcome = rule.looks() ? rule.outcome(access->there()) : Outcome::kOk;
+  outcome = rule.looks() ? rule.outcome(access->is_visible()) : Outcome::kOk;
   if (outcome != Outcome::kOk) return reason;
   if (rule.removes && access->written()) {
     // The removal takes back a write of the transaction itself. If the key has no value without that write, nothing is
@@ -41,7 +41,7 @@ AbortReason RemoteTransaction::write(const txn::RemoteKey& key, std::string_view
     if (access->unseen()) reason = reading_.find({&access, 1});
     if (reason != AbortReason::kNone) return reason;
     access->read = true;
-    access->write.is_set = access->found();
+    access->write.is_set = access->had_value();
   } else {
     access->write.is_set = true;
   }
@@ -67,7 +67,7 @@ bool RemoteTransaction::end(bool over) noexcept {
     return untidy();
   }
   const AccessTable& accesses = footprint_.accesses;
-  if (std::any_of(accesses.begin(), accesses.end(), [](const Access& access) { return access.held(); }))
+  if (std::any_of(accesses.begin(), accesses.end(), [](const Access& access) { return access.x_locked(); }))
     commit_.release();  // records that were declared, and not given back by a commit
   declared_.end(over);
   locks_.end();

@@ -26,11 +26,11 @@ bool inside(std::string_view key, const ScanRange& range) {
 }
 
 /// Makes one scan, and is dropped after it.
-class Scanning {
+class RemoteScan {
  public:
   /// `known`: the table or index that is scanned, nullptr if it is not known. `sealed`: it never changes (I31).
-  Scanning(Footprint& footprint, Reading& reading, const ElsewhereRange& asked, const KnownTable* known, bool sealed,
-           ScanFn visit, ScanResult& result)
+  RemoteScan(Footprint& footprint, Reading& reading, const ElsewhereRange& asked, const KnownTable* known, bool sealed,
+             ScanFn visit, ScanResult& result)
       : footprint_(footprint),
         reading_(reading),
         asked_(asked),
@@ -51,16 +51,17 @@ class Scanning {
     messages::KeyRange rest = messages::range_of(asked_.range);
     rest.limit += std::min(own_.size(), ~std::size_t{0} - asked_.range.limit);
     for (bool more = true; more;) {
-      std::optional<Batch<Access*>> entries;
-      AbortReason reason = leaves_.read(rest, entries, more);
-      if (reason == AbortReason::kNone && !entries) reason = ask(rest, entries, more);
+      std::optional<ScanPiece> piece;
+      AbortReason reason = leaves_.read(rest, piece);
+      if (reason == AbortReason::kNone && !piece) reason = ask(rest, piece);
       if (reason != AbortReason::kNone) return reason;
-      for (Access* const access : *entries) {
-        if (!hand_on_own_before(access->key.key) || !hand_on(*access)) return reason_;
+      for (Access* const access : piece->entries) {
+        if (!visit_own_before(access->key.key) || !visit(*access)) return reason_;
       }
+      more = piece->more;
     }
     while (next_own_ < own_.size()) {
-      if (!hand_on(*own_[next_own_++])) break;
+      if (!visit(*own_[next_own_++])) break;
     }
     return reason_;
   }
@@ -72,30 +73,31 @@ class Scanning {
   void add_held(std::vector<std::uint64_t>& words) const {
     for (const Access& access : footprint_.accesses) {
       const bool of_table = access.key.table == &asked_.table || access.key.table == &asked_.scanned();
-      if (access.held() && of_table && access.key.home == asked_.home) words.push_back(access.lock.word);
+      if (access.x_locked() && of_table && access.key.home == asked_.home) words.push_back(access.lock.word);
     }
     std::sort(words.begin(), words.end());
   }
   /// Asks the owner for a piece, and notes all of it before the visitor is called: the visitor may scan, too, which
   /// overwrites the answer.
-  AbortReason ask(messages::KeyRange& rest, std::optional<Batch<Access*>>& entries, bool& more) {
+  AbortReason ask(messages::KeyRange& rest, std::optional<ScanPiece>& piece) {
     messages::Questions<messages::Scan>& questions = footprint_.trips.questions<messages::Scan>();
     Ask<messages::Scan>& ask = questions.add(asked_.home, {.table = asked_.scanned().id(), .range = rest});
     add_held(ask.request().held);
     footprint_.trips.ask(questions.all());
     AbortReason reason = abort_reason_of(ask, footprint_.reach());
     if (reason != AbortReason::kNone) return reason;
-    const messages::ScanAnswer& piece = ask.answer();
-    if (known_ != nullptr) learn_leaves(*known_, piece.leaves);
-    more = piece.more && !piece.entries.empty();
-    reason = adopt_piece(piece, entries.emplace(footprint_.trips.batch<Access*>(piece.entries.size())));
-    if (reason == AbortReason::kNone && !entries->empty())
-      messages::go_behind(rest, (*entries)[entries->size() - 1]->key.key);
+    const messages::ScanAnswer& answer = ask.answer();
+    if (known_ != nullptr) learn_leaves(*known_, answer.leaves);
+    piece.emplace(ScanPiece{.entries = footprint_.trips.batch<Access*>(answer.entries.size()),
+                            .more = answer.more && !answer.entries.empty()});
+    const Batch<Access*>& entries = piece->entries;
+    reason = adopt_answer(answer, piece->entries);
+    if (reason == AbortReason::kNone && !entries.empty()) rest.advance_behind(entries[entries.size() - 1]->key.key);
     return reason;
   }
-  /// Notes a piece in the access table and the node set, and adds the accesses of its entries to `entries`.
-  AbortReason adopt_piece(const messages::ScanAnswer& piece, Batch<Access*>& entries) {
-    Batch<Access*> without_value = footprint_.trips.batch<Access*>(2 * piece.entries.size());
+  /// Notes an owner's answer in the access table and the node set, and adds the accesses of its entries to `entries`.
+  AbortReason adopt_answer(const messages::ScanAnswer& answer, Batch<Access*>& entries) {
+    Batch<Access*> without_value = footprint_.trips.batch<Access*>(2 * answer.entries.size());
     const auto open = [&](const txn::TableCore& table, std::string_view key, const messages::SeenRecord& told,
                           Access*& access) {
       const AbortReason reason = footprint_.open({&table, asked_.home, key}, access);
@@ -105,16 +107,16 @@ class Scanning {
       without_value.push_back(access);
       return reason;
     };
-    for (const ScanEntry& entry : piece.entries) {
+    for (const ScanEntry& entry : answer.entries) {
       Access* access = nullptr;
       AbortReason reason = open(asked_.scanned(), entry.key, entry.record, access);
       if (reason == AbortReason::kNone) entries.push_back(access);
       Access* base = nullptr;
-      const bool leads = asked_.index != nullptr && access != nullptr && entry.base.offset != 0 && access->found();
+      const bool leads = asked_.index != nullptr && access != nullptr && entry.base.offset != 0 && access->had_value();
       if (reason == AbortReason::kNone && leads) reason = open(asked_.table, access->seen.value, entry.base, base);
       if (reason != AbortReason::kNone) return reason;
     }
-    for (const messages::SeenNode& node : piece.nodes) {
+    for (const messages::SeenNode& node : answer.nodes) {
       if (sealed_) break;
       const AbortReason reason = footprint_.note(asked_.scanned(), asked_.home, node);
       if (reason != AbortReason::kNone) return reason;
@@ -123,9 +125,9 @@ class Scanning {
   }
 
   /// Visits the transaction's own writes that come before `key`. False to stop.
-  bool hand_on_own_before(std::string_view key) {
+  bool visit_own_before(std::string_view key) {
     while (next_own_ < own_.size() && before(own_[next_own_]->key.key, key, asked_.range.order)) {
-      if (!hand_on(*own_[next_own_++])) return false;
+      if (!visit(*own_[next_own_++])) return false;
     }
     if (next_own_ < own_.size() && own_[next_own_]->key.key == key) ++next_own_;
     return true;
@@ -133,18 +135,18 @@ class Scanning {
 
   /// Visits one access. False to stop: the limit is reached, the transaction must end, or the visitor has ended it. In
   /// the last case nothing of this object may be used any more but reason_.
-  bool hand_on(const Access& access) {
-    if (!access.there()) return true;
+  bool visit(const Access& access) {
+    if (!access.is_visible()) return true;
     std::string_view key = access.key.key;
-    std::string_view value = access.visible();
+    std::string_view value = access.visible_value();
     if (asked_.index != nullptr) {
       Access* base = nullptr;
       reason_ = footprint_.open({&asked_.table, asked_.home, value}, base);
       if (reason_ == AbortReason::kNone) reason_ = reading_.read(*base);
       if (reason_ != AbortReason::kNone) return false;
-      if (!base->there()) return true;
+      if (!base->is_visible()) return true;
       key = value;
-      value = base->visible();
+      value = base->visible_value();
     }
     ++result_.count;
     return visit_(key, value) && result_.count < asked_.range.limit;
@@ -175,7 +177,7 @@ AbortReason scan(Footprint& footprint, Reading& reading, const ElsewhereRange& a
                                  : footprint.enter(asked.home, asked.table, known, sealed);
   if (reason != AbortReason::kNone) return reason;
   if (asked.index != nullptr) known = footprint.reach().directory.find(asked.home, asked.index->id());
-  return Scanning(footprint, reading, asked, known, sealed, visit, result).run();
+  return RemoteScan(footprint, reading, asked, known, sealed, visit, result).run();
 }
 
 }  // namespace granary::cluster

@@ -100,7 +100,7 @@ ScanResult SnapshotsElsewhere::scan(Ask<messages::SnapshotScan>& ask, const mess
     }
     more = piece.more && !piece.entries.empty();
     // The question keeps the bytes of the key until it is answered again.
-    if (more) messages::go_behind(rest.range, piece.entries.back().key);
+    if (more) rest.range.advance_behind(piece.entries.back().key);
   }
   return result;
 }
