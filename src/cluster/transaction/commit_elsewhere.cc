@@ -272,36 +272,12 @@ bool CommitElsewhere::may_send() const {
          std::none_of(writes_.begin(), writes_.end(), [](const cc::RemoteWrite& write) { return write.remove; });
 }
 
-/// The owners are asked to register removals before the completion mark is set. If this node dies before that, its
-/// recovery asks them.
 void CommitElsewhere::write_back(record::TidWord tid) noexcept {
   if (may_send()) {
     locks_.send_back(tid);
-    return;
+  } else {
+    locks_.write_back(tid, writes_);
   }
-  locks_.give_back(TripPhase::kWriteBack, tid);
-  note_removed(tid);
-  locks_.complete();
-}
-
-void CommitElsewhere::release() noexcept {
-  locks_.give_back(TripPhase::kLock, 0);
-  locks_.complete();
-}
-
-/// Asks the owners to register the records that were removed for garbage collection (src/cc/holder_requests.h). An
-/// owner does nothing if the removal has not arrived. So if some could not be given back, all are asked about again
-/// when they could (undelivered.h), which does no harm to the others.
-void CommitElsewhere::note_removed(record::TidWord tid) {
-  messages::Questions<messages::NoteRemoved>& questions = footprint_.trips.questions<messages::NoteRemoved>();
-  for (const cc::RemoteWrite& write : writes_) {
-    if (!write.remove) continue;
-    const record::TidWord word = record::version_word(tid, /*removed=*/true);
-    questions.add(write.node, {.table = write.table, .key = write.key, .tid = word});
-    if (locks_.some_undelivered())
-      locks_.add_undelivered({.node = write.node, .table = write.table, .key = std::string(write.key), .tid = word});
-  }
-  footprint_.trips.ask(questions.all());  // if a question is lost, the record is registered when the owner recovers
 }
 
 }  // namespace granary::cluster

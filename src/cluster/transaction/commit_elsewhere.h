@@ -52,7 +52,7 @@ class CommitElsewhere final : public cc::RemotePart {
   void decide(record::TidWord tid, std::uint64_t log_end) override { locks_.decide(tid, log_end); }
   void take_back_decision() override { locks_.take_back_decision(); }
   void write_back(record::TidWord tid) noexcept override;
-  void release() noexcept override;
+  void release() noexcept override { locks_.release(); }
 
   /// Forgets the writes of the transaction, which has ended.
   void end();
@@ -78,7 +78,6 @@ class CommitElsewhere final : public cc::RemotePart {
   AbortReason learn_misses();
   void raise_rts_of_held_reads(record::TidWord stamp);
   bool may_send() const;
-  void note_removed(record::TidWord tid);
 
   Footprint& footprint_;
   Reading& reading_;

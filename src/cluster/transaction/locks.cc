@@ -1,16 +1,16 @@
 #include "src/cluster/transaction/locks.h"
 
+#include <utility>
+
 #include "src/base/test_hooks.h"
 #include "src/cluster/transaction/abort_reasons.h"
+#include "src/cluster/transaction/resumption.h"
 
 namespace granary::cluster {
 
 using base::injected;
 
 namespace {
-
-/// How often a lock or a write-back is resumed over a new connection.
-constexpr unsigned kMostResumptions = 8;
 
 /// Forgets the remembered place of a key whose record is not there.
 void forget_place(const Access& access, Reach& reach) {
@@ -97,7 +97,7 @@ AbortReason Locks::adopt_lock(XLock& lock, Access& access) {
   Reach& reach = footprint_.reach();
   const bool broken = lock.outcome() == AccessOutcome::kBroken;
   if (broken) {
-    resume_broken(TripPhase::kLock, lock);
+    resume_broken(footprint_, TripPhase::kLock, lock);
     if (lock.outcome() == AccessOutcome::kBroken)
       undelivered_.emplace_back(access.record, lock.mine(), lock.replaced(), access.lock.release_room);
   }
@@ -116,84 +116,64 @@ AbortReason Locks::adopt_lock(XLock& lock, Access& access) {
   return changed ? AbortReason::kReadChanged : reason;
 }
 
-/// A lock that can be given back over no connection goes into undelivered_.
-void Locks::give_back(TripPhase phase, record::TidWord tid) {
-  if (injected("mark-before-write-back")) named_.complete();
-  Batch<Release> releases = footprint_.trips.batch<Release>(footprint_.accesses.size());
-  footprint_.trips.run(phase, std::span<AccessStep* const>(add_releases(tid, releases)));
-  for (Release& release : releases) {
-    resume_broken(phase, release);
-    if (release.outcome() == AccessOutcome::kBroken) undelivered_.push_back(release);
-  }
-}
-
-/// Makes a step for each held lock that gives it back, and notes that it is not held any more.
-Batch<AccessStep*> Locks::add_releases(record::TidWord tid, Batch<Release>& releases) {
-  Batch<AccessStep*> steps = footprint_.trips.batch<AccessStep*>(footprint_.accesses.size());
-  for (Access& access : footprint_.accesses) {
-    if (!access.x_locked()) continue;
-    Release& release =
-        releases.emplace_back(access.record, access.lock.word, access.lock.state_to_leave, access.lock.release_room);
-    if (tid != 0 && access.written()) {
-      release.set_version(record::version_word(tid, access.write.removes), access.record.incarnation,
-                          access.write.value);
-    }
-    access.lock.word = record::kFree;
-    steps.push_back(&release);
-  }
-  return steps;
-}
-
-void Locks::send_back(record::TidWord tid) {
-  Reach& reach = footprint_.reach();
-  if (injected("mark-before-write-back")) named_.complete();
-  sent_.emplace(footprint_.trips.batch<Release>(footprint_.accesses.size()), reach);
-  footprint_.trips.start(std::span<AccessStep* const>(add_releases(tid, sent_->releases)), sent_->chains);
-  reach.endpoint.poll();  // over shared memory the operations have completed by now
-}
-
-bool Locks::under_way() noexcept {
-  if (!sent_) return false;
-  if (sent_->chains.under_way()) return true;
-  finish_sent();
-  return false;
-}
-
-/// Ends the steps of send_back(). Where a connection has broken, the worker tries again between its transactions,
-/// since nothing may wait here.
-void Locks::finish_sent() {
-  const bool done = sent_->chains.wait();
-  for (Release& release : sent_->releases) {
-    if (release.outcome() == AccessOutcome::kOpen && done) (void)release.interpret();
-    if (release.outcome() == AccessOutcome::kOpen) release.fail(rdma::fiber::Failure::kBroken);
-    if (release.outcome() != AccessOutcome::kBroken) continue;
-    cc::bump(footprint_.reach().counters.unfinished, std::uint64_t{1});
-    undelivered_.push_back(release);
-  }
-  sent_.reset();
+void Locks::write_back(record::TidWord tid, std::span<const cc::RemoteWrite> writes) {
+  begin_release(tid).run(TripPhase::kWriteBack);
+  end_release();
+  note_removed(tid, writes);
   complete();
 }
 
-/// Resumes a lock or a release whose connection broke over new connections, kMostResumptions at most.
-template <typename Resumable>
-void Locks::resume_broken(TripPhase phase, Resumable& step) {
-  for (unsigned turn = 0; step.outcome() == AccessOutcome::kBroken; ++turn) {
-    if (turn == kMostResumptions || !footprint_.participants.reconnect(step.node())) {
-      cc::bump(footprint_.reach().counters.unfinished, std::uint64_t{1});
-      return;
-    }
-    step.resume();
-    footprint_.trips.run(phase, step);
-  }
+void Locks::release() {
+  begin_release(0).run(TripPhase::kLock);
+  end_release();
+  complete();
 }
 
-void Locks::end() noexcept {
-  if (undelivered_.empty()) {
-    named_.complete();  // there may be names of locks that were never asked for
-  } else {
-    footprint_.reach().undelivered.keep(std::exchange(undelivered_, {}), std::exchange(removals_, {}),
-                                        footprint_.trips.hand_over_buffers(), std::move(named_));
+bool Locks::under_way() noexcept {
+  if (!run_) return false;
+  if (run_->under_way()) return true;
+  run_->finish_sent();
+  end_release();
+  complete();
+  return false;
+}
+
+ReleaseRun& Locks::begin_release(record::TidWord tid) {
+  if (injected("mark-before-write-back")) named_.complete();
+  return run_.emplace(footprint_, tid);
+}
+
+void Locks::end_release() {
+  run_->move_broken_to(undelivered_);
+  run_.reset();
+}
+
+/// Asks the owners to register the records that were removed for garbage collection (src/cc/holder_requests.h). An
+/// owner does nothing if the removal has not arrived. So if some could not be given back, all are asked about again
+/// when they could (undelivered.h), which does no harm to the others.
+void Locks::note_removed(record::TidWord tid, std::span<const cc::RemoteWrite> writes) {
+  messages::Questions<messages::NoteRemoved>& questions = footprint_.trips.questions<messages::NoteRemoved>();
+  for (const cc::RemoteWrite& write : writes) {
+    if (!write.remove) continue;
+    const record::TidWord word = record::version_word(tid, /*removed=*/true);
+    questions.add(write.node, {.table = write.table, .key = write.key, .tid = word});
+    if (some_undelivered())
+      removals_.push_back({.node = write.node, .table = write.table, .key = std::string(write.key), .tid = word});
   }
+  footprint_.trips.ask(questions.all());  // if a question is lost, the record is registered when the owner recovers
+}
+
+/// Sets the completion mark of the lock-ahead record, unless a lock could not be given back.
+void Locks::complete() {
+  if (!some_undelivered()) named_.complete();
+}
+
+/// There may be names of locks that were never asked for.
+void Locks::end() noexcept {
+  complete();
+  if (!some_undelivered()) return;
+  footprint_.reach().undelivered.keep(std::exchange(undelivered_, {}), std::exchange(removals_, {}),
+                                      footprint_.trips.hand_over_buffers(), std::move(named_));
 }
 
 }  // namespace granary::cluster

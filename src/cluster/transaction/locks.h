@@ -10,12 +10,12 @@
 #include <deque>
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
-#include "src/cluster/record_access/release.h"
+#include "src/cc/elsewhere/remote_part.h"
 #include "src/cluster/record_access/x_lock.h"
 #include "src/cluster/transaction/footprint.h"
+#include "src/cluster/transaction/release_run.h"
 #include "src/log/lock_ahead.h"
 
 namespace granary::cluster {
@@ -37,21 +37,17 @@ class Locks {
   /// these locks and the leases and look-ups of the same round.
   AbortReason acquire(Batch<XLock>& locks, std::span<Access* const> accesses, std::span<AccessStep* const> holds,
                       Participants::With with = Participants::With::kEpoch) noexcept;
-  /// Gives back all locks, and waits until that has arrived. If `tid` is not 0, records that were written get their new
-  /// version. The caller calls complete() then.
-  void give_back(TripPhase phase, record::TidWord tid);
-  /// Sets the completion mark of the lock-ahead record, unless a lock could not be given back.
-  void complete() {
-    if (!some_undelivered()) named_.complete();
-  }
-  bool some_undelivered() const { return !undelivered_.empty(); }
-  /// Adds a removal that the owner has to be told of when all locks could be given back.
-  void add_undelivered(Removal removal) { removals_.push_back(std::move(removal)); }
+  /// Gives back all locks, those of records that were written with their new version, and waits until that has arrived.
+  /// Then it has the owners register the records that were removed, and sets the completion mark. If this node dies
+  /// before that, its recovery does both.
+  void write_back(record::TidWord tid, std::span<const cc::RemoteWrite> writes);
   /// Gives back all locks with the new versions, and waits for nothing. The transaction's memory stays until
   /// under_way() is false. Called in a fiber only, whose scheduler polls for the completions.
-  void send_back(record::TidWord tid);
+  void send_back(record::TidWord tid) { begin_release(tid).send(); }
   /// Whether what send_back() has posted is still under way. Sets the completion mark when it has arrived.
   bool under_way() noexcept;
+  /// Gives back all locks without a change, waits until that has arrived, and sets the completion mark.
+  void release();
 
   // The steps of cc::RemotePart with the same names.
   void decide(record::TidWord tid, std::uint64_t log_end) { named_.decide(tid, log_end); }
@@ -64,30 +60,17 @@ class Locks {
   AbortReason name_locks(const Batch<XLock>& locks, std::span<Access* const> accesses);
   AbortReason adopt_locks(Batch<XLock>& locks, std::span<Access* const> accesses);
   AbortReason adopt_lock(XLock& lock, Access& access);
-  Batch<AccessStep*> add_releases(record::TidWord tid, Batch<Release>& releases);
-  void finish_sent();
-  template <typename Resumable>
-  void resume_broken(TripPhase phase, Resumable& step);
-
-  /// Keeps what send_back() has posted. While it exists, it counts in Reach::under_way.
-  struct Sent {
-    Sent(Batch<Release> all, Reach& of) : reach(of), releases(std::move(all)), chains(of.scheduler, of.endpoint) {
-      ++reach.under_way;
-    }
-    ~Sent() { --reach.under_way; }
-    Sent(const Sent&) = delete;
-    Sent& operator=(const Sent&) = delete;
-
-    Reach& reach;
-    Batch<Release> releases;
-    rdma::fiber::Chains chains;
-  };
+  ReleaseRun& begin_release(record::TidWord tid);
+  void end_release();
+  void note_removed(record::TidWord tid, std::span<const cc::RemoteWrite> writes);
+  void complete();
+  bool some_undelivered() const { return !undelivered_.empty(); }
 
   Footprint& footprint_;
   log::NamedLocks named_;            ///< names what the transaction may hold, for the recovery of this node (I10)
   std::deque<Release> undelivered_;  ///< locks that could not be given back
   std::vector<Removal> removals_;    ///< of a transaction with such locks
-  std::optional<Sent> sent_;
+  std::optional<ReleaseRun> run_;    ///< while locks are given back, and what send_back() has posted is under way
 };
 
 }  // namespace granary::cluster

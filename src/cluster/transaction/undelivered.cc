@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "src/cluster/transaction/reach.h"
+#include "src/cluster/transaction/release_run.h"
 
 namespace granary::cluster {
 namespace {
@@ -44,7 +44,7 @@ void Undelivered::try_all(Reach& reach) {
   }
 }
 
-/// Asks the owners to register the removed records (CommitElsewhere::note_removed). If a question is lost, the record
+/// Asks the owners to register the removed records (Locks::note_removed). If a question is lost, the record
 /// is registered when the owner recovers.
 void Undelivered::tell(Reach& reach, const std::vector<Removal>& removals) {
   if (removals.empty()) return;
@@ -67,9 +67,7 @@ bool Undelivered::has_ended(Reach& reach, Release& release, std::vector<rdma::No
   }
   if (cc::shut_out(reach.worker.shared))
     return false;  // asked here, as it may have happened while a node was waited for
-  release.resume();
-  rdma::fiber::Rounds(reach.scheduler, reach.endpoint, reach.peers, reach.waiter).run(release);
-  return release.outcome() != AccessOutcome::kBroken;
+  return ReleaseRun::retry(reach, release);
 }
 
 void Undelivered::finish(Reach& reach, std::uint64_t patience_us) {
