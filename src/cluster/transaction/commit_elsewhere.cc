@@ -48,12 +48,9 @@ bool CommitElsewhere::make_ready(epoch::Epoch here) {
     return !access.x_locked() && (access.written() || (to_hold && !access.leased()));
   };
   if (!checks_.nothing_to_check() || std::any_of(accesses.begin(), accesses.end(), is_loose)) return false;
-  epoch::Epoch agreed = 0;
-  const bool agrees = agree(here, 0, agreed) == AbortReason::kNone;
-  agreed_.reset();
-  writes_.clear();  // the transaction may write more before its commit
-  if (!agrees) return false;
-  return old_versions_.keep(agreed, footprint_.all([](const Access& access) { return access.x_locked(); })) ==
+  const Agreement agreed = agree_on_epoch(here, 0);
+  if (agreed.reason != AbortReason::kNone) return false;
+  return old_versions_.keep(agreed.epoch, footprint_.all([](const Access& access) { return access.x_locked(); })) ==
          AbortReason::kNone;
 }
 
@@ -65,18 +62,21 @@ AbortReason CommitElsewhere::lock() noexcept {
   if (reason != AbortReason::kNone) return reason;
   reason = declared_.check_own_leases();
   if (reason == AbortReason::kNone) reason = find_or_make_records();
-  bool misses_known = false;
-  if (reason == AbortReason::kNone) reason = lock_all(&misses_known);
-  if (reason == AbortReason::kNone && !misses_known) reason = learn_misses();
+  if (reason == AbortReason::kNone) reason = lock_all();
+  if (reason == AbortReason::kNone) reason = learn_misses();
   if (reason != AbortReason::kNone) release();
   return reason;
 }
 
-/// READs the times of missed keys (src/cc/misses.h), behind the locks of records that are written for the first time.
+/// READs the times of missed keys (src/cc/misses.h), behind the locks of records that are written for the first time,
+/// unless the round of these locks has READ them. No other round READs them, so none is from before the locks.
 AbortReason CommitElsewhere::learn_misses() {
   if (!footprint_.reach().stamps_reads) return AbortReason::kNone;
   const AccessTable& accesses = footprint_.accesses;
-  if (std::none_of(accesses.begin(), accesses.end(), is_first_write)) return AbortReason::kNone;
+  const bool known = std::all_of(accesses.begin(), accesses.end(), [this](const Access& access) {
+    return !is_first_write(access) || footprint_.participants.missed(access.key.home, access.key.table->id());
+  });
+  if (known) return AbortReason::kNone;
   return footprint_.participants.read_epochs(TripPhase::kLock, Participants::With::kMisses);
 }
 
@@ -115,9 +115,8 @@ AbortReason CommitElsewhere::make_placeholders(std::span<Access* const> accesses
 }
 
 /// X-locks all records to write that are not held yet, with one chain for each node: the locks, and then a READ of E,
-/// and of the times of missed keys if a record that is locked may get its first version. Then `*misses_known` becomes
-/// true.
-AbortReason CommitElsewhere::lock_all(bool* misses_known) {
+/// and of the times of missed keys if a record that is locked may get its first version.
+AbortReason CommitElsewhere::lock_all() {
   const Batch<Access*> wanted =
       footprint_.all([](const Access& access) { return access.written() && !access.x_locked(); });
   Batch<XLock> locks = footprint_.trips.batch<XLock>(wanted.size());
@@ -129,43 +128,54 @@ AbortReason CommitElsewhere::lock_all(bool* misses_known) {
   }
   if (steps.empty() && footprint_.participants.epochs_known())
     return AbortReason::kNone;  // all are held since they were declared, and E was READ behind their locks
-  *misses_known = footprint_.reach().stamps_reads &&
-                  std::any_of(wanted.begin(), wanted.end(),
-                              [](const Access* access) { return record::tid_of(access->seen.tid) == 0; });
-  return locks_.acquire(locks, wanted, steps, *misses_known ? Participants::With::kMisses : Participants::With::kEpoch);
+  const bool with_misses = footprint_.reach().stamps_reads &&
+                           std::any_of(wanted.begin(), wanted.end(),
+                                       [](const Access* access) { return record::tid_of(access->seen.tid) == 0; });
+  return locks_.acquire(locks, wanted, steps, with_misses ? Participants::With::kMisses : Participants::With::kEpoch);
 }
 
 // --- agree and validate ---
 
 AbortReason CommitElsewhere::agree(epoch::Epoch here, record::TidWord stamp, epoch::Epoch& agreed) {
+  const Agreement agreement = agree_on_epoch(here, stamp);
+  if (agreement.reason != AbortReason::kNone) return agreement.reason;
+  agreed_ = agreement;
+  agreed = agreement.epoch;
+  return AbortReason::kNone;
+}
+
+CommitElsewhere::Agreement CommitElsewhere::agree_on_epoch(epoch::Epoch here, record::TidWord stamp) {
   Participants& participants = footprint_.participants;
-  std::optional<record::TidWord> checked_until;
-  if (writes().empty()) {
-    const AbortReason reason = read_epochs_and_check(stamp, checked_until);
-    if (reason != AbortReason::kNone) return reason;
+  const AccessTable& accesses = footprint_.accesses;
+  ChecksDone checks = ChecksDone::none();
+  if (std::none_of(accesses.begin(), accesses.end(), [](const Access& access) { return access.written(); })) {
+    const AbortReason reason = read_epochs_and_check(stamp, checks);
+    if (reason != AbortReason::kNone) return {.reason = reason};
   }
-  agreed = std::max({here, record::epoch_of(greatest_tid()), participants.greatest_epoch()});
-  agreed_ = {.epoch = agreed, .checked_until = participants.all_read_at_least(agreed) ? checked_until : std::nullopt};
-  return injected("skip-epoch-wait") ? AbortReason::kNone : participants.await_epoch(agreed);
+  const epoch::Epoch agreed = std::max({here, record::epoch_of(greatest_tid()), participants.greatest_epoch()});
+  // Checks that were made before E had come so far everywhere do not count.
+  if (!participants.all_read_at_least(agreed)) checks = ChecksDone::none();
+  const AbortReason reason = injected("skip-epoch-wait") ? AbortReason::kNone : participants.await_epoch(agreed);
+  return {.reason = reason, .epoch = agreed, .checks = checks};
 }
 
 /// READs E of all participants, for a transaction that writes nothing at other nodes. Its commit has locked nothing
 /// there, so E is READ in front of what is checked, in the same round. Under TicToc that needs a stamp for which the
 /// checks can be made already.
-AbortReason CommitElsewhere::read_epochs_and_check(record::TidWord stamp,
-                                                   std::optional<record::TidWord>& checked_until) {
-  checked_until = kNothingToCheck;
-  if (footprint_.participants.epochs_known() && checks_.nothing_to_check()) return AbortReason::kNone;
+AbortReason CommitElsewhere::read_epochs_and_check(record::TidWord stamp, ChecksDone& checks) {
+  if (footprint_.participants.epochs_known() && checks_.nothing_to_check()) {
+    checks = ChecksDone::for_all_stamps();
+    return AbortReason::kNone;
+  }
   const bool together = !footprint_.reach().stamps_reads || (stamp != 0 && checks_.can_check(stamp));
-  checked_until = together ? std::optional(stamp) : std::nullopt;
-  return together ? checks_.run(ReadChecks::Epochs::kInFront, stamp)
-                  : footprint_.participants.read_epochs(TripPhase::kAgree);
+  if (!together) return footprint_.participants.read_epochs(TripPhase::kAgree);
+  checks = ChecksDone::until(stamp);
+  return checks_.run(ReadChecks::Epochs::kInFront, stamp);
 }
 
 AbortReason CommitElsewhere::validate(record::TidWord stamp) {
-  const std::optional<Agreed> agreed = std::exchange(agreed_, std::nullopt);
-  const bool checked = agreed && agreed->checked_until && *agreed->checked_until >= stamp;
-  if (!checked) {
+  const std::optional<Agreement> agreed = std::exchange(agreed_, std::nullopt);
+  if (!agreed || !agreed->checks.covers(stamp)) {
     AbortReason reason = prepare_to_check(stamp);
     if (reason == AbortReason::kNone)
       reason = check_and_keep(stamp, agreed ? std::optional(agreed->epoch) : std::nullopt);

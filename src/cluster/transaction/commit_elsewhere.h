@@ -58,23 +58,38 @@ class CommitElsewhere final : public cc::RemotePart {
   void end();
 
  private:
-  /// The results of agree() that the validate() after it needs.
-  struct Agreed {
-    epoch::Epoch epoch;
-    /// The greatest stamp for which agree() has checked what was read, so that validate() need not; none: it has not
-    /// checked. Protocols that do not stamp first have the stamp 0.
-    std::optional<record::TidWord> checked_until;
+  /// Tells for which stamps it has been checked already that what was read holds. Protocols that do not stamp first
+  /// have the stamp 0.
+  class ChecksDone {
+   public:
+    static ChecksDone none() { return {}; }
+    static ChecksDone until(record::TidWord stamp) { return ChecksDone(stamp); }
+    /// There is nothing to check.
+    static ChecksDone for_all_stamps() { return ChecksDone(~record::TidWord{0}); }
+    bool covers(record::TidWord stamp) const { return until_ && *until_ >= stamp; }
+
+   private:
+    ChecksDone() = default;
+    explicit ChecksDone(record::TidWord until) : until_(until) {}
+
+    std::optional<record::TidWord> until_;
   };
-  static constexpr record::TidWord kNothingToCheck = ~record::TidWord{0};  ///< checked until any stamp
+  /// An epoch that all participants have reached, and what was checked in the rounds that READ their E.
+  struct Agreement {
+    AbortReason reason = AbortReason::kNone;  ///< why there is none
+    epoch::Epoch epoch = 0;
+    ChecksDone checks = ChecksDone::none();
+  };
 
   epoch::Epoch removed_up_to() const;
-  AbortReason read_epochs_and_check(record::TidWord stamp, std::optional<record::TidWord>& checked_until);
+  Agreement agree_on_epoch(epoch::Epoch here, record::TidWord stamp);
+  AbortReason read_epochs_and_check(record::TidWord stamp, ChecksDone& checks);
   AbortReason prepare_to_check(record::TidWord stamp);
   AbortReason check_and_keep(record::TidWord stamp, std::optional<epoch::Epoch> agreed);
   Batch<Access*> overwritten();
   AbortReason find_or_make_records();
   AbortReason make_placeholders(std::span<Access* const> accesses);
-  AbortReason lock_all(bool* misses_known);
+  AbortReason lock_all();
   AbortReason learn_misses();
   void raise_rts_of_held_reads(record::TidWord stamp);
   bool may_send() const;
@@ -86,7 +101,7 @@ class CommitElsewhere final : public cc::RemotePart {
   ReadChecks checks_;
   OldVersions old_versions_;
   std::vector<cc::RemoteWrite> writes_;
-  std::optional<Agreed> agreed_;  ///< from agree() to validate()
+  std::optional<Agreement> agreed_;  ///< from agree() to validate()
 };
 
 }  // namespace granary::cluster
