@@ -29,7 +29,7 @@ AbortReason claim_shared(record::SharedRecord& record, const WorkerState& worker
     }
     worker.waiter->pause(turn);
   }
-  return why_busy(record.state(), worker, reason);
+  return abort_reason_if_busy(record.state(), worker, reason);
 }
 
 }  // namespace granary::cc

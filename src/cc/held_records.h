@@ -29,19 +29,19 @@ inline bool nodes_come_back(const WorkerState& worker) { return worker.comes_bac
 
 /// The reason to abort a transaction that needs a node which cannot be used, or a record which that node held when it
 /// died.
-inline AbortReason why_unusable(membership::NodeId node, const WorkerState& worker) {
+inline AbortReason abort_reason_of_node(membership::NodeId node, const WorkerState& worker) {
   const bool comes_back = nodes_come_back(worker) && (*worker.comes_back)(node);
   return comes_back ? AbortReason::kNodeRecovering : AbortReason::kNodeUnreachable;
 }
 
 /// The reason to abort a transaction that has waited for a record with this state word: `busy`, unless the holder has
 /// died.
-inline AbortReason why_busy(record::StateWord state, const WorkerState& worker, AbortReason busy) {
+inline AbortReason abort_reason_if_busy(record::StateWord state, const WorkerState& worker, AbortReason busy) {
   if (!held_by_dead(state, worker.shared)) return busy;
-  return why_unusable(static_cast<membership::NodeId>(record::holder_of(state).node), worker);
+  return abort_reason_of_node(static_cast<membership::NodeId>(record::holder_of(state).node), worker);
 }
-inline AbortReason why_busy(const Record* record, const WorkerState& worker, AbortReason busy) {
-  return record::is_shared(record) ? why_busy(record::shared_of(*record).state(), worker, busy) : busy;
+inline AbortReason abort_reason_if_busy(const Record* record, const WorkerState& worker, AbortReason busy) {
+  return record::is_shared(record) ? abort_reason_if_busy(record::shared_of(*record).state(), worker, busy) : busy;
 }
 
 /// Whether the owner may change a record with this state word, because no other node holds it. Under TicToc

@@ -10,6 +10,7 @@
 
 #include <granary/outcome.h>
 
+#include "src/base/failed.h"
 #include "src/base/soft_time.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/decision.h"
@@ -27,8 +28,6 @@ struct CommitOutcome {
   TidWord tid = 0;              ///< the transaction's TID, status bits clear; 0 if it wrote nothing
 };
 static_assert(sizeof(CommitOutcome) == 2 * sizeof(std::uint64_t) && record::kEpochBits <= 56);
-
-constexpr bool failed(AbortReason reason) { return reason != AbortReason::kNone; }
 
 /// The names of the places between the steps at which tests stop a commit. An empty name: this kind of commit has no
 /// such place.

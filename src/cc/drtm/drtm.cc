@@ -138,7 +138,7 @@ AbortReason why_again(const htm::Attempt& lost, const AccessSet& access, const W
     case kWriteLocked: return AbortReason::kWriteLocked;
     case kHeldElsewhere:
       for (const WriteEntry& write : access.writes.entries()) {
-        const AbortReason why = why_busy(write.record, worker, AbortReason::kRemotelyLocked);
+        const AbortReason why = abort_reason_if_busy(write.record, worker, AbortReason::kRemotelyLocked);
         if (why != AbortReason::kRemotelyLocked) return why;
       }
       return AbortReason::kRemotelyLocked;

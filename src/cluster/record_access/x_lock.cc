@@ -57,7 +57,7 @@ Next XLock::interpret() {
       return taken();
     case Round::kLetGo: break;
   }
-  return end(why_let_go_);
+  return end(let_go_outcome_);
 }
 
 Next XLock::taken() {
@@ -92,7 +92,7 @@ Next XLock::look() {
 
 Next XLock::let_go(AccessOutcome outcome) {
   round_ = Round::kLetGo;
-  why_let_go_ = outcome;
+  let_go_outcome_ = outcome;
   words_[1] = injected("tictoc-abort-leaves-zero") ? record::kFree : replaced();
   return Next::kAtOnce;
 }

@@ -94,7 +94,7 @@ class XLock final : public AccessStep {
   Round round_ = Round::kTake;
   record::StateWord expected_ = record::kFree;
   record::StateWord holder_ = record::kFree;
-  AccessOutcome why_let_go_ = AccessOutcome::kOpen;
+  AccessOutcome let_go_outcome_ = AccessOutcome::kOpen;
 };
 
 }  // namespace granary::cluster

@@ -6,12 +6,12 @@ namespace granary::cluster {
 namespace {
 
 /// The owner does not say which dead node held the record. So if any node is being recovered, it may be that one.
-AbortReason why_held_by_dead(rdma::NodeId owner, const Reach& reach) {
+AbortReason abort_reason_of_dead_holder(rdma::NodeId owner, const Reach& reach) {
   for (rdma::NodeId index = 0; index < reach.layout.nodes; ++index) {
-    const AbortReason reason = cc::why_unusable(reach.layout.id_at(index), reach.worker);
+    const AbortReason reason = cc::abort_reason_of_node(reach.layout.id_at(index), reach.worker);
     if (reason == AbortReason::kNodeRecovering) return reason;
   }
-  return cc::why_unusable(owner, reach.worker);
+  return cc::abort_reason_of_node(owner, reach.worker);
 }
 
 /// Whether the state word is the x-lock of another open transaction of the same worker, which cannot end while this one
@@ -23,20 +23,21 @@ bool is_held_by_own_worker(record::StateWord state, const Reach& reach) {
   return stands && reach.holders.has_made(state);
 }
 
-AbortReason why_busy(record::StateWord state, const Reach& reach, AbortReason busy) {
+AbortReason abort_reason_if_busy(record::StateWord state, const Reach& reach, AbortReason busy) {
   if (is_held_by_own_worker(state, reach)) return AbortReason::kLockedByOwnWorker;
-  return cc::why_busy(state, reach.worker, busy);
+  return cc::abort_reason_if_busy(state, reach.worker, busy);
 }
 
 }  // namespace
 
-AbortReason why_former(rdma::NodeId node, const Reach& reach) {
-  return cc::nodes_come_back(reach.worker) ? AbortReason::kNodeRecovering : cc::why_unusable(node, reach.worker);
+AbortReason abort_reason_of_former_life(rdma::NodeId node, const Reach& reach) {
+  return cc::nodes_come_back(reach.worker) ? AbortReason::kNodeRecovering
+                                           : cc::abort_reason_of_node(node, reach.worker);
 }
 
-AbortReason why_failed(const rdma::fiber::Step& step, const Reach& reach) {
-  return reach.is_over(step.node(), step.generation()) ? why_former(step.node(), reach)
-                                                       : cc::why_unusable(step.node(), reach.worker);
+AbortReason abort_reason_of_failure(const rdma::fiber::Step& step, const Reach& reach) {
+  return reach.is_over(step.node(), step.generation()) ? abort_reason_of_former_life(step.node(), reach)
+                                                       : cc::abort_reason_of_node(step.node(), reach.worker);
 }
 
 AbortReason abort_reason_of(const AccessStep& step, const Reach& reach) {
@@ -49,14 +50,14 @@ AbortReason abort_reason_of(const AccessStep& step, const Reach& reach) {
     case AccessOutcome::kOpen:
     case AccessOutcome::kBusy: return AbortReason::kRecordBusy;
     // The fabric may know of the node's next life before this node has been told of it.
-    case AccessOutcome::kStale: return why_former(step.node(), reach);
-    default: return why_failed(step, reach);
+    case AccessOutcome::kStale: return abort_reason_of_former_life(step.node(), reach);
+    default: return abort_reason_of_failure(step, reach);
   }
 }
 
 AbortReason abort_reason_of(const AccessStep& step, record::StateWord state, const Reach& reach) {
   const AbortReason reason = abort_reason_of(step, reach);
-  return step.outcome() == AccessOutcome::kBusy ? why_busy(state, reach, reason) : reason;
+  return step.outcome() == AccessOutcome::kBusy ? abort_reason_if_busy(state, reach, reason) : reason;
 }
 
 AbortReason abort_reason_of(const messages::Question& question, const Reach& reach) {
@@ -65,13 +66,14 @@ AbortReason abort_reason_of(const messages::Question& question, const Reach& rea
   if (question.outcome() == AskOutcome::kAnswered) return AbortReason::kNone;
   if (question.outcome() == AskOutcome::kTooLarge || question.outcome() == AskOutcome::kAnswerTooLarge)
     return AbortReason::kMessageTooLarge;
-  if (question.outcome() != AskOutcome::kRefused) return cc::why_unusable(question.node(), reach.worker);
+  if (question.outcome() != AskOutcome::kRefused) return cc::abort_reason_of_node(question.node(), reach.worker);
   switch (question.status()) {
     case ReplyStatus::kBusy: return AbortReason::kRecordBusy;
     case ReplyStatus::kOutOfMemory: return AbortReason::kOutOfMemory;
-    case ReplyStatus::kHeldByDead: return why_held_by_dead(question.node(), reach);
+    case ReplyStatus::kHeldByDead: return abort_reason_of_dead_holder(question.node(), reach);
     default:
-      return cc::why_unusable(question.node(), reach.worker);  // the node is of another version, or has other tables
+      return cc::abort_reason_of_node(question.node(),
+                                      reach.worker);  // the node is of another version, or has other tables
   }
 }
 

@@ -18,9 +18,9 @@ AbortReason abort_reason_of(const messages::Question& question, const Reach& rea
 
 /// Returns why a transaction has to end that knew a former life of the node. If nodes come back, the next try may find
 /// the present life.
-AbortReason why_former(rdma::NodeId node, const Reach& reach);
+AbortReason abort_reason_of_former_life(rdma::NodeId node, const Reach& reach);
 /// Returns why a transaction has to end if a step has failed, as its connection broke or its address was refused.
-AbortReason why_failed(const rdma::fiber::Step& step, const Reach& reach);
+AbortReason abort_reason_of_failure(const rdma::fiber::Step& step, const Reach& reach);
 /// Whether the reason says that a node could not be used.
 constexpr bool is_unusable(AbortReason reason) {
   return reason == AbortReason::kNodeUnreachable || reason == AbortReason::kNodeRecovering;

@@ -49,7 +49,7 @@ bool CommitElsewhere::make_ready(epoch::Epoch here) {
   };
   if (!checks_.nothing_to_check() || std::any_of(accesses.begin(), accesses.end(), is_loose)) return false;
   const Agreement agreed = agree_on_epoch(here, 0);
-  if (agreed.reason != AbortReason::kNone) return false;
+  if (failed(agreed.reason)) return false;
   return old_versions_.keep(agreed.epoch, footprint_.all([](const Access& access) { return access.x_locked(); })) ==
          AbortReason::kNone;
 }
@@ -59,12 +59,12 @@ bool CommitElsewhere::make_ready(epoch::Epoch here) {
 AbortReason CommitElsewhere::lock() noexcept {
   if (writes().empty()) return AbortReason::kNone;
   AbortReason reason = locks_.refused();
-  if (reason != AbortReason::kNone) return reason;
+  if (failed(reason)) return reason;
   reason = declared_.check_own_leases();
-  if (reason == AbortReason::kNone) reason = find_or_make_records();
-  if (reason == AbortReason::kNone) reason = lock_all();
-  if (reason == AbortReason::kNone) reason = learn_misses();
-  if (reason != AbortReason::kNone) release();
+  if (!failed(reason)) reason = find_or_make_records();
+  if (!failed(reason)) reason = lock_all();
+  if (!failed(reason)) reason = learn_misses();
+  if (failed(reason)) release();
   return reason;
 }
 
@@ -84,7 +84,7 @@ AbortReason CommitElsewhere::learn_misses() {
 AbortReason CommitElsewhere::find_or_make_records() {
   const AbortReason reason =
       reading_.find(footprint_.all([](const Access& access) { return access.written() && access.unseen(); }));
-  if (reason != AbortReason::kNone) return reason;
+  if (failed(reason)) return reason;
   return make_placeholders(
       footprint_.all([](const Access& access) { return access.written() && access.has_no_record(); }));
 }
@@ -101,8 +101,7 @@ AbortReason CommitElsewhere::make_placeholders(std::span<Access* const> accesses
   footprint_.trips.ask(questions.all());
   for (std::size_t i = 0; i < questions.size(); ++i) {
     Access& access = *accesses[i];
-    const AbortReason reason = abort_reason_of(questions[i], footprint_.reach());
-    if (reason != AbortReason::kNone) return reason;
+    if (const AbortReason reason = abort_reason_of(questions[i], footprint_.reach()); failed(reason)) return reason;
     const messages::FindRecordAnswer& answer = questions[i].answer();
     reading_.adopt_answer(access, answer.record);
     const bool unwritten = answer.made && injected("made-means-unwritten");
@@ -138,7 +137,7 @@ AbortReason CommitElsewhere::lock_all() {
 
 AbortReason CommitElsewhere::agree(epoch::Epoch here, record::TidWord stamp, epoch::Epoch& agreed) {
   const Agreement agreement = agree_on_epoch(here, stamp);
-  if (agreement.reason != AbortReason::kNone) return agreement.reason;
+  if (failed(agreement.reason)) return agreement.reason;
   agreed_ = agreement;
   agreed = agreement.epoch;
   return AbortReason::kNone;
@@ -150,7 +149,7 @@ CommitElsewhere::Agreement CommitElsewhere::agree_on_epoch(epoch::Epoch here, re
   ChecksDone checks = ChecksDone::none();
   if (std::none_of(accesses.begin(), accesses.end(), [](const Access& access) { return access.written(); })) {
     const AbortReason reason = read_epochs_and_check(stamp, checks);
-    if (reason != AbortReason::kNone) return {.reason = reason};
+    if (failed(reason)) return {.reason = reason};
   }
   const epoch::Epoch agreed = std::max({here, record::epoch_of(greatest_tid()), participants.greatest_epoch()});
   // Checks that were made before E had come so far everywhere do not count.
@@ -177,9 +176,8 @@ AbortReason CommitElsewhere::validate(record::TidWord stamp) {
   const std::optional<Agreement> agreed = std::exchange(agreed_, std::nullopt);
   if (!agreed || !agreed->checks.covers(stamp)) {
     AbortReason reason = prepare_to_check(stamp);
-    if (reason == AbortReason::kNone)
-      reason = check_and_keep(stamp, agreed ? std::optional(agreed->epoch) : std::nullopt);
-    if (reason != AbortReason::kNone) return reason;
+    if (!failed(reason)) reason = check_and_keep(stamp, agreed ? std::optional(agreed->epoch) : std::nullopt);
+    if (failed(reason)) return reason;
   }
   if (footprint_.reach().stamps_reads) raise_rts_of_held_reads(stamp);
   return declared_.confirm_leases();
@@ -190,7 +188,7 @@ AbortReason CommitElsewhere::validate(record::TidWord stamp) {
 AbortReason CommitElsewhere::prepare_to_check(record::TidWord stamp) {
   if (checks_.can_check(stamp)) return AbortReason::kNone;
   const AbortReason reason = footprint_.participants.read_epochs(TripPhase::kAgree);
-  return reason == AbortReason::kNone && !checks_.can_check(stamp) ? AbortReason::kEpochsApart : reason;
+  return failed(reason) || checks_.can_check(stamp) ? reason : AbortReason::kEpochsApart;
 }
 
 /// Makes the checks, and copies old versions in the same round if the epoch is agreed on. If a check fails, the copies
@@ -199,8 +197,8 @@ AbortReason CommitElsewhere::check_and_keep(record::TidWord stamp, std::optional
   const Batch<Access*> overwritten = agreed ? this->overwritten() : footprint_.trips.batch<Access*>(0);
   OldVersions::Copies copies(footprint_.trips, overwritten.size());
   AbortReason reason = old_versions_.make_copies(agreed.value_or(0), overwritten, copies);
-  if (reason == AbortReason::kNone) reason = checks_.run(ReadChecks::Epochs::kKnown, stamp, copies.steps);
-  return reason == AbortReason::kNone ? old_versions_.confirm_copies(copies) : reason;
+  if (!failed(reason)) reason = checks_.run(ReadChecks::Epochs::kKnown, stamp, copies.steps);
+  return failed(reason) ? reason : old_versions_.confirm_copies(copies);
 }
 
 /// Validates, under TicToc, the records that are x-locked and only read. Such a record has not changed until now, but

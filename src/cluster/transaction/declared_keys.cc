@@ -36,20 +36,20 @@ AbortReason DeclaredKeys::declare(std::span<const txn::DeclaredKey> keys) {
   AbortReason reason = AbortReason::kNone;
   for (const txn::DeclaredKey& key : keys) {
     reason = note_declared(key, declared, unseen);
-    if (reason != AbortReason::kNone) return reason;
+    if (failed(reason)) return reason;
   }
   if (std::any_of(declared.begin(), declared.end(), is_to_lock)) reason = locked_reads_.await_log_room();
-  if (reason != AbortReason::kNone) return reason;
+  if (failed(reason)) return reason;
   if (use_cached_locations(unseen)) {
     reason = locked_reads_.lock_and_read(unseen);
-    if (reason != AbortReason::kNone) return reason;
+    if (failed(reason)) return reason;
     declared.erase_if([](const Access* access) { return access->x_locked(); });
     unseen.erase_if([](const Access* access) { return access->x_locked(); });
     if (declared.empty()) return AbortReason::kNone;
   }
   const bool epochs_behind = may_all_be_shared(unseen);
   reason = epochs_behind ? reading_.look_up(unseen, Reading::Behind::kEpochs) : reading_.find(unseen);
-  if (reason != AbortReason::kNone) return reason;
+  if (failed(reason)) return reason;
   declared.erase_if([this](Access* access) { return !is_left_to_hold(*access); });
   return epochs_behind && declared.empty() ? AbortReason::kNone : hold(declared);
 }
@@ -58,8 +58,7 @@ AbortReason DeclaredKeys::declare(std::span<const txn::DeclaredKey> keys) {
 /// never back. Adds it to `declared` if it is declared for the first time, and to `unseen` if it has to be READ.
 AbortReason DeclaredKeys::note_declared(const txn::DeclaredKey& key, Batch<Access*>& declared, Batch<Access*>& unseen) {
   Access* access = nullptr;
-  const AbortReason reason = footprint_.open(key.key, access);
-  if (reason != AbortReason::kNone) return reason;
+  if (const AbortReason reason = footprint_.open(key.key, access); failed(reason)) return reason;
   if (access->sealed) {  // it is READ with the others and needs no hold, as it never changes
     if (access->unseen()) unseen.push_back(access);
     return AbortReason::kNone;
@@ -125,7 +124,7 @@ AbortReason DeclaredKeys::hold(std::span<Access* const> accesses) {
   const LeaseTerm term = time == nullptr ? LeaseTerm{} : lease_term(time->read());
   for (Access* const access : accesses) {
     if (is_to_lock(access)) {
-      if (const AbortReason refused = locks_.refused(); refused != AbortReason::kNone) return refused;
+      if (const AbortReason refused = locks_.refused(); failed(refused)) return refused;
       XLock* const lock = locks_.add_lock(locks, *access, access->record.max_value_bytes);
       if (lock == nullptr) return AbortReason::kOutOfMemory;
       all.push_back(lock);
@@ -137,9 +136,8 @@ AbortReason DeclaredKeys::hold(std::span<Access* const> accesses) {
       leased.push_back(access);
     }
   }
-  AbortReason reason = locks_.acquire(locks, locked, all);
-  if (reason == AbortReason::kNone) reason = adopt_leases(leases, leased);
-  if (reason != AbortReason::kNone) return reason;
+  if (const AbortReason reason = locks_.acquire(locks, locked, all); failed(reason)) return reason;
+  if (const AbortReason reason = adopt_leases(leases, leased); failed(reason)) return reason;
   for (Access* const access : locked) adopt_held_tid(*access, access->lock.tid);
   return reading_.fetch_values(accesses);
 }
@@ -160,8 +158,8 @@ AbortReason DeclaredKeys::adopt_leases(const Batch<Lease>& leases, std::span<Acc
     const Lease& lease = leases[i];
     Access& access = *accesses[i];
     if (lease.outcome() == AccessOutcome::kBusy && record::is_lease(lease.holder())) continue;
-    const AbortReason reason = abort_reason_of(lease, lease.holder(), footprint_.reach());
-    if (reason != AbortReason::kNone) return reason;
+    if (const AbortReason reason = abort_reason_of(lease, lease.holder(), footprint_.reach()); failed(reason))
+      return reason;
     if (access.read && access.seen.tid != lease.tid()) return AbortReason::kReadChanged;
     lease_until(access, lease.end_us());
     adopt_held_tid(access, lease.tid());

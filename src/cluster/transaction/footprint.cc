@@ -10,17 +10,17 @@ namespace {
 
 /// Returns why a transaction finds no table at the node. If the node lives and nothing is known of it, it has come back
 /// and will be learnt soon. If it is known, but without the table, it belongs to another cluster.
-AbortReason why_no_table(rdma::NodeId node, const Reach& reach) {
+AbortReason abort_reason_of_missing_table(rdma::NodeId node, const Reach& reach) {
   if (!reach.is_in_cluster(node)) return AbortReason::kMisuse;
-  return reach.directory.knows(node) || !reach.is_member(node) ? cc::why_unusable(node, reach.worker)
-                                                               : why_former(node, reach);
+  return reach.directory.knows(node) || !reach.is_member(node) ? cc::abort_reason_of_node(node, reach.worker)
+                                                               : abort_reason_of_former_life(node, reach);
 }
 
 }  // namespace
 
 AbortReason Footprint::enter(rdma::NodeId node, const txn::TableCore& table, const KnownTable*& known, bool& sealed) {
   known = reach().directory.find(node, table.id());
-  if (known == nullptr) return why_no_table(node, reach());
+  if (known == nullptr) return abort_reason_of_missing_table(node, reach());
   sealed = is_sealed(table, *known);
   return participants.touch(node, sealed);
 }
@@ -30,8 +30,7 @@ AbortReason Footprint::open(const txn::RemoteKey& key, Access*& access) {
   if (access != nullptr) return AbortReason::kNone;
   const KnownTable* table = nullptr;
   bool sealed = false;
-  const AbortReason reason = enter(key.home, *key.table, table, sealed);
-  if (reason != AbortReason::kNone) return reason;
+  if (const AbortReason reason = enter(key.home, *key.table, table, sealed); failed(reason)) return reason;
   access = &accesses.add({key.table, key.home, trips.arena().copy(key.key)}, table);
   access->sealed = sealed;
   return AbortReason::kNone;

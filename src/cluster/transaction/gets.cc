@@ -11,9 +11,8 @@ AbortReason lock_and_find(Footprint& footprint, Reading& reading, LockedReads& l
   for (Access* const access : unseen) {
     if (access->table->hashed()) beside.push_back(access);
   }
-  AbortReason reason = locked_reads.await_log_room();
-  if (reason == AbortReason::kNone) reason = locked_reads.lock_and_read(to_lock, beside);
-  if (reason != AbortReason::kNone) return reason;
+  if (const AbortReason reason = locked_reads.await_log_room(); failed(reason)) return reason;
+  if (const AbortReason reason = locked_reads.lock_and_read(to_lock, beside); failed(reason)) return reason;
   Batch<Access*> left = footprint.trips.batch<Access*>(unseen.size() + to_lock.size());
   for (const std::span<Access* const> some : {unseen, to_lock}) {
     for (Access* const access : some) {
@@ -32,8 +31,7 @@ AbortReason get(Footprint& footprint, Reading& reading, LockedReads& locked_read
   const bool may_lock = locked_reads.may_lock();
   for (const txn::RemoteGet& get : gets) {
     Access* access = nullptr;
-    const AbortReason reason = footprint.open(get.key, access);
-    if (reason != AbortReason::kNone) return reason;
+    if (const AbortReason reason = footprint.open(get.key, access); failed(reason)) return reason;
     wanted.push_back(access);
     access->table->prefetch(get.key.key);
   }
@@ -45,7 +43,7 @@ AbortReason get(Footprint& footprint, Reading& reading, LockedReads& locked_read
   }
   const AbortReason reason =
       to_lock.empty() ? reading.find(unseen) : lock_and_find(footprint, reading, locked_reads, unseen, to_lock);
-  if (reason != AbortReason::kNone) return reason;
+  if (failed(reason)) return reason;
   for (std::size_t i = 0; i < gets.size(); ++i) {
     gets[i].found = wanted[i]->is_visible();
     gets[i].value = wanted[i]->visible_value();

@@ -41,8 +41,8 @@ AbortReason LeafReads::run() {
     const LeafRead& read = steps_[i];
     LeafCache& cache = *tables_[i]->leaves;
     cc::bump(counters.reads, std::uint64_t{read.reads()});
-    if (read.outcome() == Ended::kBroken) return why_failed(read, footprint_.reach());
-    if (read.outcome() == Ended::kStale) return why_former(read.node(), footprint_.reach());
+    if (read.outcome() == Ended::kBroken) return abort_reason_of_failure(read, footprint_.reach());
+    if (read.outcome() == Ended::kStale) return abort_reason_of_former_life(read.node(), footprint_.reach());
     if (read.outcome() == Ended::kGone || read.outcome() == Ended::kRefused) cache.forget(read.leaf(), counters);
     if (read.outcome() != Ended::kRead) continue;
     const kvstore::ordered::LeafRange now = read.copy().range();

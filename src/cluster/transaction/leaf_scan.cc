@@ -121,8 +121,8 @@ AbortReason LeafScan::collect_leaves(const KeyRange& rest, LeafReads& leaves, Co
       break;
     }
     const bool is_full = collect_entries(rest, leaf->copy(), collected);
-    const AbortReason reason = sealed_ ? AbortReason::kNone : leaves.note(asked_.scanned(), *leaf);
-    if (reason != AbortReason::kNone) return reason;
+    if (const AbortReason reason = sealed_ ? AbortReason::kNone : leaves.note(asked_.scanned(), *leaf); failed(reason))
+      return reason;
     if (is_full || reaches_end(leaf->copy().range(), rest)) {
       collected.end = is_full ? Collected::End::kLastEntry : Collected::End::kRangeEnd;
       break;
@@ -156,8 +156,8 @@ AbortReason LeafScan::read_records(const Collected& collected, Batch<Access*>& e
     char bytes[kSliceBytes];
     const std::string_view key = key_at(entry.position, bytes);
     Access* access = nullptr;
-    const AbortReason reason = footprint_.open({&asked_.scanned(), asked_.home, key}, access);
-    if (reason != AbortReason::kNone) return reason;
+    if (const AbortReason reason = footprint_.open({&asked_.scanned(), asked_.home, key}, access); failed(reason))
+      return reason;
     entries.push_back(access);
     if (access->read) continue;
     access->read = true;
@@ -173,8 +173,9 @@ AbortReason LeafScan::read_bases(const Batch<Access*>& entries) {
   for (const Access* const entry : entries) {
     if (!entry->had_value()) continue;
     Access* base = nullptr;
-    const AbortReason reason = footprint_.open({&asked_.table, asked_.home, entry->seen.value}, base);
-    if (reason != AbortReason::kNone) return reason;
+    if (const AbortReason reason = footprint_.open({&asked_.table, asked_.home, entry->seen.value}, base);
+        failed(reason))
+      return reason;
     if (base->note_read()) unseen.push_back(base);
   }
   return reading_.find(unseen);
@@ -199,14 +200,14 @@ AbortReason LeafScan::read(KeyRange& rest, std::optional<ScanPiece>& piece) {
   LeafReads leaves(footprint_, kMostLeaves);
   add_leaves(rest, leaves);
   AbortReason reason = leaves.run();
-  if (reason != AbortReason::kNone) return reason;
+  if (failed(reason)) return reason;
   Collected collected{.entries = footprint_.trips.batch<Collected::Entry>(kMostLeaves * LeafCopy::kMostEntries)};
   reason = collect_leaves(rest, leaves, collected);
-  if (reason != AbortReason::kNone || collected.end == Collected::End::kNoLeaf) return reason;
+  if (failed(reason) || collected.end == Collected::End::kNoLeaf) return reason;
   piece.emplace(ScanPiece{.entries = footprint_.trips.batch<Access*>(collected.entries.size()),
                           .more = collected.end != Collected::End::kRangeEnd});
   reason = read_records(collected, piece->entries);
-  if (reason == AbortReason::kNone && asked_.index != nullptr) reason = read_bases(piece->entries);
+  if (!failed(reason) && asked_.index != nullptr) reason = read_bases(piece->entries);
   if (piece->more) advance(rest, collected);
   return reason;
 }

@@ -39,16 +39,15 @@ AbortReason LockedReads::lock_and_read(std::span<Access* const> accesses, std::s
   Batch<XLock> locks = trips.batch<XLock>(accesses.size());
   Batch<KeyRead> reads = trips.batch<KeyRead>(beside.size());
   Batch<AccessStep*> steps = trips.batch<AccessStep*>(accesses.size() + beside.size());
-  if (const AbortReason refused = locks_.refused(); refused != AbortReason::kNone) return refused;
+  if (const AbortReason refused = locks_.refused(); failed(refused)) return refused;
   for (Access* const access : accesses) {
     XLock* const lock = locks_.add_lock(locks, *access, access->record.max_value_bytes, XLock::Fetch::kRecord);
     if (lock == nullptr) return AbortReason::kOutOfMemory;
     steps.push_back(lock);
   }
-  AbortReason reason = reading_.add_look_ups(beside, reads, steps);
-  if (reason == AbortReason::kNone) reason = locks_.acquire(locks, accesses, steps);
-  if (reason == AbortReason::kNone) reason = reading_.adopt_look_ups(beside, reads);
-  if (reason != AbortReason::kNone) return reason;
+  if (const AbortReason reason = reading_.add_look_ups(beside, reads, steps); failed(reason)) return reason;
+  if (const AbortReason reason = locks_.acquire(locks, accesses, steps); failed(reason)) return reason;
+  if (const AbortReason reason = reading_.adopt_look_ups(beside, reads); failed(reason)) return reason;
   for (std::size_t i = 0; i < locks.size(); ++i) {
     if (accesses[i]->x_locked()) adopt_locked_read(*accesses[i], locks[i]);
   }

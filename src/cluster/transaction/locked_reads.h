@@ -18,7 +18,7 @@ class LockedReads {
         locks_(locks) {}
 
   /// Whether the worker may take more locks (Locks::refused).
-  bool may_lock() const { return locks_.refused() == AbortReason::kNone; }
+  bool may_lock() const { return !failed(locks_.refused()); }
   /// Makes the place that the location cache remembers for the key the place of its record, which can then be locked
   /// without a READ before. Another key may have that place by now. Returns false if no place is remembered.
   bool use_cached_location(Access& access) const;

@@ -50,12 +50,11 @@ XLock* Locks::add_lock(Batch<XLock>& locks, Access& access, std::size_t value_by
 
 AbortReason Locks::acquire(Batch<XLock>& locks, std::span<Access* const> accesses, std::span<AccessStep* const> holds,
                            Participants::With with) noexcept {
-  const AbortReason unnamed = name_locks(locks, accesses);
-  if (unnamed != AbortReason::kNone) return unnamed;
+  if (const AbortReason unnamed = name_locks(locks, accesses); failed(unnamed)) return unnamed;
   const AbortReason unreached = footprint_.participants.run_before_epochs(TripPhase::kLock, holds, with);
   if (unreached == AbortReason::kOutOfMemory) return unreached;  // nothing was posted
   const AbortReason reason = adopt_locks(locks, accesses);
-  return reason == AbortReason::kNone ? unreached : reason;
+  return failed(reason) ? reason : unreached;
 }
 
 /// Names the locks in the lock-ahead record, before the first CAS is posted (I10). Names all of them or, if there is no
@@ -86,7 +85,7 @@ AbortReason Locks::adopt_locks(Batch<XLock>& locks, std::span<Access* const> acc
     const AbortReason reason = adopt_lock(locks[i], *accesses[i]);
     // A node that cannot be used counts more than any other reason, as what was READ over a broken connection means
     // nothing.
-    if (first == AbortReason::kNone || is_unusable(reason)) first = reason;
+    if (!failed(first) || is_unusable(reason)) first = reason;
   }
   return first;
 }
@@ -104,7 +103,7 @@ AbortReason Locks::adopt_lock(XLock& lock, Access& access) {
   if (lock.outcome() == AccessOutcome::kDone) note_held(access, lock, reach.stamps_reads);
   if (lock.outcome() == AccessOutcome::kBusy && record::is_lease(lock.holder()) && !reach.stamps_reads)
     footprint_.lease_wait.note(record::lease_end_us(lock.holder()));
-  if (broken) return why_failed(lock, reach);
+  if (broken) return abort_reason_of_failure(lock, reach);
   if (lock.outcome() == AccessOutcome::kMoved && access.unseen()) {
     forget_place(access, reach);
     return AbortReason::kNone;
@@ -112,7 +111,7 @@ AbortReason Locks::adopt_lock(XLock& lock, Access& access) {
   const AbortReason reason = abort_reason_of(lock, lock.holder(), reach);
   if (reason == AbortReason::kRecordBusy) return AbortReason::kRemotelyLocked;
   const bool relies = access.read && !access.unseen();
-  const bool changed = reason == AbortReason::kNone && relies && access.lock.tid != access.seen.tid;
+  const bool changed = !failed(reason) && relies && access.lock.tid != access.seen.tid;
   return changed ? AbortReason::kReadChanged : reason;
 }
 

@@ -19,9 +19,9 @@ AbortReason OldVersions::make_copies(epoch::Epoch epoch, std::span<Access* const
     copies.accesses.push_back(access);
   }
   if (copies.accesses.empty()) return AbortReason::kNone;
-  AbortReason reason = borrow(copies);
-  if (reason == AbortReason::kNone) reason = read_again({copies.accesses.data(), copies.accesses.size()});
-  if (reason != AbortReason::kNone) return reason;
+  if (const AbortReason reason = borrow(copies); failed(reason)) return reason;
+  if (const AbortReason reason = read_again({copies.accesses.data(), copies.accesses.size()}); failed(reason))
+    return reason;
   for (std::size_t i = 0; i < copies.accesses.size(); ++i) {
     const Access& access = *copies.accesses[i];
     const HeldVersion& version = *access.lock.version;
@@ -47,8 +47,7 @@ AbortReason OldVersions::borrow(Copies& copies) {
         reach.waiter.pause(turn);
         continue;
       }
-      const AbortReason reason = borrow_more(*access, stock);
-      if (reason != AbortReason::kNone) return reason;
+      if (const AbortReason reason = borrow_more(*access, stock); failed(reason)) return reason;
     }
     copies.blocks.push_back(stock.blocks.back());
     stock.blocks.pop_back();
@@ -63,12 +62,11 @@ AbortReason OldVersions::borrow_more(const Access& access, BorrowedBlocks::Stock
   stock.asked = true;
   footprint_.trips.ask(questions.all());
   stock.asked = false;
-  const AbortReason reason = abort_reason_of(questions[0], footprint_.reach());
-  if (reason != AbortReason::kNone) return reason;
+  if (const AbortReason reason = abort_reason_of(questions[0], footprint_.reach()); failed(reason)) return reason;
   const std::vector<std::uint64_t>& lent = questions[0].answer().blocks;
   const bool sound = !lent.empty() && stock.life == access.record.at.generation &&
                      std::ranges::all_of(lent, [](std::uint64_t at) { return at != 0 && at % base::kWord == 0; });
-  if (!sound) return cc::why_unusable(access.key.home, footprint_.reach().worker);
+  if (!sound) return cc::abort_reason_of_node(access.key.home, footprint_.reach().worker);
   stock.blocks.assign(lent.begin(), lent.end());
   return AbortReason::kNone;
 }
@@ -89,8 +87,8 @@ AbortReason OldVersions::read_again(std::span<Access* const> accesses) {
   footprint_.trips.run(TripPhase::kValidate, std::span<AccessStep* const>(steps));
   for (std::size_t i = 0; i < reads.size(); ++i) {
     const CheckedRead& read = reads[i];
-    const AbortReason reason = abort_reason_of(read, read.state(), footprint_.reach());
-    if (reason != AbortReason::kNone) return reason;
+    if (const AbortReason reason = abort_reason_of(read, read.state(), footprint_.reach()); failed(reason))
+      return reason;
     const record::TidWord tid = record::unlocked(read.tid());
     if (tid != unknown[i]->lock.tid) return AbortReason::kRecordReplaced;
     unknown[i]->lock.version = {
@@ -101,8 +99,7 @@ AbortReason OldVersions::read_again(std::span<Access* const> accesses) {
 
 AbortReason OldVersions::confirm_copies(const Copies& copies) const {
   for (const VersionCopy& write : copies.writes) {
-    const AbortReason reason = abort_reason_of(write, footprint_.reach());
-    if (reason != AbortReason::kNone) return reason;
+    if (const AbortReason reason = abort_reason_of(write, footprint_.reach()); failed(reason)) return reason;
   }
   for (Access* const access : copies.accesses) access->lock.kept_in = copies.period;
   return AbortReason::kNone;
@@ -111,7 +108,7 @@ AbortReason OldVersions::confirm_copies(const Copies& copies) const {
 AbortReason OldVersions::keep(epoch::Epoch epoch, std::span<Access* const> overwritten) {
   Copies copies(footprint_.trips, overwritten.size());
   const AbortReason reason = make_copies(epoch, overwritten, copies);
-  if (reason != AbortReason::kNone || copies.writes.empty()) return reason;
+  if (failed(reason) || copies.writes.empty()) return reason;
   footprint_.trips.run(TripPhase::kValidate, std::span<AccessStep* const>(copies.steps));
   return confirm_copies(copies);
 }

@@ -24,7 +24,7 @@ AbortReason Participants::touch(rdma::NodeId node, bool sealed) {
     return AbortReason::kNone;
   }
   Reach& reach = trips_.reach();
-  if (!reach.connect(node)) return cc::why_unusable(node, reach.worker);
+  if (!reach.connect(node)) return cc::abort_reason_of_node(node, reach.worker);
   const rdma::Generation life = reach.peers.generation(node);
   all_.push_back({.node = node,
                   .control = {.node = node, .region = kControlRegion, .generation = life, .offset = 0},
@@ -127,7 +127,7 @@ AbortReason Participants::run_before_epochs(TripPhase phase, std::span<AccessSte
   }
   trips_.run(phase, std::span<Step* const>(steps));
   const AbortReason reason = adopt_epochs(epochs);
-  for (std::size_t i = 0; reason == AbortReason::kNone && with == With::kMisses && i < epochs.size(); ++i)
+  for (std::size_t i = 0; !failed(reason) && with == With::kMisses && i < epochs.size(); ++i)
     adopt_misses(epochs[i], all_[i]);
   return reason;
 }
@@ -144,7 +144,7 @@ bool Participants::add_epoch_reads(Batch<EpochRead>& reads, Batch<Step*>& steps)
 AbortReason Participants::adopt_epochs(const Batch<EpochRead>& reads) {
   for (std::size_t i = 0; i < reads.size(); ++i) note_epoch(all_[i], reads[i].epoch());
   for (const EpochRead& read : reads) {
-    if (read.epoch() == 0) return why_failed(read, trips_.reach());
+    if (read.epoch() == 0) return abort_reason_of_failure(read, trips_.reach());
   }
   return AbortReason::kNone;
 }
@@ -173,7 +173,8 @@ AbortReason Participants::await_epoch(epoch::Epoch agreed) {
       note_epoch(all_[index_of(read.node())], read.epoch());
       continue;
     }
-    return read.epoch() == 0 || !reach.is_member(read.node()) ? why_failed(read, reach) : AbortReason::kEpochsApart;
+    return read.epoch() == 0 || !reach.is_member(read.node()) ? abort_reason_of_failure(read, reach)
+                                                              : AbortReason::kEpochsApart;
   }
   return AbortReason::kNone;
 }

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "src/base/failed.h"
 #include "src/cc/misses.h"
 #include "src/cluster/cluster_epoch/epoch_read.h"
 #include "src/cluster/transaction/trips.h"

@@ -145,9 +145,8 @@ AbortReason ReadChecks::run(Epochs epochs, record::TidWord stamp, std::span<Acce
   if (epochs == Epochs::kInFront && !footprint_.participants.add_epoch_reads(round.epochs, round.all))
     return AbortReason::kOutOfMemory;
   add_lines(round, stamp);
-  AbortReason unmade = add_records(round, stamp);
-  if (unmade == AbortReason::kNone) unmade = add_versions(round);
-  if (unmade != AbortReason::kNone) return unmade;
+  if (const AbortReason unmade = add_records(round, stamp); failed(unmade)) return unmade;
+  if (const AbortReason unmade = add_versions(round); failed(unmade)) return unmade;
   for (AccessStep* const step : beside) round.all.push_back(step);
   footprint_.trips.run(TripPhase::kValidate, std::span<Step* const>(round.all));
   return reason_of(round);
@@ -156,19 +155,20 @@ AbortReason ReadChecks::run(Epochs epochs, record::TidWord stamp, std::span<Acce
 /// Returns why the transaction must end by the outcomes of the steps, which have been run, or kNone.
 AbortReason ReadChecks::reason_of(const Round& round) {
   AbortReason reason = footprint_.participants.adopt_epochs(round.epochs);
-  if (reason != AbortReason::kNone) return reason;
+  if (failed(reason)) return reason;
   for (const HeaderRead& header : round.headers) {
-    if (reason = reason_of_check(header); reason != AbortReason::kNone) return reason;
+    if (reason = reason_of_check(header); failed(reason)) return reason;
   }
   for (const Extend& extension : round.extensions) {
-    if (reason = reason_of_check(extension); reason != AbortReason::kNone) return reason;
+    if (reason = reason_of_check(extension); failed(reason)) return reason;
   }
   for (const LineWrite& line : round.lines) {
-    if (line.failed()) return why_failed(line, footprint_.reach());
+    if (line.failed()) return abort_reason_of_failure(line, footprint_.reach());
   }
   for (const VersionCheck& version : round.versions) {
     if (version.outcome() == VersionCheck::Outcome::kChanged) return AbortReason::kNodeChanged;
-    if (version.outcome() != VersionCheck::Outcome::kUnchanged) return why_failed(version, footprint_.reach());
+    if (version.outcome() != VersionCheck::Outcome::kUnchanged)
+      return abort_reason_of_failure(version, footprint_.reach());
   }
   return AbortReason::kNone;
 }

@@ -34,11 +34,11 @@ AbortReason Reading::find(std::span<Access* const> accesses) {
   Batch<Access*> others = footprint_.trips.batch<Access*>(accesses.size());
   for (Access* const access : accesses) (access->table->hashed() ? hashed : others).push_back(access);
   AbortReason reason = look_up(hashed);
-  if (reason != AbortReason::kNone || others.empty()) return reason;
+  if (failed(reason) || others.empty()) return reason;
   Batch<Access*> unknown = footprint_.trips.batch<Access*>(others.size());
   reason = find_in_leaves(others, unknown);
-  if (reason == AbortReason::kNone) reason = ask_owners(unknown);
-  return reason == AbortReason::kNone ? fetch_values(others) : reason;
+  if (!failed(reason)) reason = ask_owners(unknown);
+  return failed(reason) ? reason : fetch_values(others);
 }
 
 AbortReason Reading::find_in_leaves(std::span<Access* const> accesses, Batch<Access*>& unknown) {
@@ -47,7 +47,7 @@ AbortReason Reading::find_in_leaves(std::span<Access* const> accesses, Batch<Acc
     if (is_short(access->key.key)) leaves.add(*access->table, kvstore::ordered::LayerKey(access->key.key).at);
   }
   AbortReason reason = leaves.run();
-  for (std::size_t i = 0; i < accesses.size() && reason == AbortReason::kNone; ++i) {
+  for (std::size_t i = 0; i < accesses.size() && !failed(reason); ++i) {
     Access& access = *accesses[i];
     const Position at = kvstore::ordered::LayerKey(access.key.key).at;
     const LeafRead* const leaf = is_short(access.key.key) ? leaves.covering(*access.table, at) : nullptr;
@@ -66,11 +66,11 @@ AbortReason Reading::find_in_leaves(std::span<Access* const> accesses, Batch<Acc
 AbortReason Reading::look_up(std::span<Access* const> accesses, Behind behind) {
   Batch<KeyRead> reads = footprint_.trips.batch<KeyRead>(accesses.size());
   Batch<AccessStep*> steps = footprint_.trips.batch<AccessStep*>(accesses.size());
-  const AbortReason unmade = add_look_ups(accesses, reads, steps);
-  if (unmade != AbortReason::kNone) return unmade;
+  if (const AbortReason unmade = add_look_ups(accesses, reads, steps); failed(unmade)) return unmade;
   if (behind == Behind::kEpochs) {
-    const AbortReason unreached = footprint_.participants.run_before_epochs(TripPhase::kExecute, steps);
-    if (unreached != AbortReason::kNone) return unreached;
+    if (const AbortReason unreached = footprint_.participants.run_before_epochs(TripPhase::kExecute, steps);
+        failed(unreached))
+      return unreached;
   } else {
     footprint_.trips.run(TripPhase::kExecute, std::span<AccessStep* const>(steps));
   }
@@ -104,15 +104,13 @@ bool Reading::add_header_piece(const KnownTable& table, KeyRead& read) {
 
 AbortReason Reading::adopt_look_ups(std::span<Access* const> accesses, const Batch<KeyRead>& reads) {
   for (std::size_t i = 0; i < reads.size(); ++i) {
-    const AbortReason reason = adopt_look_up(*accesses[i], reads[i]);
-    if (reason != AbortReason::kNone) return reason;
+    if (const AbortReason reason = adopt_look_up(*accesses[i], reads[i]); failed(reason)) return reason;
   }
   return AbortReason::kNone;
 }
 
 AbortReason Reading::adopt_look_up(Access& access, const KeyRead& read) {
-  const AbortReason reason = abort_reason_of(read, read.state(), footprint_.reach());
-  if (reason != AbortReason::kNone) return reason;
+  if (const AbortReason reason = abort_reason_of(read, read.state(), footprint_.reach()); failed(reason)) return reason;
   if (read.read() == nullptr) {
     access.seen.note_no_record();
     if (access.sealed) return AbortReason::kNone;
@@ -136,7 +134,7 @@ AbortReason Reading::ask_owners(std::span<Access* const> accesses) {
   for (std::size_t i = 0; i < questions.size(); ++i) {
     Access& access = *accesses[i];
     AbortReason reason = abort_reason_of(questions[i], footprint_.reach());
-    if (reason != AbortReason::kNone) return reason;
+    if (failed(reason)) return reason;
     const messages::FindRecordAnswer& answer = questions[i].answer();
     learn_leaves(*access.table, answer.leaves);
     if (answer.record.offset == 0) {
@@ -145,7 +143,7 @@ AbortReason Reading::ask_owners(std::span<Access* const> accesses) {
     } else {
       adopt_answer(access, answer.record);
     }
-    if (reason != AbortReason::kNone) return reason;
+    if (failed(reason)) return reason;
   }
   return AbortReason::kNone;
 }
@@ -173,8 +171,8 @@ AbortReason Reading::fetch_values(std::span<Access* const> accesses) {
   footprint_.trips.run(TripPhase::kExecute, std::span<AccessStep* const>(steps));
   for (std::size_t i = 0; i < reads.size(); ++i) {
     const CheckedRead& read = reads[i];
-    const AbortReason reason = abort_reason_of(read, read.state(), footprint_.reach());
-    if (reason != AbortReason::kNone) return reason;
+    if (const AbortReason reason = abort_reason_of(read, read.state(), footprint_.reach()); failed(reason))
+      return reason;
     wanted[i]->record.incarnation = read.incarnation();
     wanted[i]->record.incarnation_mask = record::kIncarnationMax;
     note_read(wanted[i]->seen, read);

@@ -31,15 +31,15 @@ AbortReason RemoteTransaction::write(const txn::RemoteKey& key, std::string_view
                                      Outcome& outcome) {
   Access* access = nullptr;
   AbortReason reason = footprint_.open(key, access);
-  if (reason == AbortReason::kNone && rule.looks()) reason = reading_.read(*access);
-  if (reason != AbortReason::kNone) return reason;
+  if (!failed(reason) && rule.looks()) reason = reading_.read(*access);
+  if (failed(reason)) return reason;
   outcome = rule.looks() ? rule.outcome(access->is_visible()) : Outcome::kOk;
   if (outcome != Outcome::kOk) return reason;
   if (rule.removes && access->written()) {
     // The removal takes back a write of the transaction itself. If the key has no value without that write, nothing is
     // left to write, and the log must not have a removal.
     if (access->unseen()) reason = reading_.find({&access, 1});
-    if (reason != AbortReason::kNone) return reason;
+    if (failed(reason)) return reason;
     access->read = true;
     access->write.is_set = access->had_value();
   } else {

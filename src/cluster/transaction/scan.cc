@@ -53,8 +53,8 @@ class RemoteScan {
     for (bool more = true; more;) {
       std::optional<ScanPiece> piece;
       AbortReason reason = leaves_.read(rest, piece);
-      if (reason == AbortReason::kNone && !piece) reason = ask(rest, piece);
-      if (reason != AbortReason::kNone) return reason;
+      if (!failed(reason) && !piece) reason = ask(rest, piece);
+      if (failed(reason)) return reason;
       for (Access* const access : piece->entries) {
         if (!visit_own_before(access->key.key) || !visit(*access)) return reason_;
       }
@@ -85,14 +85,14 @@ class RemoteScan {
     add_held(ask.request().held);
     footprint_.trips.ask(questions.all());
     AbortReason reason = abort_reason_of(ask, footprint_.reach());
-    if (reason != AbortReason::kNone) return reason;
+    if (failed(reason)) return reason;
     const messages::ScanAnswer& answer = ask.answer();
     if (known_ != nullptr) learn_leaves(*known_, answer.leaves);
     piece.emplace(ScanPiece{.entries = footprint_.trips.batch<Access*>(answer.entries.size()),
                             .more = answer.more && !answer.entries.empty()});
     const Batch<Access*>& entries = piece->entries;
     reason = adopt_answer(answer, piece->entries);
-    if (reason == AbortReason::kNone && !entries.empty()) rest.advance_behind(entries[entries.size() - 1]->key.key);
+    if (!failed(reason) && !entries.empty()) rest.advance_behind(entries[entries.size() - 1]->key.key);
     return reason;
   }
   /// Notes an owner's answer in the access table and the node set, and adds the accesses of its entries to `entries`.
@@ -101,7 +101,7 @@ class RemoteScan {
     const auto open = [&](const txn::TableCore& table, std::string_view key, const messages::SeenRecord& told,
                           Access*& access) {
       const AbortReason reason = footprint_.open({&table, asked_.home, key}, access);
-      if (reason != AbortReason::kNone || access->read) return reason;
+      if (failed(reason) || access->read) return reason;
       access->read = true;
       if (!access->has_record()) reading_.adopt_answer(*access, told);
       without_value.push_back(access);
@@ -110,16 +110,16 @@ class RemoteScan {
     for (const ScanEntry& entry : answer.entries) {
       Access* access = nullptr;
       AbortReason reason = open(asked_.scanned(), entry.key, entry.record, access);
-      if (reason == AbortReason::kNone) entries.push_back(access);
+      if (!failed(reason)) entries.push_back(access);
       Access* base = nullptr;
       const bool leads = asked_.index != nullptr && access != nullptr && entry.base.offset != 0 && access->had_value();
-      if (reason == AbortReason::kNone && leads) reason = open(asked_.table, access->seen.value, entry.base, base);
-      if (reason != AbortReason::kNone) return reason;
+      if (!failed(reason) && leads) reason = open(asked_.table, access->seen.value, entry.base, base);
+      if (failed(reason)) return reason;
     }
     for (const messages::SeenNode& node : answer.nodes) {
       if (sealed_) break;
-      const AbortReason reason = footprint_.note(asked_.scanned(), asked_.home, node);
-      if (reason != AbortReason::kNone) return reason;
+      if (const AbortReason reason = footprint_.note(asked_.scanned(), asked_.home, node); failed(reason))
+        return reason;
     }
     return reading_.fetch_values(without_value);
   }
@@ -142,8 +142,8 @@ class RemoteScan {
     if (asked_.index != nullptr) {
       Access* base = nullptr;
       reason_ = footprint_.open({&asked_.table, asked_.home, value}, base);
-      if (reason_ == AbortReason::kNone) reason_ = reading_.read(*base);
-      if (reason_ != AbortReason::kNone) return false;
+      if (!failed(reason_)) reason_ = reading_.read(*base);
+      if (failed(reason_)) return false;
       if (!base->is_visible()) return true;
       key = value;
       value = base->visible_value();
@@ -175,7 +175,7 @@ AbortReason scan(Footprint& footprint, Reading& reading, const ElsewhereRange& a
   const AbortReason reason = base::injected("scan-who-does-not-serve")
                                  ? footprint.participants.touch(asked.home)
                                  : footprint.enter(asked.home, asked.table, known, sealed);
-  if (reason != AbortReason::kNone) return reason;
+  if (failed(reason)) return reason;
   if (asked.index != nullptr) known = footprint.reach().directory.find(asked.home, asked.index->id());
   return RemoteScan(footprint, reading, asked, known, sealed, visit, result).run();
 }
