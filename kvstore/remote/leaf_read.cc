@@ -6,7 +6,6 @@ namespace granary::kvstore::remote {
 
 using ordered::LeafCopy;
 using rdma::Operation;
-using rdma::fiber::Failure;
 using rdma::fiber::Next;
 
 /// READs of a connection take effect in order (rdma/fabric.h), but the lines of one READ do not. A leaf begins with its
@@ -27,14 +26,6 @@ Next LeafRead::interpret() {
   if (reads_ < kTries) return Next::kAfterPause;
   outcome_ = Outcome::kBusy;
   return Next::kEnded;
-}
-
-void LeafRead::fail(Failure failure) {
-  switch (failure) {
-    case Failure::kBroken: outcome_ = Outcome::kBroken; break;
-    case Failure::kStale: outcome_ = Outcome::kStale; break;
-    case Failure::kRefused: outcome_ = Outcome::kRefused; break;
-  }
 }
 
 }  // namespace granary::kvstore::remote

@@ -33,7 +33,7 @@ class LeafRead final : public rdma::fiber::Step {
 
   void append(std::vector<rdma::Operation>& chain) override;
   rdma::fiber::Next interpret() override;
-  void fail(rdma::fiber::Failure failure) override;
+  void fail(rdma::fiber::Failure failure) override { outcome_ = rdma::fiber::outcome_of<Outcome>(failure); }
 
   Outcome outcome() const { return outcome_; }
   /// The leaf as it was remembered.

@@ -12,7 +12,6 @@ using hash::Entry;
 using hash::EntryType;
 using hash::Line;
 using rdma::Operation;
-using rdma::fiber::Failure;
 using rdma::fiber::Next;
 
 Lookup::Lookup(const RemoteTable& table, std::string_view key, void* buffer)
@@ -117,14 +116,6 @@ Next Lookup::begin_anew() {
 Next Lookup::end(LookupOutcome outcome) {
   outcome_ = outcome;
   return Next::kEnded;
-}
-
-void Lookup::fail(Failure failure) {
-  switch (failure) {
-    case Failure::kBroken: outcome_ = LookupOutcome::kBroken; break;
-    case Failure::kStale: outcome_ = LookupOutcome::kStale; break;
-    case Failure::kRefused: outcome_ = LookupOutcome::kRefused; break;
-  }
 }
 
 }  // namespace granary::kvstore::remote

@@ -42,7 +42,7 @@ class Lookup final : public rdma::fiber::Step {
 
   void append(std::vector<rdma::Operation>& chain) override;
   rdma::fiber::Next interpret() override;
-  void fail(rdma::fiber::Failure failure) override;
+  void fail(rdma::fiber::Failure failure) override { outcome_ = rdma::fiber::outcome_of<LookupOutcome>(failure); }
 
   LookupOutcome outcome() const { return outcome_; }
   /// Of a hit: the offset that the table has for the key, and the lossy incarnation beside it.

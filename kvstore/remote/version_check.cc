@@ -8,7 +8,6 @@
 
 namespace granary::kvstore::remote {
 
-using rdma::fiber::Failure;
 using rdma::fiber::Next;
 
 /// A leaf begins with its version word (ordered::Node). Of a bucket, `opened` of the first line is what a change stores
@@ -25,14 +24,6 @@ bool VersionCheck::unchanged() const {
 Next VersionCheck::interpret() {
   outcome_ = unchanged() ? Outcome::kUnchanged : Outcome::kChanged;
   return Next::kEnded;
-}
-
-void VersionCheck::fail(Failure failure) {
-  switch (failure) {
-    case Failure::kBroken: outcome_ = Outcome::kBroken; break;
-    case Failure::kStale: outcome_ = Outcome::kStale; break;
-    case Failure::kRefused: outcome_ = Outcome::kRefused; break;
-  }
 }
 
 }  // namespace granary::kvstore::remote

@@ -16,6 +16,17 @@ enum class Failure : std::uint8_t {
   kRefused,  ///< an address lies outside of the peer's regions: what led there is damaged
 };
 
+/// Returns the outcome of a step that has failed. `Outcome` lists how the step can end.
+template <typename Outcome>
+constexpr Outcome outcome_of(Failure failure) {
+  switch (failure) {
+    case Failure::kBroken: return Outcome::kBroken;
+    case Failure::kStale: return Outcome::kStale;
+    case Failure::kRefused: break;
+  }
+  return Outcome::kRefused;
+}
+
 /// A step's wish when its operations have completed.
 enum class Next : std::uint8_t {
   kEnded,

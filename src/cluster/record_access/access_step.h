@@ -16,12 +16,7 @@ class AccessStep : public rdma::fiber::Step {
 
   AccessOutcome outcome() const { return outcome_; }
 
-  void fail(rdma::fiber::Failure failure) override {
-    using rdma::fiber::Failure;
-    outcome_ = failure == Failure::kBroken  ? AccessOutcome::kBroken
-               : failure == Failure::kStale ? AccessOutcome::kStale
-                                            : AccessOutcome::kRefused;
-  }
+  void fail(rdma::fiber::Failure failure) override { outcome_ = rdma::fiber::outcome_of<AccessOutcome>(failure); }
 
  protected:
   rdma::fiber::Next end(AccessOutcome outcome) {

@@ -37,8 +37,7 @@ void KeyRead::read_at(Location place) {
 
 RemoteRecord KeyRead::record() const {
   RemoteRecord exact = read_->record();
-  exact.incarnation = read_->incarnation();
-  exact.incarnation_mask = record::kIncarnationMax;
+  exact.set_whole_incarnation(read_->incarnation());
   return exact;
 }
 

@@ -27,6 +27,11 @@ struct RemoteRecord {
   std::uint64_t incarnation_mask = (std::uint64_t{1} << kvstore::hash::kIncarnationBits) - 1;
   std::uint32_t max_value_bytes = 0;
 
+  /// Sets the incarnation, of which all bits are known.
+  void set_whole_incarnation(std::uint64_t whole) {
+    incarnation = whole;
+    incarnation_mask = record::kIncarnationMax;
+  }
   /// Bytes of the header and the key, and of all of it.
   std::uint32_t head_bytes() const { return static_cast<std::uint32_t>(record::shared_value_offset(key.size())); }
   std::uint32_t bytes() const {

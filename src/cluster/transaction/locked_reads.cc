@@ -7,8 +7,7 @@ namespace {
 
 /// Notes what an x-lock has READ together with the lock.
 void adopt_locked_read(Access& access, const XLock& lock) {
-  access.record.incarnation = lock.incarnation();
-  access.record.incarnation_mask = record::kIncarnationMax;
+  access.record.set_whole_incarnation(lock.incarnation());
   const std::optional<std::string_view> value = record::is_absent(lock.tid()) ? std::string_view() : lock.value();
   access.seen.note_version(lock.tid(), record::kFree, value);
   if (value) access.lock.version = {.tid = lock.tid(), .previous = lock.previous(), .value = *value};

@@ -4,9 +4,9 @@
 
 #include "src/cc/held_records.h"
 #include "src/cc/versions.h"
-#include "src/cluster/record_access/checked_read.h"
 #include "src/cluster/transaction/abort_reasons.h"
 #include "src/cluster/transaction/borrowed_blocks.h"
+#include "src/cluster/transaction/record_reads.h"
 
 namespace granary::cluster {
 
@@ -74,21 +74,15 @@ AbortReason OldVersions::borrow_more(const Access& access, BorrowedBlocks::Stock
 /// READs the versions of which not all is known: they were locked without a READ before, or have changed since that
 /// READ. They stay unchanged from now on, as the transaction holds their x-locks.
 AbortReason OldVersions::read_again(std::span<Access* const> accesses) {
-  Batch<CheckedRead> reads = footprint_.trips.batch<CheckedRead>(accesses.size());
-  Batch<AccessStep*> steps = footprint_.trips.batch<AccessStep*>(accesses.size());
   Batch<Access*> unknown = footprint_.trips.batch<Access*>(accesses.size());
   for (Access* const access : accesses) {
-    if (access->lock.version) continue;
-    void* const room = footprint_.trips.buffer(access->record.bytes());
-    if (room == nullptr) return AbortReason::kOutOfMemory;
-    steps.push_back(&reads.emplace_back(access->record, room, access->lock.word));
-    unknown.push_back(access);
+    if (!access->lock.version) unknown.push_back(access);
   }
-  footprint_.trips.run(TripPhase::kValidate, std::span<AccessStep* const>(steps));
+  Batch<CheckedRead> reads = footprint_.trips.batch<CheckedRead>(unknown.size());
+  const AbortReason reason = read_records(footprint_, TripPhase::kValidate, unknown, reads);
+  if (failed(reason)) return reason;
   for (std::size_t i = 0; i < reads.size(); ++i) {
     const CheckedRead& read = reads[i];
-    if (const AbortReason reason = abort_reason_of(read, read.state(), footprint_.reach()); failed(reason))
-      return reason;
     const record::TidWord tid = record::unlocked(read.tid());
     if (tid != unknown[i]->lock.tid) return AbortReason::kRecordReplaced;
     unknown[i]->lock.version = {

@@ -1,8 +1,8 @@
 #include "src/cluster/transaction/reading.h"
 
-#include "src/cluster/record_access/checked_read.h"
 #include "src/cluster/transaction/abort_reasons.h"
 #include "src/cluster/transaction/leaf_reads.h"
+#include "src/cluster/transaction/record_reads.h"
 
 namespace granary::cluster {
 
@@ -151,31 +151,23 @@ AbortReason Reading::ask_owners(std::span<Access* const> accesses) {
 void Reading::adopt_answer(Access& access, const messages::SeenRecord& told) {
   access.record = RemoteRecord::at_entry(footprint_.participants.at(access.key.home, told.offset), access.key.key,
                                          told.incarnation, access.table->remote.max_value_bytes);
-  access.record.incarnation_mask = record::kIncarnationMax;
+  access.record.set_whole_incarnation(told.incarnation);
   std::optional<std::string_view> value;
   if (told.has_value) value = footprint_.trips.arena().copy(told.value);
   access.seen.note_version(told.tid, record::kFree, value);
 }
 
 AbortReason Reading::fetch_values(std::span<Access* const> accesses) {
-  Batch<CheckedRead> reads = footprint_.trips.batch<CheckedRead>(accesses.size());
-  Batch<AccessStep*> steps = footprint_.trips.batch<AccessStep*>(accesses.size());
   Batch<Access*> wanted = footprint_.trips.batch<Access*>(accesses.size());
   for (Access* const access : accesses) {
-    if (!access->has_record() || access->seen.has_value) continue;
-    void* const room = footprint_.trips.buffer(access->record.bytes());
-    if (room == nullptr) return AbortReason::kOutOfMemory;
-    steps.push_back(&reads.emplace_back(access->record, room, access->lock.word));
-    wanted.push_back(access);
+    if (access->has_record() && !access->seen.has_value) wanted.push_back(access);
   }
-  footprint_.trips.run(TripPhase::kExecute, std::span<AccessStep* const>(steps));
+  Batch<CheckedRead> reads = footprint_.trips.batch<CheckedRead>(wanted.size());
+  const AbortReason reason = read_records(footprint_, TripPhase::kExecute, wanted, reads);
+  if (failed(reason)) return reason;
   for (std::size_t i = 0; i < reads.size(); ++i) {
-    const CheckedRead& read = reads[i];
-    if (const AbortReason reason = abort_reason_of(read, read.state(), footprint_.reach()); failed(reason))
-      return reason;
-    wanted[i]->record.incarnation = read.incarnation();
-    wanted[i]->record.incarnation_mask = record::kIncarnationMax;
-    note_read(wanted[i]->seen, read);
+    wanted[i]->record.set_whole_incarnation(reads[i].incarnation());
+    note_read(wanted[i]->seen, reads[i]);
   }
   return AbortReason::kNone;
 }
