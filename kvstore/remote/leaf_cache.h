@@ -1,6 +1,6 @@
 #pragma once
-// Which leaf of another node's ordered table has which keys, as far as this node has heard: then a key is looked up by
-// a READ of its leaf, and the owner need not be asked. All workers of the node share the cache.
+// Remembers which leaf of another node's ordered table covers which keys. Such a key is looked up by a READ of its
+// leaf, and the owner need not be asked. All workers of the node share the cache.
 //
 // The owner never invalidates anything, and need not: leaves know their range, so whoever READs one sees whether it
 // still is the one that was meant, and has the key (kvstore/ordered/leaf_copy.h). What is found out is told here, by

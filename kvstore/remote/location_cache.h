@@ -1,6 +1,6 @@
 #pragma once
-// Where the records of another node's table are, as far as this node has found out (DrTM, slides 43 to 48): a hit saves
-// the READs of the hash index. All workers of the node share it.
+// Remembers where records of another node's hash table were found (DrTM, slides 43 to 48): a hit saves the READs of the
+// hash index. All workers of the node share it.
 //
 // The owner never invalidates anything: it does not know of the cache. A record that moved or died is found out by
 // whoever READs it, because key or incarnation differ (I3), and reported with forget(). So a location is a hint, and

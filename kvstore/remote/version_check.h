@@ -1,5 +1,5 @@
 #pragma once
-// Whether a leaf or a bucket of another node still has a version: for the node set, at commit. One READ of one word.
+// Checks by one READ whether a leaf or bucket of another node still has a version: for the node set, at commit.
 
 #include <cstdint>
 

@@ -1,8 +1,8 @@
 #pragma once
-// The lock-ahead record (I10): which records of other nodes a worker's transactions may hold x-locked, each with the
-// word of its x-lock, and which of these transactions are decided. It lies in the worker's ring file behind the ring's
-// bytes, so it survives the process as they do; loggers never look at it. Whoever recovers the node reads it
-// (recovery/lock_ahead.h):
+// Keeps the lock-ahead record (I10). It names the records of other nodes that a worker's transactions may hold
+// x-locked, each with the word of its x-lock, and says which of these transactions are decided. It lies in the worker's
+// ring file behind the ring's bytes, so it survives the process as they do; loggers never look at it. The node's
+// recovery reads it (recovery/lock_ahead.h):
 //
 //   SlotHeader × slots   what is in the blocks of the same number and perhaps some that follow
 //   block × slots        512 bytes each: LockHeader, key, padding to 8 bytes, one lock after the other
@@ -38,7 +38,8 @@
 
 namespace granary::log {
 
-/// Of the blocks that begin with the one of the same number. Written by the worker, read after its process has ended.
+/// Describes the run of blocks that begins at the block with the same number. Written by the worker, read after its
+/// process has ended.
 struct SlotHeader {
   std::atomic<std::uint64_t> named;  ///< named_word(); 0: no lock is named, and nothing else here counts
   /// Where the transaction's entry ends in the ring, and kAnnounced; 0: it has none yet.
@@ -71,8 +72,8 @@ struct LockHeader {
 };
 static_assert(sizeof(LockHeader) == 32);
 
-/// Names one x-lock of a transaction. The CAS may hit another key's record, if the location was out of date. Such a lock
-/// is given back at once. If the node dies before that, recovery finds the record by its offset, not by its key.
+/// Names one x-lock of a transaction. The CAS may hit another key's record, if the location was out of date. Such a
+/// lock is given back at once. If the node dies before that, recovery finds the record by its offset, not by its key.
 struct NamedLock {
   std::uint64_t word = 0;
   std::uint32_t node = 0;
@@ -103,7 +104,7 @@ class LockAheadArea {
   /// `memory`: a new area of so many slots, zeros, or a former one that is only read.
   LockAheadArea(char* memory, std::uint64_t slots) : memory_(memory), taken_(slots) {}
 
-  /// The first of so many neighbouring slots that nobody has; slots() if there are none.
+  /// Takes `count` neighbouring free slots and returns the first; slots() if there are none.
   std::uint64_t take(std::uint64_t count);
   void give_back(std::uint64_t first, std::uint64_t count);
 
@@ -140,11 +141,11 @@ class NamedLocks {
   void add(const NamedLock& lock);
   void publish();
 
-  /// Right before the entry is published that ends at `log_end`.
+  /// Announces that the log entry will end at `log_end`. Called right before the entry is published.
   void decide(std::uint64_t tid, std::uint64_t log_end);
-  /// It was not published, and nothing else has been since.
+  /// Undoes decide(). Nothing may have been published in between.
   void take_back_decision();
-  /// The completion mark: every lock has been given back.
+  /// Sets the completion mark: all locks have been given back.
   void complete();
 
  private:

@@ -13,9 +13,9 @@
 
 namespace granary::db {
 
-using cluster::messages::Ask;
 using cluster::messages::AskOutcome;
 using cluster::messages::Call;
+using cluster::messages::QuestionOf;
 using cluster_config::ClusterConfig;
 using cluster_config::NodeConfig;
 
@@ -147,7 +147,7 @@ Result<RunResult> ClusterNode::call(ClusterThread& worker, NodeNumber node, std:
                   fmt::format("calling {} at node {}: its name and arguments have {} bytes, and may have {} at most",
                               shown_name(procedure), node, procedure.size() + args.size(), kMaxCallBytes));
   }
-  Ask<Call> question(node, {.procedure = procedure, .arguments = args});
+  QuestionOf<Call> question(node, {.procedure = procedure, .arguments = args});
   worker.messenger().ask(question);
   if (question.outcome() == AskOutcome::kAnswered) return decode_call_result(question.answer().result, reply);
   // That it has run leaves nothing open, unlike kUnavailable.

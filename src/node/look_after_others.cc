@@ -71,7 +71,7 @@ void ClusterNode::learn_returned(const Configuration& configuration) {
     const bool back = member.state == MemberState::kServing && member.id != own_.id &&
                       config_.find(member.id) != nullptr && learned_[member.id] != member.generation;
     if (!back) continue;
-    cluster::messages::Ask<cluster::messages::Describe> question(member.id, {});
+    cluster::messages::QuestionOf<cluster::messages::Describe> question(member.id, {});
     survivor_worker_->messenger().ask(question);
     if (question.outcome() != cluster::messages::AskOutcome::kAnswered) continue;  // it is asked again
     learned_[member.id] = member.generation;

@@ -245,7 +245,7 @@ std::uint64_t Peers::reached_by(const cluster::messages::ControlAnswer& answer) 
 Status Peers::catch_up(const std::vector<ServingLife>& others) {
   std::uint64_t most = 0;
   for (const ServingLife& life : others) {
-    cluster::messages::Ask<cluster::messages::Control> question(life.node, {});
+    cluster::messages::QuestionOf<cluster::messages::Control> question(life.node, {});
     const Result<bool> asked = ask(question, life);
     if (!asked.ok()) return asked.status();
     if (*asked) most = std::max(most, reached_by(question.answer()));
@@ -262,7 +262,7 @@ Status Peers::barrier() {
   for (const auto& node : config_.nodes) {
     if (node.id == options_.node) continue;
     for (std::uint64_t reached = 0; reached < mine; pause_briefly()) {
-      cluster::messages::Ask<cluster::messages::Control> question(node.id, {});
+      cluster::messages::QuestionOf<cluster::messages::Control> question(node.id, {});
       const Status asked = ask(question);
       if (!asked.ok() && has_left(node.id)) break;
       if (!asked.ok()) return asked;

@@ -8,8 +8,8 @@
 
 namespace granary::db {
 
-using cluster::messages::Ask;
 using cluster::messages::ListFiles;
+using cluster::messages::QuestionOf;
 using cluster::messages::ReadFile;
 using cluster::messages::ReadFileAnswer;
 
@@ -62,7 +62,7 @@ Status RemoteFiles::refuse(const std::string& path) const {
 
 Result<ReadFileAnswer> RemoteFiles::read(const std::string& path, std::uint64_t offset, std::uint64_t most) {
   constexpr std::uint64_t kGreatest = std::numeric_limits<std::uint32_t>::max();
-  Ask<ReadFile> question(
+  QuestionOf<ReadFile> question(
       node_, {.path = path, .offset = offset, .bytes = static_cast<std::uint32_t>(std::min(most, kGreatest))});
   if (const Status asked = asks_.read(question); !asked.ok()) return asked;
   ReadFileAnswer& answer = question.answer();
@@ -82,7 +82,7 @@ Result<std::vector<std::string>> RemoteFiles::list(const std::string& directory)
   std::vector<std::string> names;
   for (bool more = true; more;) {
     const std::string after = names.empty() ? "" : names.back();
-    Ask<ListFiles> question(node_, {.directory = directory, .after = after});
+    QuestionOf<ListFiles> question(node_, {.directory = directory, .after = after});
     if (const Status asked = asks_.list(question); !asked.ok()) return asked;
     auto& answer = question.answer();
     if (!answer.error.empty()) return of_node(node_, StatusCode::kIoError, answer.error);

@@ -16,8 +16,8 @@ class RemoteFiles final : public base::FileSystem {
  public:
   /// Asks until there is an answer, or none can be had.
   struct Asks {
-    std::function<Status(cluster::messages::Ask<cluster::messages::ListFiles>&)> list;
-    std::function<Status(cluster::messages::Ask<cluster::messages::ReadFile>&)> read;
+    std::function<Status(cluster::messages::QuestionOf<cluster::messages::ListFiles>&)> list;
+    std::function<Status(cluster::messages::QuestionOf<cluster::messages::ReadFile>&)> read;
   };
   /// Its data directory is this for whoever reads it.
   static constexpr const char* kDirectory = ".";

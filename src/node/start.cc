@@ -213,7 +213,7 @@ Status ClusterNode::learn_all_tables() {
   for (const NodeNumber node : ids_) {
     if (node == own_.id) continue;
     const auto asked_in = membership_->configuration();
-    cluster::messages::Ask<cluster::messages::Describe> question(node, {});
+    cluster::messages::QuestionOf<cluster::messages::Describe> question(node, {});
     if (Status asked = peers_->ask(question); !asked.ok()) return asked;
     const ServingLife life{.node = node, .generation = asked_in->find(node)->generation};
     if (Status learned = learn_tables(life, question.answer()); !learned.ok()) return learned;
@@ -223,7 +223,7 @@ Status ClusterNode::learn_all_tables() {
 
 Status ClusterNode::learn_tables_of(const std::vector<ServingLife>& others) {
   for (const ServingLife& life : others) {
-    cluster::messages::Ask<cluster::messages::Describe> question(life.node, {});
+    cluster::messages::QuestionOf<cluster::messages::Describe> question(life.node, {});
     const Result<bool> asked = peers_->ask(question, life);
     if (!asked.ok()) return asked.status();
     if (!*asked) continue;
@@ -256,7 +256,7 @@ Status ClusterNode::barrier() {
   for (const NodeNumber node : ids_) {
     const membership::Member* const member = asked_in->find(node);
     if (node == own_.id || member == nullptr || !member->live()) continue;
-    cluster::messages::Ask<cluster::messages::Describe> question(node, {});
+    cluster::messages::QuestionOf<cluster::messages::Describe> question(node, {});
     if (peers_->ask(question).ok()) directory_.note_sealed(node, member->generation, question.answer());
   }
   return {};

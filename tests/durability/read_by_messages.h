@@ -23,7 +23,7 @@ class ReadByMessages {
 
  private:
   template <typename Request>
-  Status ask(cluster::messages::Ask<Request>& question) {
+  Status ask(cluster::messages::QuestionOf<Request>& question) {
     ++questions_;
     std::string message;
     question.encode(message);

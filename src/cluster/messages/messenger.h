@@ -2,8 +2,8 @@
 // A worker's side of messages: asks other nodes and waits for their answers. Several questions, to several nodes, cost
 // one wait.
 //
-//   Ask<FindRecord> one(2, {.table = 7, .key = "k", .make = true});
-//   Ask<Scan> two(3, {...});
+//   QuestionOf<FindRecord> one(2, {.table = 7, .key = "k", .make = true});
+//   QuestionOf<Scan> two(3, {...});
 //   messenger.ask({&one, &two});
 //   if (one.outcome() == AskOutcome::kAnswered) use(one.answer());
 //

@@ -18,7 +18,8 @@
 
 namespace granary::cluster::messages {
 
-/// Used by the worker's thread. No answer waits for anything but locked records, and for them only a moment: kBusy.
+/// Only the worker's thread uses it. An answer waits for locked records alone, for a bounded time, and ends with kBusy
+/// after that.
 class Owner {
  public:
   /// A longer value is not sent along.
@@ -53,7 +54,7 @@ class Owner {
   ReplyStatus answer(const LendBlocks& request, LendBlocksAnswer& answer, Borrower borrower);
   ReplyStatus answer(const NoteRemoved& request, NoteRemovedAnswer& answer);
 
-  /// A life of the node is over, and nothing that it has posted happens here any more.
+  /// Takes back what an ended life of the node has borrowed. Called when nothing that it has posted happens any more.
   void forget(std::uint32_t node);
   /// Between answers: frees what has become garbage.
   void rest() { worker_.collect_some(worker_.shared().epochs.current()); }
@@ -65,11 +66,11 @@ class Owner {
   enum class RecordLook : std::uint8_t { kSeen, kReplaced, kBusy, kHeldByDead };
 
   ReplyStatus find_table(TableId id, std::string_view key, txn::TableCore*& table) const;
-  /// The same of a table into which the asker writes.
+  /// Finds the table like find_table(), but refuses immutable ones.
   ReplyStatus find_table_to_write(TableId id, std::string_view key, txn::TableCore*& table) const;
   TableDescription description(const txn::TableCore& table) const;
   cc::Record* make_placeholder(txn::TableCore& table, std::string_view key, FindRecordAnswer& answer);
-  /// kDone for what was seen.
+  /// Returns the status that answers the asker for this look.
   static ReplyStatus status_after(RecordLook look);
   /// `held`: as Scan::held.
   RecordLook look(cc::Record& record, std::string_view key, bool with_value, SeenRecord& seen,

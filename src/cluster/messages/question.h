@@ -1,5 +1,5 @@
 #pragma once
-// A question to another node, and in the end its answer. Messenger carries it.
+// Holds a question to another node, its outcome and its answer. Messenger carries it.
 
 #include <cstdint>
 #include <deque>
@@ -36,7 +36,7 @@ class Question {
   ReplyStatus status() const { return status_; }
 
   // For Messenger.
-  struct Asking;  ///< who waits for it
+  struct Asking;  ///< the fiber or thread that waits for the answer
   void set_asking(Asking* asking) { asking_ = asking; }
   Asking* asking() const { return asking_; }
   void note_sent_behind(std::uint64_t answers) { sent_behind_ = answers; }
@@ -67,10 +67,10 @@ class Question {
 std::string how_it_ended(const Question& question);
 
 template <typename Request>
-class Ask final : public Question {
+class QuestionOf final : public Question {
  public:
   /// Everything that the request points to outlives the question.
-  Ask(rdma::NodeId node, const Request& request) : Question(node), request_(request) {}
+  QuestionOf(rdma::NodeId node, const Request& request) : Question(node), request_(request) {}
 
   /// Makes it another question. It keeps its memory, and the bytes of its answer until the next one comes.
   void renew(rdma::NodeId node, const Request& request) {
@@ -101,7 +101,7 @@ class Ask final : public Question {
 template <typename Request>
 class Questions {
  public:
-  Ask<Request>& add(rdma::NodeId node, const Request& request) {
+  QuestionOf<Request>& add(rdma::NodeId node, const Request& request) {
     const std::size_t at = all_.size();
     if (at == asks_.size()) {
       asks_.emplace_back(node, request);
@@ -119,13 +119,13 @@ class Questions {
   void drop_last() { all_.pop_back(); }
 
   std::size_t size() const { return all_.size(); }
-  const Ask<Request>& operator[](std::size_t i) const { return asks_[i]; }
+  const QuestionOf<Request>& operator[](std::size_t i) const { return asks_[i]; }
   std::span<Question* const> all() const { return all_; }
 
  private:
   static constexpr std::size_t kMostKept = 128;
 
-  std::deque<Ask<Request>> asks_;
+  std::deque<QuestionOf<Request>> asks_;
   std::vector<Question*> all_;  ///< the first of asks_
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// What nodes ask of each other by message, since one-sided operations cannot do it, and the answers. Plain values;
-// offsets are in bytes from the start of the owner's engine memory (its region for one-sided access).
+// Defines the requests that nodes send each other for what one-sided operations cannot do, and their answers. Plain
+// values; offsets are in bytes from the start of the owner's engine memory (its region for one-sided access).
 //
 // Requests hold views, which outlive the question. So do answers about records: their bytes are the owner's until its
 // next answer, and the question's (question.h) at the asking node. Other answers own what they hold.
@@ -93,7 +93,9 @@ struct SeenRecord {
   std::uint64_t offset = 0;       ///< 0: there is none
   std::uint64_t incarnation = 0;  ///< whole
   std::uint64_t tid = 0;          ///< TID word, unlocked; says also whether the key is absent. For the read set
-  bool has_value = false;         ///< not if absent, not asked for, held, or too large to send along: then READ it
+  /// False if the record is absent or the value was not sent: it was not asked for, the asker holds the record, or it
+  /// is too long.
+  bool has_value = false;
   std::string_view value{};
   static constexpr auto kMembers = std::tuple{&SeenRecord::offset, &SeenRecord::incarnation, &SeenRecord::tid,
                                               &SeenRecord::has_value, &SeenRecord::value};
@@ -154,8 +156,9 @@ struct DescribeAnswer {
   bool operator==(const DescribeAnswer&) const = default;
 };
 
-/// Where the record of a key is, in a table of any kind. With `make`, a key without one gets an absent placeholder, to
-/// be locked and written like any other record; garbage collection takes it away if nobody writes it.
+/// Asks where the record of a key is, in a table of any kind. With `make`, the owner inserts an absent placeholder if
+/// the key has no record. It is locked and written like any other record; garbage collection takes it away if nobody
+/// writes it.
 struct FindRecordAnswer;
 struct FindRecord {
   static constexpr RequestType kType = RequestType::kFindRecord;
@@ -213,8 +216,8 @@ struct Scan {
   using Answer = ScanAnswer;
   TableId table = 0;
   KeyRange range{};
-  /// The words of x-locks of the asking transaction here, ascending: records so held are none that somebody else has
-  /// locked. It knows their values, which are not sent.
+  /// The asking transaction's x-lock words at this owner, ascending. The owner reads these records as unlocked, and
+  /// does not send their values, which the transaction knows.
   std::vector<std::uint64_t> held{};
   static constexpr auto kMembers = std::tuple{&Scan::table, &Scan::range, &Scan::held};
   bool operator==(const Scan&) const = default;
@@ -232,7 +235,7 @@ struct ScanAnswer {
   /// All leaves that overlap the part of the range that was looked at; of a secondary index also where base records
   /// were missed. One may be there twice, with different versions if it changed meanwhile.
   std::vector<SeenNode> nodes{};
-  /// The range goes on, or may, where the limit was reached: ask again from behind the last entry's key.
+  /// The range may have more entries. The asker asks again from behind the last key.
   bool more = false;
   std::vector<SeenLeaf> leaves{};  ///< those of `nodes` that may be READ
   static constexpr auto kMembers =
@@ -300,7 +303,7 @@ struct LendBlocksAnswer {
   bool operator==(const LendBlocksAnswer&) const = default;
 };
 
-/// A write-back deleted the key with this TID word: its record is garbage now.
+/// Asks the owner to register a removed record as garbage (I12); `tid` is the removal's TID word.
 struct NoteRemovedAnswer;
 struct NoteRemoved {
   static constexpr RequestType kType = RequestType::kNoteRemoved;
@@ -372,7 +375,7 @@ struct ReadFileAnswer {
   bool operator==(const ReadFileAnswer&) const = default;
 };
 
-/// For whoever runs the cluster: barriers, results of workloads. Opaque here.
+/// Carries bytes of the command that runs the cluster; this layer does not interpret them.
 struct ControlAnswer;
 struct Control {
   static constexpr RequestType kType = RequestType::kControl;

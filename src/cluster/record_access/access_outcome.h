@@ -1,5 +1,5 @@
 #pragma once
-// How access to another node's record ended.
+// Lists how a step on another node's record can end.
 
 #include <cstdint>
 #include <string_view>
@@ -12,7 +12,7 @@ enum class AccessOutcome : std::uint8_t {
   kMissing,  ///< the record is absent: the key has no value
   kMoved,    ///< another key, another incarnation or not the latest: forget the location and look the key up again
   kChanged,  ///< not the TID that was read
-  kBusy,     ///< locked by somebody else, or changing, each time
+  kBusy,     ///< was locked by another holder, or changing, at every look
   kNoTime,   ///< the clock is not known well enough for leases (I9): take an x-lock instead
   kNotHeld,  ///< the x-lock was not taken before the connection broke, or is not ours any more
   kBroken,   ///< the connection broke; the operations that were posted took effect, or not

@@ -1,5 +1,5 @@
 #pragma once
-// The base of all steps of this folder: an outcome, and a bound on how often a step tries.
+// Has the base class of this folder's steps. It keeps the step's outcome, and limits how often the step looks.
 
 #include "rdma/fiber/step.h"
 #include "src/cluster/record_access/access_outcome.h"

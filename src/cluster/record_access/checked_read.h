@@ -1,5 +1,6 @@
 #pragma once
-// I4: READs a record whole, in one READ, and shows nothing of it that was torn, locked, or another record's.
+// READs a whole record in one READ, and returns a value only if the copy is not torn, not locked and of the right
+// record (I4).
 
 #include <string_view>
 

@@ -19,7 +19,7 @@ class Extend final : public AccessStep {
 
   struct Wanted {
     record::TidWord least = 0;  ///< until when it has to be valid
-    record::TidWord rts = 0;    ///< to where the rts is raised if it is before that
+    record::TidWord rts = 0;    ///< the rts to store if the present rts is smaller than `least`
   };
   /// `tid` and the (whole) `incarnation` are those that were READ before, and `seen` the state word, as far as it is
   /// known. If it has changed, the extension costs one more round. `buffer`: kBufferBytes in a registered region.

@@ -1,6 +1,6 @@
 #pragma once
-// Makes x-lock words. No other code does. So no two locks of one life of a node that anybody may still have to do with
-// have the same word: a worker's number is used again only if the worker before has left nothing locked
+// Makes all x-lock words of a worker. Two locks of one life of a node get the same word only when nobody can hold or
+// look for the first any more: a worker's number is used again only if the worker before has left nothing locked
 // (src/node/cluster_thread.h), and a worker's sequence comes round after 2^27 locks.
 
 #include "src/record/state_word.h"

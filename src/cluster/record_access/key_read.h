@@ -50,7 +50,7 @@ class KeyRead final : public AccessStep {
   kvstore::remote::LocationCache* cache_;
   kvstore::remote::LocationCacheCounters* counters_;
   kvstore::remote::Location place_;
-  std::optional<CheckedRead> read_;  ///< where the record is thought to be; if that is not known:
+  std::optional<CheckedRead> read_;  ///< set while the record's location is known; otherwise `lookup_` is set
   std::optional<kvstore::remote::Lookup> lookup_;
   unsigned lookup_reads_ = 0;
   kvstore::remote::PieceRead piece_;

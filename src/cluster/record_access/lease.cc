@@ -42,8 +42,8 @@ Next Lease::not_taken(record::StateWord seen) {
   if (record::is_x_locked(seen)) return begin_again(seen, Next::kAfterPause);
   const base::TimeReading now = time_->read();
   if (!now.known) return end(AccessOutcome::kNoTime);
-  if (term_.shares(seen, now)) return taken(record::lease_end_us(seen));
-  return term_.follows(seen, now) ? begin_again(seen, Next::kAtOnce) : give_up(seen);
+  if (term_.can_share(seen, now)) return taken(record::lease_end_us(seen));
+  return term_.can_replace(seen, now) ? begin_again(seen, Next::kAtOnce) : give_up(seen);
 }
 
 /// The header counts if the lease was there with it. The lock bit is looked at first: while it is set, the owner may be
@@ -72,7 +72,7 @@ Next Lease::give_up(record::StateWord seen) {
 }
 
 record::StateWord Lease::expected_after(record::StateWord seen) const {
-  return record::is_lease(seen) && term_.follows(seen, time_->read()) ? seen : record::kFree;
+  return record::is_lease(seen) && term_.can_replace(seen, time_->read()) ? seen : record::kFree;
 }
 
 }  // namespace granary::cluster

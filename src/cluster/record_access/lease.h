@@ -1,14 +1,15 @@
 #pragma once
-// I9: holds a record under a lease, so that nobody changes it until the lease ends (DrTM, slides 28 to 35). The read
-// side of the protocol lease_2pl; x_lock.h is the write side, and src/cluster/transaction/declared_keys.h uses both.
+// Leases another node's record, so that nobody changes it until the lease ends (I9; DrTM, slides 28 to 35). The
+// protocol lease_2pl reads with leases and writes with x-locks (x_lock.h); src/cluster/transaction/declared_keys.h uses
+// both.
 //
 // Taking one. One chain CASes the state word from free, or from a lease that has expired, to the end that is wanted,
 // and READs the header.
 //
 // Sharing one. A lease that is there and ends late enough is shared: the READ that came with the CAS was made under it.
-// An earlier READ that showed the lease was made under it, too, and then no step is needed (LeaseTerm::shares). A lease
-// is never made longer, because readers that come one after the other would keep writers away for ever. Nobody waits
-// for the end of a lease that is too short to share; the record is then read optimistically.
+// An earlier READ that showed the lease was made under it, too, and then no step is needed (LeaseTerm::can_share). A
+// lease is never made longer, because readers that come one after the other would keep writers away for ever. Nobody
+// waits for the end of a lease that is too short to share; the record is then read optimistically.
 //
 // The gap. A lease does not follow another at once: in the gap between them come the writers that have waited for the
 // end. A writer meets the next lease only if it needs longer than the gap to come to its lock.
@@ -26,30 +27,30 @@
 
 namespace granary::cluster {
 
-/// For XLock, by the clock that leases are judged by.
+/// Returns the function by which XLock tells expired leases, by the cluster's time.
 inline LeaseExpired expired_by(const base::SoftTime& time) {
   return [&time](std::uint64_t end_us) { return time.read().expired(end_us); };
 }
 
-/// In the cluster's time.
+/// The end and the gap of the leases that a transaction takes, in the cluster's time.
 struct LeaseTerm {
   std::uint64_t end_us = 0;        ///< of a lease that has to be made
   std::uint64_t least_end_us = 0;  ///< one that is there already is shared if it does not end sooner
   std::uint64_t gap_us = 0;        ///< from when writers may take the record until the next lease may
 
   /// Whether a record that was READ unlocked with this state word is under a lease that can be shared.
-  bool shares(record::StateWord seen, const base::TimeReading& now) const {
+  bool can_share(record::StateWord seen, const base::TimeReading& now) const {
     return record::is_lease(seen) && now.valid(record::lease_end_us(seen)) &&
            record::lease_end_us(seen) >= least_end_us;
   }
-  /// Whether a lease may take the place of this one. By our clock it may be over by twice the clock's error when a
-  /// writer finds it expired, and the gap begins.
-  bool follows(record::StateWord seen, const base::TimeReading& now) const {
+  /// Whether a new lease may replace this one, because it and the gap behind it are over. By our clock it may be over
+  /// by twice the clock's error when a writer finds it expired, and the gap begins.
+  bool can_replace(record::StateWord seen, const base::TimeReading& now) const {
     return record::is_lease(seen) && now.expired(record::lease_end_us(seen), now.error_us + gap_us);
   }
-  /// Whether a step would find that a lease can neither be shared nor be made.
-  bool in_vain(record::StateWord seen, const base::TimeReading& now) const {
-    return record::is_lease(seen) && !shares(seen, now) && !follows(seen, now);
+  /// Whether the record is under a lease that can be neither shared nor replaced, so that a step would fail.
+  bool is_useless(record::StateWord seen, const base::TimeReading& now) const {
+    return record::is_lease(seen) && !can_share(seen, now) && !can_replace(seen, now);
   }
 };
 
@@ -66,12 +67,12 @@ class Lease final : public AccessStep {
   void append(std::vector<rdma::Operation>& chain) override;
   rdma::fiber::Next interpret() override;
 
-  /// kDone: of what is there, or of nothing (absent), and stays while the lease is valid.
+  /// After kDone: returns the TID of the version, which may be absent. It stays while the lease is valid.
   record::TidWord tid() const { return record::unlocked(copy().head.tid_word); }
   std::uint64_t incarnation() const { return record::incarnation_of(copy().head.size_word); }
   /// When it ends: as was wanted, or as the one that is shared.
   std::uint64_t end_us() const { return end_us_; }
-  /// To be asked after all else that the reader relies on: then it held all of that at one moment.
+  /// Whether the lease is still valid. Ask last: if it is, everything that the reader relies on held at one moment.
   bool valid(const base::TimeReading& now) const { return now.valid(end_us_); }
   /// kBusy: the state word that was in the way, if one was; a lease that ends too soon to be shared, or not to be taken
   /// over.

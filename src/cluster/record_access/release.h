@@ -1,5 +1,5 @@
 #pragma once
-// I5: gives an x-lock back, with a new version of the record or without.
+// Gives an x-lock back (I5), with a new version of the record or without one.
 //
 // A write-back is one WRITE from the TID word on (VersionWrite), and then one of state = free, in one chain. WRITEs of
 // a connection are in order; the bytes of the first may land in any order, as the record is locked. A write-back never
@@ -8,8 +8,8 @@
 // of an absent TID.
 //
 // If the connection breaks, resume() goes on over a new one, made by the same endpoint to the same life of the node, if
-// the state word is still ours. If it is not, all has been done: only this WRITE frees the word, and recovery, which
-// writes back before.
+// the state word is still ours. If it is not, the record was freed already: by this step's WRITE, or by recovery, which
+// writes the version first.
 
 #include "src/cluster/record_access/access_step.h"
 #include "src/cluster/record_access/remote_record.h"

@@ -1,11 +1,12 @@
 #pragma once
-// I2, the remote side: takes a record's x-lock. The write side of both protocols, occ and lease_2pl.
+// Takes the x-lock of another node's record (I2), with which both remote protocols, occ and lease_2pl, lock what they
+// write.
 //
 // Taking it. One chain CASes the state word from free, or from a lease that has expired, to the holder's word, and
 // READs the header. If the header has the lock bit, the owner may hold the record rightfully, as its lock may be older
-// than ours. So the header is READ again until the bit is clear, a bounded number of times, and else the lock is let
-// go. Once the bit was seen clear, later lock bits are those of owners that will see our word and back off, and nobody
-// looks at them.
+// than ours. So the header is READ again until the bit is clear, at most kMostLooks times. If the bit is still set
+// then, the step gives the lock back and ends with kBusy. Once the bit was seen clear, later lock bits are those of
+// owners that will see our word and back off, and nobody looks at them.
 //
 // Lost connections. If the connection breaks, it is not known whether the CAS took effect. Once the endpoint is
 // connected to the node again, nothing of the old connection happens any more, and resume() finds it out by the state
@@ -29,8 +30,8 @@
 
 namespace granary::cluster {
 
-/// Whether a lease with this end has expired for everybody. Empty: no lease ever expires. Where state words hold rts,
-/// which keep nobody away, it says so of every one.
+/// Whether a lease with this end has expired for everybody. Empty: no lease ever expires. Under TicToc state words hold
+/// an rts, which excludes nobody, so the function returns true for every word.
 using LeaseExpired = std::function<bool(std::uint64_t end_us)>;
 
 class XLock final : public AccessStep {
@@ -65,7 +66,8 @@ class XLock final : public AccessStep {
   /// After kDone: the address that the owner has for the version before. Of a lock that does not fetch, it is that of
   /// tid()'s version only if this TID was READ unlocked before the lock was asked for.
   std::uint64_t previous() const { return fetch_ == Fetch::kRecord ? words_[2] : copy().head.previous_word; }
-  /// After kDone, of a lock that fetches: the value, if it came whole; else it has to be READ.
+  /// After kDone, of a lock that fetches: returns the value, or nothing if the copy was torn; the caller then READs it
+  /// again.
   std::optional<std::string_view> value() const;
   /// After kBusy: the state word that refused the lock, or free if the owner's lock bit did.
   record::StateWord holder() const { return holder_; }

@@ -21,8 +21,8 @@
 
 namespace granary::cluster {
 
-/// The means of the node that recovers: those of one of its workers, which is in no epoch, as this may wait for long.
-/// All calls are made by one fiber, or by one thread outside of fibers.
+/// Lends settle_all() the endpoint, connections and memory of one worker. That worker must be in no epoch, since
+/// settling may wait long. All calls are made by one fiber, or by one thread outside of fibers.
 struct SettleParts {
   rdma::fiber::Scheduler& scheduler;
   rdma::fiber::FiberEndpoint& endpoint;
@@ -31,7 +31,7 @@ struct SettleParts {
   messages::Messenger& messenger;
   std::span<char> room;  ///< in a registered region, on a cache line's boundary: at least settle_room_bytes()
   std::uint64_t connect_timeout_us = 0;
-  std::function<bool(rdma::NodeId)> lives;  ///< whether a node is a member that lives, by the newest configuration
+  std::function<bool(rdma::NodeId)> lives;  ///< whether the newest configuration has the node as a living member
   /// Whether this node may act for the dead one: asked before each round, and each attempt to reach the homes.
   std::function<bool()> may_act;
   /// How long homes are tried again that live and cannot be reached, after all others are settled. None: as long as

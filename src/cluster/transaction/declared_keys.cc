@@ -103,8 +103,8 @@ bool DeclaredKeys::is_left_to_hold(Access& access) const {
   if (access.declared.kind != DeclaredHold::Kind::kLease) return true;
   const base::TimeReading now = footprint_.reach().time->read();
   const LeaseTerm term = lease_term(now);
-  if (term.shares(access.seen.state, now)) lease_until(access, record::lease_end_us(access.seen.state));
-  return !access.leased() && !term.in_vain(access.seen.state, now);
+  if (term.can_share(access.seen.state, now)) lease_until(access, record::lease_end_us(access.seen.state));
+  return !access.leased() && !term.is_useless(access.seen.state, now);
 }
 
 void DeclaredKeys::lease_until(Access& access, std::uint64_t end_us) const {

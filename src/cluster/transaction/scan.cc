@@ -13,7 +13,7 @@
 
 namespace granary::cluster {
 
-using messages::Ask;
+using messages::QuestionOf;
 using messages::ScanEntry;
 
 namespace {
@@ -81,7 +81,7 @@ class RemoteScan {
   /// overwrites the answer.
   AbortReason ask(messages::KeyRange& rest, std::optional<ScanPiece>& piece) {
     messages::Questions<messages::Scan>& questions = footprint_.trips.questions<messages::Scan>();
-    Ask<messages::Scan>& ask = questions.add(asked_.home, {.table = asked_.scanned().id(), .range = rest});
+    QuestionOf<messages::Scan>& ask = questions.add(asked_.home, {.table = asked_.scanned().id(), .range = rest});
     add_held(ask.request().held);
     footprint_.trips.ask(questions.all());
     AbortReason reason = abort_reason_of(ask, footprint_.reach());

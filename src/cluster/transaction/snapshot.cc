@@ -8,8 +8,8 @@
 
 namespace granary::cluster {
 
-using messages::Ask;
 using messages::AskOutcome;
+using messages::QuestionOf;
 using messages::ReplyStatus;
 
 namespace {
@@ -73,7 +73,7 @@ void SnapshotsElsewhere::get(epoch::Epoch epoch, std::span<txn::RemoteSnapshotGe
 ScanResult SnapshotsElsewhere::scan(epoch::Epoch epoch, const txn::TableCore& table, std::uint16_t home,
                                     const ScanRange& range, ScanFn visit) {
   const messages::SnapshotScan all{.table = table.id(), .range = messages::range_of(range), .epoch = epoch};
-  Ask<messages::SnapshotScan>& ask = scans_.add(home, all);
+  QuestionOf<messages::SnapshotScan>& ask = scans_.add(home, all);
   // Drops the question, also if the visitor throws.
   struct Added {
     messages::Questions<messages::SnapshotScan>& scans;
@@ -82,8 +82,8 @@ ScanResult SnapshotsElsewhere::scan(epoch::Epoch epoch, const txn::TableCore& ta
   return scan(ask, all, table.base() != nullptr, visit);
 }
 
-ScanResult SnapshotsElsewhere::scan(Ask<messages::SnapshotScan>& ask, const messages::SnapshotScan& all, bool indexed,
-                                    ScanFn visit) {
+ScanResult SnapshotsElsewhere::scan(QuestionOf<messages::SnapshotScan>& ask, const messages::SnapshotScan& all,
+                                    bool indexed, ScanFn visit) {
   ScanResult result;
   messages::SnapshotScan rest = all;
   messages::Question* const question = &ask;

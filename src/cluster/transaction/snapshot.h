@@ -18,7 +18,7 @@ class SnapshotsElsewhere final : public txn::RemoteSnapshots {
                   ScanFn visit) override;
 
  private:
-  ScanResult scan(messages::Ask<messages::SnapshotScan>& ask, const messages::SnapshotScan& all, bool indexed,
+  ScanResult scan(messages::QuestionOf<messages::SnapshotScan>& ask, const messages::SnapshotScan& all, bool indexed,
                   ScanFn visit);
   void ask_patiently(std::span<messages::Question* const> questions);
   /// Returns the outcome of a read from what became of its question.

@@ -32,7 +32,7 @@ class Data : public testing::Test {
   }
   template <typename Request>
   ReplyStatus refused(const Request& request) {
-    const Ask<Request> question = asking().ask(kOwner, request);
+    const QuestionOf<Request> question = asking().ask(kOwner, request);
     EXPECT_EQ(question.outcome(), AskOutcome::kRefused) << name(question.outcome());
     return question.status();
   }

@@ -167,15 +167,15 @@ class TestNode {
 
   /// Asks and waits.
   template <typename Request>
-  Ask<Request> ask(rdma::NodeId node, const Request& request) {
-    Ask<Request> question(node, request);
+  QuestionOf<Request> ask(rdma::NodeId node, const Request& request) {
+    QuestionOf<Request> question(node, request);
     messenger_->ask(question);
     return question;
   }
   /// The answer, of which there must be one. Its bytes are the node's as long as it lives.
   template <typename Request>
   typename Request::Answer answer(rdma::NodeId node, const Request& request) {
-    const auto question = std::make_shared<Ask<Request>>(ask(node, request));
+    const auto question = std::make_shared<QuestionOf<Request>>(ask(node, request));
     answered_.push_back(question);
     EXPECT_EQ(question->outcome(), AskOutcome::kAnswered)
         << name(question->outcome()) << ", " << name(question->status());

@@ -24,7 +24,7 @@ TEST(Service, ManyFibersAskAtOnce) {
       nodes.scheduler.spawn([&, i] {
         TestNode& node = nodes.node(0);
         const std::string text = std::to_string(i) + std::string(static_cast<std::size_t>(i) * 10, 'x');
-        Ask<Control> one(1, {.bytes = text}), two(2, {.bytes = text});
+        QuestionOf<Control> one(1, {.bytes = text}), two(2, {.bytes = text});
         node.messenger().ask({&one, &two});
         right += one.answer().bytes == "0 says " + text && two.answer().bytes == "0 says " + text ? 1 : 0;
       });
@@ -85,7 +85,7 @@ TEST(Service, CallsAreRunByWorkersWhileShortRequestsGoOn) {
   std::vector<std::string> seen;
   for (const std::string name : {"slow", "quick", "one too many"}) {
     nodes.scheduler.spawn([&, name] {
-      const Ask<Call> call = nodes.node(0).ask(1, Call{.procedure = name, .arguments = "arguments"});
+      const QuestionOf<Call> call = nodes.node(0).ask(1, Call{.procedure = name, .arguments = "arguments"});
       const bool answered = call.outcome() == AskOutcome::kAnswered;
       seen.push_back(name + ": " + (answered ? call.answer().result : std::string(messages::name(call.status()))));
     });
@@ -191,7 +191,7 @@ TEST(Service, LostConnectionsLoseQuestionsNotOrder) {
     int answered = 0;
     for (int i = 0; i < 100; ++i) {
       const std::string text = std::to_string(i);
-      const Ask<Control> question = nodes.node(0).ask(1, Control{.bytes = text});
+      const QuestionOf<Control> question = nodes.node(0).ask(1, Control{.bytes = text});
       if (question.outcome() != AskOutcome::kAnswered) continue;
       ++answered;
       ASSERT_EQ(question.answer().bytes, "0 says " + text);

@@ -77,7 +77,7 @@ TEST(Wire, RandomBodiesDoNoHarm) {
 
 TEST(Question, EndsAsItsAnswerSays) {
   const auto asked = [](const std::string& message) {
-    Ask<FindRecord> question(1, {.key = "key"});
+    QuestionOf<FindRecord> question(1, {.key = "key"});
     question.receive(message);
     return question;
   };

@@ -214,7 +214,7 @@ TEST_F(Leases, DoNotFollowEachOtherAtOnce) {
     return outcome_of(step);
   };
   const record::StateWord seen = record_.state();
-  const auto in_vain = [&] { return term.in_vain(seen, clocks_.of(kReader).read()); };
+  const auto in_vain = [&] { return term.is_useless(seen, clocks_.of(kReader).read()); };
   EXPECT_FALSE(in_vain());
   pass(kEnd - kError - now_us());
   EXPECT_TRUE(in_vain());
