@@ -21,8 +21,8 @@
 // Records that the transaction declares are held from then on, and not validated (declared_keys.h).
 //
 // The parts gets.h, reading.h, locks.h, locked_reads.h, declared_keys.h, commit_elsewhere.h and scan.h work on one
-// Footprint (footprint.h). Snapshots (snapshot.h) have none. When its memory is warm, a transaction allocates nothing, and
-// neither do the owners that it asks.
+// Footprint (footprint.h). Snapshots (snapshot.h) have none. When its memory is warm, a transaction allocates nothing,
+// and neither do the owners that it asks.
 
 #include "src/cluster/transaction/commit_elsewhere.h"
 #include "src/cluster/transaction/declared_keys.h"
