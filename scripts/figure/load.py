@@ -162,10 +162,14 @@ class _Reader:
         never = inner.any("never", False, "true or false")
         if not isinstance(never, bool):
             raise inner.refuse("never", "true or false")
-        measure = Measure(check_path(inner.where, inner.text("value")), inner.text("per", ""),
+        per = inner.any("per", (), "a path, or a list of paths")
+        per = (per,) if isinstance(per, str) else tuple(inner.items("per", []))
+        if not all(isinstance(path, str) for path in per):
+            raise inner.refuse("per", "a path, or a list of paths")
+        measure = Measure(check_path(inner.where, inner.text("value")), per,
                           inner.number("times", 1.0), inner.number("missing", None), inner.text("relative_to", ""),
                           never, inner.text("per_less", ""))
-        for path in filter(None, (measure.per, measure.per_less)):
+        for path in filter(None, (*measure.per, measure.per_less)):
             check_path(inner.where, path)
         if measure.per_less and not measure.per:
             raise inner.refuse("per_less", "it beside 'per' only")
@@ -210,7 +214,8 @@ class _Reader:
                 "cluster", "a table cluster, here or for the whole figure, for {cluster} in the command, "
                 "and none without")
         series = Series(name, template, variables, cluster, values, self._measures(table),
-                        self._needs(table.table("needs", {})), before)
+                        self._needs(table.table("needs", {})), before,
+                        table.choice("line", ("solid", "dashed"), "solid") == "dashed")
         table.finish()
         return series
 

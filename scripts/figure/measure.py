@@ -24,7 +24,7 @@ class Measure:
     """
 
     value: str
-    per: str = ""
+    per: "tuple[str, ...]" = ()  # several are added up
     times: float = 1.0
     missing: "float | None" = None  # what a `value` that the report does not have counts as
     relative_to: str = ""
@@ -42,11 +42,11 @@ class Measure:
                 raise
             value = self.missing
         if self.per:
-            divisor = number_at(report, self.per, start)
+            divisor = sum(number_at(report, path, start) for path in self.per)
             if self.per_less:
                 divisor -= number_at(report, self.per_less, start)
             if divisor == 0:
-                raise NotInReport(f"'{self.per}'{f' less {self.per_less!r}' if self.per_less else ''} is 0")
+                raise NotInReport(f"'{' + '.join(self.per)}'{f' less {self.per_less!r}' if self.per_less else ''} is 0")
             value /= divisor
         return value * self.times
 

@@ -74,6 +74,7 @@ class Series:
     measures: "dict[str, Measure]"  # by panel
     needs: Needs
     before: "tuple[str, ...]" = ()  # commands that are run before, for reports that `command` reads
+    dashed: bool = False  # the line: what is not measured, as a model's
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,7 @@ def _draw_line(points: Points, panel: Panel, axis: Any, name: str) -> None:
     bars = axis.errorbar([point.drawn_x for point in found], [median / panel.divide for median in medians],
                          yerr=spread([point.known for point in found], panel.divide, medians), color=colour(number),
                          marker=MARKERS[number % len(MARKERS)], markersize=5, capsize=2.5, linewidth=1.6, zorder=3,
-                         label=name)
+                         linestyle="--" if points.figure.series[number].dashed else "-", label=name)
     bars.lines[0].set_gid(f"ours {panel.name} {name}")
 
 
@@ -214,8 +214,9 @@ def _name_places(axis: Any, places: "list[Any]") -> None:
 def _set_limits(figure: Figure, panel: Panel, axis: Any) -> None:
     if figure.x.limits and figure.x.scale != "category" and panel.style == "line":
         axis.set_xlim(*figure.x.limits)
-    if panel.limits:
-        axis.set_ylim(*panel.limits)
+    if panel.limits:  # the paper's; a point of ours beyond them is shown all the same
+        low, high = panel.limits
+        axis.set_ylim(min(low, axis.dataLim.ymin), high if axis.dataLim.ymax <= high else 1.05 * axis.dataLim.ymax)
     elif panel.scale == "linear" and axis.dataLim.ymin >= 0:
         axis.set_ylim(bottom=0)
 

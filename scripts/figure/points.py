@@ -169,7 +169,8 @@ def _found(plan: Plan, planned: PlannedPoint, measure: Measure, report: Any) -> 
     def path(text: str) -> str:
         return filled(text, planned.variables, planned.variables["cores"])
 
-    measure = replace(measure, value=path(measure.value), per=path(measure.per), per_less=path(measure.per_less))
+    measure = replace(measure, value=path(measure.value), per=tuple(map(path, measure.per)),
+                      per_less=path(measure.per_less))
     if not x_axis.along:
         shown = number_at(report, path(x_axis.measured)) if x_axis.measured else None
         return [(planned.x, shown, measure.of(report))]

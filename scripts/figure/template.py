@@ -10,6 +10,7 @@ PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 # Known in every command. x: the place on the axis; cores: the machine's; cluster: a cluster file that is written for
 # the run; directory, memory_directory: new directories on the disk of --out and in memory, removed after the run.
 GIVEN = ("x", "cores", "cluster", "directory", "memory_directory")
+SCALES = {"per_core", "cores_each"}  # so many for each core, or one for each so many cores
 WORDS = ("bench", "cluster")  # a command begins with one of these
 
 
@@ -22,14 +23,16 @@ def check_variables(where: str, variables: "dict[str, Any]") -> "dict[str, Any]"
         if isinstance(value, dict):
             _check_per_core(f"{where}: {name}", value)
         elif isinstance(value, bool) or not isinstance(value, (int, float, str)):
-            raise UsageError(f"{where}: {name} is {value!r}; expected a number, text or {{per_core = N}}")
+            raise UsageError(f"{where}: {name} is {value!r}; expected a number, text, {{per_core = N}} or "
+                             f"{{cores_each = N}}")
     return variables
 
 
 def _check_per_core(where: str, value: "dict[str, Any]") -> None:
     numbers = all(isinstance(each, int) and each > 0 and not isinstance(each, bool) for each in value.values())
-    if "per_core" not in value or not set(value) <= {"per_core", "at_least", "at_most"} or not numbers:
-        raise UsageError(f"{where} is {value!r}; expected per_core, and perhaps at_least and at_most, whole numbers")
+    if len(set(value) & SCALES) != 1 or not set(value) <= SCALES | {"at_least", "at_most"} or not numbers:
+        raise UsageError(f"{where} is {value!r}; expected per_core or cores_each, and perhaps at_least and at_most, "
+                         f"whole numbers")
 
 
 def check_command(where: str, command: str, variables: "set[str]") -> str:
@@ -71,7 +74,8 @@ def filled(text: str, variables: "dict[str, Any]", cores: int) -> str:
 
 
 def plain(value: Any, cores: int) -> str:
-    """A variable's value as a word. {per_core = N} is N for each core of the machine."""
+    """A variable's value as a word. {per_core = N} is N for each core of the machine, {cores_each = N} one for each N."""
     if isinstance(value, dict):
-        return str(max(value.get("at_least", 1), min(value["per_core"] * cores, value.get("at_most", 1 << 30))))
+        scaled = value["per_core"] * cores if "per_core" in value else cores // value["cores_each"]
+        return str(max(value.get("at_least", 1), min(scaled, value.get("at_most", 1 << 30))))
     return f"{value:g}" if isinstance(value, float) else str(value)

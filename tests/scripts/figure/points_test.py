@@ -41,12 +41,13 @@ class Paths(unittest.TestCase):
                 number_at(REPORT, path)
 
     def test_measures(self):
-        self.assertEqual(Measure("a/b", "list/0/n", 3).of(REPORT), 4)
+        self.assertEqual(Measure("a/b", ("list/0/n",), 3).of(REPORT), 4)
         self.assertEqual(Measure("none", missing=0).of(REPORT), 0)
-        self.assertEqual(Measure("v", "r", per_less="v").of({"v": 5, "r": 100}), 5 / 95)
+        self.assertEqual(Measure("v", ("r",), per_less="v").of({"v": 5, "r": 100}), 5 / 95)
+        self.assertEqual(Measure("a/b", ("list/0/n", "list/1/n"), 2).of(REPORT), 1, "divisors are added up")
         self.assertEqual([Measure("a", never=True).of({"a": value}) for value in (3, None)], [3, NEVER])
-        for measure in (Measure("none"), Measure("a/b", "zero"), Measure("a/b", "none", missing=0),
-                        Measure("a/b", "a/b", per_less="a/b"), Measure("none", never=True)):
+        for measure in (Measure("none"), Measure("a/b", ("zero",)), Measure("a/b", ("none",), missing=0),
+                        Measure("a/b", ("a/b",), per_less="a/b"), Measure("none", never=True)):
             with self.assertRaises(NotInReport):
                 measure.of(REPORT)
 
@@ -67,6 +68,8 @@ class Templates(unittest.TestCase):
             ["bench", "--a", "--b={directory}", "--x=4", "--name=a b", "--s=0.5", "{directory}"])
 
     def test_scaled_to_the_machine(self):
+        self.assertEqual([plain({"cores_each": 20, "at_most": 4}, cores) for cores in (2, 20, 79, 80, 200)],
+                         ["1", "1", "3", "4", "4"])
         self.assertEqual([plain({"per_core": 2, "at_least": 3, "at_most": 40}, cores) for cores in (1, 2, 64)],
                          ["3", "4", "40"])
 
@@ -152,6 +155,12 @@ class FromReports(Rig):
         self.assertEqual(check.judge(points).result, FAIL)
         least = Value("rate", ("Fast",), "all", 5, None)
         self.assertEqual(least.judge(self.time_line('together = "smallest"')).result, FAIL)
+
+    def test_several_divisors(self):
+        text = self.changed('y = "throughput/median"', 'y = {value = "n", per = ["at/{x}", "more"]}')
+        found = {"n": 6, "at": {"1": 2, "2": 5}, "more": 1}
+        points = self.points(text, {(1, 1): found, (2, 1): found})
+        self.assertEqual([point.values for point in points.of("rate", "Fast")], [[2], [1]])
 
     def test_places_in_paths(self):
         text = self.changed('y = "throughput/median"', 'y = "lookups/at={x}/reads"')

@@ -7,6 +7,7 @@ import dataclasses
 import errno
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -56,6 +57,26 @@ class Runs(Rig):
     def test_lists_figures(self):
         self.assertIn("one  Paper, Figure 1: A figure", self.call().stdout)
         self.assertEqual(self.calls(), [])
+
+    def test_lines_of_models_are_dashed(self):
+        self.draws = True
+        self.write(FIGURE.replace('name = "Slow"', 'name = "Slow"\nline = "dashed"'))
+        self.figure(0, "one", "--quick")
+        picture = (self.out / "one.svg").read_text()
+        dashed = {name: "stroke-dasharray" in re.search(rf'<g id="ours rate {name}">.*?</g>', picture, re.DOTALL)[0]
+                  for name in ("Fast", "Slow")}
+        self.assertEqual(dashed, {"Fast": False, "Slow": True})
+
+    def test_limits_of_the_paper_hide_no_point_of_ours(self):
+        self.draws = True
+        ends = []
+        for limits in ("[0, 0.02]", "[0, 0.7]"):  # ours are at 0.01 to 0.04, in thousands
+            self.write(FIGURE.replace("divide = 1000", f"divide = 1000\nlimits = {limits}"))
+            self.figure(0, "one", "--quick")
+            picture = (self.out / "one.svg").read_text()
+            ends.append(max(map(float, re.findall(r"<text [^>]*text-anchor: end[^>]*>([0-9.]+)</text>", picture))))
+        self.assertGreaterEqual(ends[0], 0.04)
+        self.assertEqual(ends[1], 0.7)
 
     def test_one_figure(self):
         self.draws = True
