@@ -13,6 +13,7 @@ from .model import Figure, Panel, Paper, Published, Series, Setting, SweptValue,
 from .needs import Needs
 from .template import check_command, check_variables, placeholders
 from .toml_table import TomlTable, is_number
+from .transcript import number_of
 
 FORMAT = 1
 PAPERS = "papers.toml"
@@ -285,17 +286,39 @@ class _Reader:
         return Published(name, panel, within, typings)
 
     def _typing(self, table: TomlTable) -> Typing:
-        way = table.choice("by", ("raw", "table", "text", "picture"))
+        way = table.choice("by", ("raw", "table", "sentence", "text", "picture"))
         times = table.number("times", 1)
-        points = []
+        rows = tuple(table.items("rows")) if "rows" in table.values else ()
+        if not all(isinstance(row, str) for row in rows):
+            raise table.refuse("rows", "a list of rows of the paper's text")
+        found = self._points_of_rows(table, rows) if rows else self._points_as_typed(table)
+        points = tuple((x, y * times) for x, y in found)
+        cited = {key: table.text(key) if way == "raw" else "" for key in ("repository", "path", "commit")}
+        typing = Typing(way, table.text("source"), points, **cited, rows=rows)
+        table.finish()
+        return typing
+
+    def _points_as_typed(self, table: TomlTable) -> "list[tuple[Any, float]]":
         for point in table.items("points"):
             if not (isinstance(point, list) and len(point) == 2 and self._is_place(point[0]) and is_number(point[1])):
                 raise UsageError(f"{table.where}: points: found {point!r}; expected [x, y]")
-            points.append((point[0], point[1] * times))
-        cited = {key: table.text(key) if way == "raw" else "" for key in ("repository", "path", "commit")}
-        typing = Typing(way, table.text("source"), tuple(points), **cited)
-        table.finish()
-        return typing
+        return [(x, y) for x, y in table.items("points")]
+
+    def _points_of_rows(self, table: TomlTable, rows: "tuple[str, ...]") -> "list[tuple[Any, float]]":
+        """`read` tells which number of which row a point is; with `inverse`, one divided by it."""
+        inverse = table.any("inverse", False, "true or false")
+        if not isinstance(inverse, bool):
+            raise table.refuse("inverse", "true or false")
+        points = []
+        for place in table.items("read"):
+            if not (isinstance(place, list) and len(place) == 3 and self._is_place(place[0]) and
+                    all(isinstance(each, int) for each in place[1:])):
+                raise UsageError(f"{table.where}: read: found {place!r}; expected [x, row, number]")
+            number = number_of(rows, place[1], place[2])
+            if not number:
+                raise UsageError(f"{table.where}: read: row {place[1]} has no number {place[2]} that is not 0")
+            points.append((place[0], 1 / number if inverse else number))
+        return points
 
     def _claim(self, table: TomlTable) -> Claim:
         name = table.text("id")

@@ -81,12 +81,13 @@ class Series:
 class Typing:
     """The paper's points as typed in once."""
 
-    by: str  # raw, table, text, picture
+    by: str  # raw, table, sentence, text, picture
     source: str
     points: "tuple[tuple[Any, float], ...]"
     repository: str = ""
     path: str = ""
     commit: str = ""
+    rows: "tuple[str, ...]" = ()  # of the paper's text, as they are there, from which the points were read
 
 
 @dataclass(frozen=True)

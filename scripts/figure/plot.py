@@ -214,7 +214,7 @@ def _name_places(axis: Any, places: "list[Any]") -> None:
 def _set_limits(figure: Figure, panel: Panel, axis: Any) -> None:
     if figure.x.limits and figure.x.scale != "category" and panel.style == "line":
         axis.set_xlim(*figure.x.limits)
-    if panel.limits:  # the paper's; a point of ours beyond them is shown all the same
+    if panel.limits:  # the paper's; a point beyond them is shown all the same
         low, high = panel.limits
         axis.set_ylim(min(low, axis.dataLim.ymin), high if axis.dataLim.ymax <= high else 1.05 * axis.dataLim.ymax)
     elif panel.scale == "linear" and axis.dataLim.ymin >= 0:

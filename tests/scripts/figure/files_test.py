@@ -1,5 +1,6 @@
 """Figure files: those that we have, and which words refuse others. What the figures claim is in claims_test.py."""
 
+import contextlib
 import unittest
 
 from rig import FIGURE, ROOT, Rig
@@ -7,6 +8,7 @@ from rig import FIGURE, ROOT, Rig
 from figure.errors import UsageError
 from figure.load import load, load_all, load_papers
 from figure.results import undivided_unit
+from figure.transcript import number_of
 
 OURS = ROOT / "bench/figures"
 
@@ -26,6 +28,16 @@ class OurFiles(unittest.TestCase):
                 with self.subTest(figure=figure.name, series=published.series, panel=published.panel):
                     self.compare(published)
 
+    def test_what_a_program_has_read_can_be_read_again(self):
+        read = 0
+        for figure in load_all(OURS):
+            for published in figure.published:
+                for typing in published.typings:
+                    if typing.by == "text":
+                        read += 1
+                        self.assertTrue(typing.rows, f"{figure.name}: {published.series}: no rows of the paper's text")
+        self.assertGreaterEqual(read, 37)
+
     def compare(self, published):
         first, *others = published.typings
         drawn = dict(first.points)
@@ -40,6 +52,28 @@ class OurFiles(unittest.TestCase):
                     self.assertLessEqual(abs(y - drawn[x]), published.within * max(abs(y), abs(drawn[x])) + 1e-12,
                                          f"at {x}: {drawn[x]} by {first.by}, {y} by {other.by}")
         self.assertTrue(in_common or first.by == "raw", "the typings have no place in common")
+
+
+class Transcripts(unittest.TestCase):
+    def test_numbers_as_transcripts_have_them(self):
+        row = "w/o logging 3, 670, 355 1. 348 13.26 SI \u2013 9.9% 64\u00d7 10"
+        found = [number_of([row], 1, place) for place in range(9)]
+        self.assertEqual(found, [None, 3670355, 1.348, 13.26, None, 9.9, 64, 10, None])
+        self.assertIsNone(number_of([row], 2, 1))
+
+    def test_a_point_typed_wrong_is_found(self):
+        text = FIGURE.replace('by = "picture"\nsource = "Figure 1"\npoints = [[8, 158]]',
+                              'by = "sentence"\nsource = "page 1"\npoints = [[8, {}]]').replace(
+                                  'points = [[1, 19], [8, 160]]', 'rows = ["0. 019 0. 160"]\ntimes = 1e3\n'
+                                  'read = [[1, 1, 1], [8, 1, 2]]')
+        rig = Refusals()
+        rig.setUp()
+        self.addCleanup(rig.doCleanups)
+        for typed, right in (("160", True), ("106", False)):
+            published, = load(rig.write(text.replace("{}", typed)), load_papers(rig.figures)).published
+            self.assertEqual(published.points, ((1, 19), (8, 160)))
+            with contextlib.nullcontext() if right else self.assertRaises(AssertionError):
+                OurFiles().compare(published)
 
 
 class Refusals(Rig):
@@ -125,6 +159,9 @@ class Refusals(Rig):
         self.refused(once, "published Fast", "two that were made in different ways")
         self.refused(once.replace('by = "text"', 'by = "raw"'), "no key 'repository'")
         self.refused(self.changed("[[8, 158]]", "[[8]]"), "found [8]; expected [x, y]")
+        rows = 'rows = ["1 \u2013 3"]\nread = [[8, 1, 2]]'
+        self.refused(self.changed("points = [[8, 158]]", rows), "row 1 has no number 2")
+        self.refused(self.changed("points = [[8, 158]]", rows.replace(", 2]", "]")), "expected [x, row, number]")
 
     def test_claims(self):
         for old, new, *words in [
