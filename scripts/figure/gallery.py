@@ -2,12 +2,13 @@
 by hand: verdicts are from the results, and what a person has to say of them stands with the claims in the figure files.
 """
 
+import json
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .claims import Claim
+from .claims import Claim, check_of
 from .errors import UsageError
 from .kept import builds, counts, different, first_and_last, kept_results, machines
 from .model import Figure, Setting
@@ -58,9 +59,18 @@ def gallery(found: "Sequence[Measured]", figures: "Sequence[Figure]") -> str:
     paragraphs = ["# Gallery: the papers' figures, measured", _wrapped(_head(results)), _wrapped(_sum(results))]
     if missing:
         paragraphs.append(_wrapped(f"Not measured here: {', '.join(missing)}."))
+    if changed := [figure.name for figure, result in found if _is_of_another_file(figure, result)]:
+        paragraphs.append(_wrapped(f"The files of these figures have changed since they were measured, so that their "
+                                   f"claims, or what is run for them, may differ from this page: {', '.join(changed)}."))
     for figure, result in found:
         paragraphs += _section(figure, result)
     return "\n\n".join(paragraphs) + "\n"
+
+
+def _is_of_another_file(figure: Figure, result: Result) -> bool:
+    """Whether the figure's file has another description, or judges otherwise, than when it was measured."""
+    judged = [(claim.text, json.loads(json.dumps(check_of(claim)))) for claim in figure.claims]
+    return figure.about != result["about"] or judged != [(claim["text"], claim["check"]) for claim in result["claims"]]
 
 
 def _head(results: "Sequence[Result]") -> str:
@@ -111,13 +121,18 @@ def _section(figure: Figure, result: Result) -> "list[str]":
 def _remarks(figure: Figure, result: Result) -> "list[str]":
     """What stands with the claims, the same once, and what a NULL would need that only more rounds could tell."""
     fails: "dict[str, list[str]]" = {}
+    doubts: "dict[str, list[str]]" = {}
     needs: "dict[str, list[str]]" = {}
     for claim, judged in zip(figure.claims, result["claims"]):
         if judged["result"] == FAIL and claim.why:
             fails.setdefault(claim.why, []).append(claim.id)
+        if judged["result"] == NULL and claim.why and judged["reason"].startswith(CANNOT_TELL):
+            doubts.setdefault(claim.why, []).append(claim.id)
         if judged["result"] == NULL and (need := _would_need(claim, judged["reason"], figure, result["quick"])):
             needs.setdefault(need, []).append(claim.id)
     return ([f"{_together(ids)} {'fails' if len(ids) == 1 else 'fail'}: {text}" for text, ids in fails.items()] +
+            [f"{_together(ids)} {'has' if len(ids) == 1 else 'have'} failed in other runs: {text}"
+             for text, ids in doubts.items()] +
             [f"{_together(ids)} would need {text}" for text, ids in needs.items()])
 
 

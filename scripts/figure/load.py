@@ -246,7 +246,8 @@ class _Reader:
             flags[key] = table.any(key, False, "true or false")
             if not isinstance(flags[key], bool):
                 raise table.refuse(key, "true or false")
-        needs = Needs(table.whole("cores", 0), table.number("memory_gib", 0, 0), table.whole("nodes", 0), **flags)
+        needs = Needs(table.whole("cores", 0), table.number("memory_gib", 0, 0), table.whole("nodes", 0), **flags,
+                      peer=table.text("peer", ""))
         table.finish()
         return needs
 

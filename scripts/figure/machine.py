@@ -59,4 +59,6 @@ def unmet(needs: Needs, machine: Machine) -> str:
         lacking.append("Intel RTM")
     if needs.rdma:
         lacking.append("nodes over RDMA devices")
+    if needs.peer:
+        lacking.append(f"results of {needs.peer} from this machine, which are compared by granary figure compare")
     return f"needs {' and '.join(lacking)}" if lacking else ""

@@ -12,3 +12,4 @@ class Needs:
     nodes: int = 0  # hosts
     rtm: bool = False
     rdma: bool = False
+    peer: str = ""  # another engine, whose results are not measured by these figures

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .kept import builds, counts, first_and_last, kept_results, machines
-from .noise import FAIL, NULL
+from .noise import CANNOT_TELL, FAIL, NULL
 from .store import write_whole
 
 STYLE = """
@@ -84,7 +84,10 @@ def _section(directory: Path, result: Result) -> str:
 
 def _remark(claim: "dict[str, Any]") -> str:
     """What stands with the claim for its verdict. It is Markdown, of which links are shown as their text."""
-    said = {FAIL: claim["why"], NULL: claim["would_need"] and f"It would need {claim['would_need']}"}
+    doubts = claim["why"] if claim["reason"].startswith(CANNOT_TELL) else ""
+    said = {FAIL: claim["why"],
+            NULL: " ".join(filter(None, [doubts and f"It has failed in other runs: {doubts}",
+                                         claim["would_need"] and f"It would need {claim['would_need']}"]))}
     text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", said.get(claim["result"], ""))
     return f"<br><span class=\"small\">{escape(text[:1].upper() + text[1:])}</span>" if text else ""
 

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from .claims import check_of
 from .kept import FORMAT
 from .machine import Machine
 from .model import Panel
@@ -86,7 +87,7 @@ def json_of(points: Points, judged: "list[Judged]", machine: Machine) -> "dict[s
         "published": [{"series": each.series, "panel": each.panel, "points": each.points,
                        "typed": [dataclasses.asdict(typing) for typing in each.typings]} for each in figure.published],
         "claims": [{"id": each.claim.id, "text": each.claim.text, "published": each.claim.published,
-                    "check": {"kind": each.claim.kind} | dataclasses.asdict(each.claim.check),
+                    "check": check_of(each.claim),
                     "needs": dataclasses.asdict(each.claim.needs), "result": each.verdict.result,
                     "reason": each.verdict.reason, "why": each.claim.why, "would_need": each.claim.would_need}
                    for each in judged],

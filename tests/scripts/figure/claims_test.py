@@ -98,7 +98,7 @@ class WhatOurClaimsSay(unittest.TestCase):
 
     def test_one_worker_with_and_without_a_log(self):
         rates = {("MemSilo", 1): 30000, ("Silo", 1): 29000}
-        self.assertEqual(self.verdict("silo-5-6-7", "S2", rates), PASS)
+        self.assertEqual(self.verdict("silo-5-6-7", "S2-paper", rates), PASS)
         self.assertEqual(self.verdict("silo-5-6-7", "S2-memory", rates), FAIL)
 
     def test_a_node_that_was_not_recovered_within_the_run(self):
@@ -191,7 +191,7 @@ class Verdicts(Rig):
         self.assertEqual(self.one(points).verdict.result, NULL)
         self.assertEqual(self.one(points, dataclasses.replace(MACHINE, cores=24)).verdict.result, PASS)
         for need, words in [({"nodes": 6}, "6 hosts"), ({"rtm": True}, "Intel RTM"), ({"rdma": True}, "RDMA"),
-                            ({"memory_gib": 99}, "99 GiB")]:
+                            ({"memory_gib": 99}, "99 GiB"), ({"peer": "theirs"}, "needs results of theirs from this machine")]:
             claim = dataclasses.replace(points.figure.claims[0], needs=Needs(**need))
             points.figure = dataclasses.replace(points.figure, claims=(claim,))
             self.assertIn(words, self.one(points).verdict.reason)

@@ -70,6 +70,22 @@ class Gallery(Rig):
                                            '(there.md#x)."'), code=1)
         self.assertIn("\n\nA1 and A2 fail: it is made up", self.gallery())
 
+    def test_what_stands_with_claims_that_failed_and_now_cannot_tell(self):
+        self.write(FAILS)
+        self.figure(0, "one", "--quick", "--set", "rounds=2")
+        self.assertIn("\n\nA1 has failed in other runs: it is made up, see [there](there.md#x).\n", self.gallery())
+        self.assertIn("It has failed in other runs: it is made up, see there.", (self.out / "index.html").read_text())
+        self.measured(DOUBTFUL + 'why = "it is made up."')
+        self.assertNotIn("has failed in other runs", self.gallery())
+
+    def test_files_that_have_changed_since_are_named(self):
+        self.measured(FIGURE)
+        self.assertNotIn("have changed since", self.gallery())
+        for old, new in (("at_least = 1.8", "at_least = 1.9"), ('"Made up."', '"Made otherwise."'),
+                         ("Fast is twice as fast.", "Fast is faster.")):
+            self.write(FIGURE.replace(old, new))
+            self.assertRegex(self.flat(self.gallery()), "have changed since they were measured, .*: one[.]")
+
     def test_words_of_a_claim_are_of_now(self):
         self.measured(FAILS, code=1)
         self.write(FAILS.replace("made up", "known"))
