@@ -18,7 +18,8 @@ from figure.plan import plan
 from figure.points import Point, Points, read_points
 from figure.store import Store
 from figure.verdicts import exit_code, judge
-from made_up import MadeUp, data
+from made_up import MadeUp, Published, data
+from sentences import SENTENCES
 
 MACHINE = Machine(2, 16, "made up", False, "Linux 6")
 ROW = ("throughput", ("a",))
@@ -121,6 +122,34 @@ class WhatOurClaimsSay(unittest.TestCase):
         self.assertEqual(self.verdict("drtm-65", "D6-skew", reads), FAIL)
         self.assertEqual(self.verdict("drtm-65", "D6-popular", reads), PASS)
         self.assertEqual(self.verdict("drtm-65", "D6-skew", reads | {("Skewed", 6.25): 1.2}), PASS)
+
+
+    def test_each_sentence_and_its_contradiction(self):
+        for figure, claim, said, contradicted in SENTENCES:
+            with self.subTest(figure=figure, claim=claim):
+                self.assertEqual(self.verdict(figure, claim, said), PASS)
+                self.assertEqual(self.verdict(figure, claim, contradicted), FAIL)
+
+
+class ThePapersOwnNumbers(unittest.TestCase):
+    """The points of a paper, judged by our claims: a bound, a series or a panel that is wrong does not have them pass."""
+
+    # Claims of which the paper's points are about something else.
+    OTHERWISE = {("drtm-54", "D1-six"): "5.52 M is with a logical node on each socket, the line DrTM with one on a machine"}
+
+    def test_pass(self):
+        judged = 0
+        for figure in load_all(ROOT / "bench/figures"):
+            for claim in figure.claims:
+                try:
+                    verdict = claim.check.judge(Published(figure))
+                except CannotTell:
+                    continue
+                judged += 1
+                wanted = FAIL if (figure.name, claim.id) in self.OTHERWISE else PASS
+                with self.subTest(figure=figure.name, claim=claim.id):
+                    self.assertEqual(verdict.result, wanted, verdict.reason)
+        self.assertGreaterEqual(judged, 51)
 
 
 class Edges(unittest.TestCase):

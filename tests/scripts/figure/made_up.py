@@ -1,5 +1,7 @@
 """Data for a check that make it pass, fail, or unable to tell: for every kind, made from the check's own bounds."""
 
+import dataclasses
+
 from figure import checks
 from figure.noise import FAIL, NULL, PASS, CannotTell
 
@@ -26,6 +28,34 @@ class MadeUp:
 
     def published(self, panel, series):
         return self.paper
+
+
+class Published:
+    """What a check would see of a figure whose points are the paper's."""
+
+    def __init__(self, figure):
+        self.figure = figure
+
+    def published(self, panel, series):
+        """Also of a panel that has figures relative to the series' first one, from those that are not."""
+        found = [point for each in self.figure.published for point in each.points
+                 if (each.panel, each.series) == (panel, series)]
+        measures = next(each for each in self.figure.series if each.name == series).measures
+        if found or measures[panel].relative_to != series:
+            return found
+        absolute = dataclasses.replace(measures[panel], relative_to="")
+        whole = [self.published(other, series) for other, measure in measures.items() if measure == absolute]
+        return [(x, y / whole[0][0][1]) for x, y in whole[0]] if whole and whole[0] else []
+
+    def places(self, panel, series):
+        if not (found := [x for x, _ in self.published(panel, series)]):
+            raise CannotTell(f"the paper has no numbers of {series}")
+        return found
+
+    def rounds(self, panel, series, x):
+        if x not in self.places(panel, series):
+            raise CannotTell(f"the paper has no number of {series} at {x}")
+        return [dict(self.published(panel, series))[x]] * ROUNDS
 
 
 def data(check, wanted, published=()):
