@@ -1,5 +1,5 @@
-"""Of claims whose sentences no numbers of the papers stand for: data as the sentence has them, and data that contradict it.
-Each row is typed from the sentence, and not from the check: figure, claim, as it says, otherwise.
+"""Data as a claim's sentence has them, and data that contradict it, for claims of which no paper has numbers. Each row is
+typed from the sentence, and not from the check: figure, claim, as it says, otherwise.
 """
 
 
