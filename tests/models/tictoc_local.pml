@@ -11,7 +11,8 @@
  *   -DTHREE       a reader, a writer, and another reader or a writer that may abort, in one epoch
  *   -DWRAPS       two readers and a writer of a record whose rts is old enough to look like one of the next epoch, while E moves
  *   -DLATE_EPOCH  the same by another rule: E is loaded after the rts and before the TID. Then such a word can only be an old one
- *   -DREGION      two transactions, one of which commits in an HTM region, while E moves
+ *   -DREGION      two transactions, one of which commits in an HTM region, while E moves: a design that is not built, as `tictoc`
+ *                 does not commit in regions (docs/protocols.md)
  *   -DGROWS       a reader, and a writer that puts a larger record in the place of the one that it found, while E moves
  *   -DWHOLE       two transactions and a reader, while E moves
  *
@@ -196,10 +197,12 @@ inline lock(r) {
 
 inline install(r) {
 #ifdef GROWS
-  atomic { tid[2] = COMMIT_TS; rts[2] = WORD(COMMIT_TS); replaced = true };
-#ifdef REPLACED_RECORD_THAWS
+#ifdef REPLACED_RECORD_KEEPS_ITS_RTS
   rts[X] = before[r];
+#else
+  rts[X] = WORD(COMMIT_TS);                        /* not frozen, as of any record: TicToc::install() */
 #endif
+  atomic { tid[2] = COMMIT_TS; rts[2] = WORD(COMMIT_TS); replaced = true };
   locked[X] = false
 #elif defined(TID_BEFORE_RTS)
   atomic { tid[r] = COMMIT_TS; locked[r] = false };
@@ -366,8 +369,6 @@ init {
   working == 0;
   d_step {
     judge_all();
-#ifndef GROWS
     assert(FREE(X) && FREE(Y))
-#endif
   }
 }

@@ -1,5 +1,6 @@
-/* A part of tictoc_local.pml: a transaction that commits in an HTM region. It locks and freezes nothing, since everything is loaded and
- * stored at one moment, beside transactions that do these things one by one. */
+/* A part of tictoc_local.pml: a transaction that commits in an HTM region. No code does that: TicToc is not CommitsInRegion. The model
+ * says what such code would have to keep. The transaction locks and freezes nothing, since everything is loaded and stored at one
+ * moment, beside transactions that do these things one by one. */
 
 inline extend_in_region(r) {
   if :: !IS_ANSWER(rts[r], E) -> goto done :: else fi;
