@@ -150,7 +150,8 @@ class _Reader:
         panel = Panel(table.text("name"), table.text("label"), table.text("unit", ""),
                       table.choice("scale", ("linear", "log"), "linear"), table.pair("limits", None),
                       table.number("divide", 1, 1e-12),
-                      table.choice("style", ("line", "bar"), "bar" if self.scale == "category" else "line"),
+                      table.choice("style", ("line", "bar", "stacked") if self.scale == "category" else ("line", "bar"),
+                                   "bar" if self.scale == "category" else "line"),
                       table.choice("paper_axis", ("same", "own"), "same") == "own", measure)
         table.finish()
         return panel

@@ -59,7 +59,7 @@ class Panel:
     scale: str
     limits: "tuple[float, float] | None"
     divide: float  # figures are divided by it to be shown in `unit`
-    style: str  # line or bar
+    style: str  # line, bar or stacked
     own_axis: bool  # the paper's points have a y axis of their own, on the right
     measure: "Measure | None"
 

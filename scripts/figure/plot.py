@@ -143,6 +143,9 @@ def _places(points: Points, panel: Panel) -> "list[Any]":
 
 def _draw_categories(points: Points, panel: Panel, axis: Any, papers: Any) -> None:
     places = _places(points, panel)
+    if panel.style == "stacked":
+        _draw_stacks(points, panel, axis, places)
+        return
     if panel.style == "bar":
         _draw_bars(points, panel, axis, papers, places)
         return
@@ -194,6 +197,21 @@ def _draw_bars(points: Points, panel: Panel, axis: Any, papers: Any, places: "li
                             color=colour(_number(figure, name)), label=name)
         for each in bars:
             each.set_gid(f"{kind} {panel.name} {name}")
+    _name_places(axis, places)
+
+
+def _draw_stacks(points: Points, panel: Panel, axis: Any, places: "list[Any]") -> None:
+    """One bar at each place, made of the medians of all series."""
+    tops = [0.0] * len(places)
+    for number, series in enumerate(points.figure.series):
+        found = {point.x: point.median / panel.divide for point in points.of(panel.name, series.name)}
+        shown = [(place, tops[place], found[x]) for place, x in enumerate(places) if x in found]
+        bars = axis.bar([place for place, _, _ in shown], [height for _, _, height in shown], 0.6,
+                        bottom=[bottom for _, bottom, _ in shown], color=colour(number), label=series.name)
+        for each in bars:
+            each.set_gid(f"ours {panel.name} {series.name}")
+        for place, _, height in shown:
+            tops[place] += height
     _name_places(axis, places)
 
 

@@ -67,6 +67,22 @@ class Runs(Rig):
                   for name in ("Fast", "Slow")}
         self.assertEqual(dashed, {"Fast": False, "Slow": True})
 
+    def test_stacked_bars(self):
+        self.draws = True
+        text = FIGURE[:FIGURE.index("[[published]]")] + FIGURE[FIGURE.index("[[claim]]"):]
+        text = text.replace('label = "Workers"', 'label = "Workers"\nscale = "category"').replace(
+            "values = [1, 2]", 'values = ["1", "2"]').replace("values = [1, 2, 4]", 'values = ["1", "2", "4"]').replace(
+                'unit = "K/s"', 'unit = "K/s"\nstyle = "stacked"')
+        self.write(text)
+        self.figure(0, "one", "--quick")
+        picture = (self.out / "one.svg").read_text()
+        edges = {name: [list(map(float, found)) for found in re.findall(
+            rf'<g id="ours rate {name}">\s*<path d="M \S+ (\S+) \s*L \S+ \S+ \s*L \S+ (\S+)', picture)]
+                 for name in ("Fast", "Slow")}
+        self.assertEqual([len(each) for each in edges.values()], [2, 2])
+        for (_, top), (bottom, _) in zip(edges["Fast"], edges["Slow"]):
+            self.assertAlmostEqual(top, bottom, places=3)
+
     def test_limits_of_the_paper_hide_no_point_of_ours(self):
         self.draws = True
         ends = []
