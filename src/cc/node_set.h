@@ -22,7 +22,7 @@ struct PlaceChange {
 };
 
 /// The set. Noting costs a store: a place may be in it several times. Finding a place costs the same however many
-/// places there are, since a set of more than kLinear of them has a map, which is made when a place is first looked for.
+/// places there are. A set of more than kLinear places has a map, which is made when a place is first looked for.
 /// `Place` needs operator== and std::hash.
 template <typename Place>
 class NodeSet {

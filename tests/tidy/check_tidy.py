@@ -37,7 +37,7 @@ STYLES = {
 }
 # Names that the standard library, GoogleTest, libFuzzer and sanitizers ask for.
 GIVEN = {
-    "result_type", "value_type", "type", "SetUp", "TearDown", "SetUpTestSuite", "TearDownTestSuite", "PrintTo", "GetName",
+    "result_type", "value_type", "type", "hash", "SetUp", "TearDown", "SetUpTestSuite", "TearDownTestSuite", "PrintTo", "GetName",
     "OnTestStart", "OnTestPartResult", "OnTestIterationStart", "LLVMFuzzerTestOneInput", "LLVMFuzzerCustomMutator", "__lsan_default_suppressions",
 }  # fmt: skip
 
