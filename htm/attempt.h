@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "src/base/counter.h"
+
 namespace granary::htm {
 
 /// Why a region had no effect.
@@ -57,14 +59,10 @@ struct Counters {
   std::atomic<std::uint64_t> fallbacks{0};  ///< what was done without one, because it aborted or could not do it
   std::array<std::atomic<std::uint64_t>, kCauses> aborts{};
 
-  void count(const Attempt& tried) { bump(tried.committed ? commits : aborts[static_cast<std::size_t>(tried.cause)]); }
-  void count_fallback() { bump(fallbacks); }
-
- private:
-  /// Only one thread writes it: a plain add in machine code.
-  static void bump(std::atomic<std::uint64_t>& counter) {
-    counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  void count(const Attempt& tried) {
+    base::bump(tried.committed ? commits : aborts[static_cast<std::size_t>(tried.cause)]);
   }
+  void count_fallback() { base::bump(fallbacks); }
 };
 
 }  // namespace granary::htm

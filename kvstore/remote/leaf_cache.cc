@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "src/base/cache_line.h"
+#include "src/base/counter.h"
 
 namespace granary::kvstore::remote {
 
@@ -12,10 +13,10 @@ std::optional<KnownLeaf> LeafCache::find(Position at, LeafCacheCounters& worker)
   const std::shared_lock lock(mutex_);
   auto leaf = leaves_.upper_bound(at);
   if (leaf == leaves_.begin() || !(at < (--leaf)->second.high)) {
-    count(worker.misses);
+    base::bump(worker.misses);
     return std::nullopt;
   }
-  count(worker.hits);
+  base::bump(worker.hits);
   const Place& place = leaf->second;
   return KnownLeaf{.range = {.low = leaf->first, .high = place.high, .birth = place.birth}, .offset = place.offset};
 }
@@ -45,7 +46,7 @@ void LeafCache::make_room() {
 }
 
 void LeafCache::forget(const KnownLeaf& leaf, LeafCacheCounters& worker) {
-  count(worker.stale);
+  base::bump(worker.stale);
   const std::unique_lock lock(mutex_);
   const auto known = leaves_.find(leaf.range.low);
   if (known == leaves_.end() || known->second.offset != leaf.offset || known->second.birth != leaf.range.birth) return;

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "src/base/check.h"
+#include "src/base/counter.h"
 #include "src/base/random.h"
 #include "src/base/test_hooks.h"
 #include "src/memory/address_space.h"
@@ -113,7 +114,7 @@ bool LocationCache::reserve(std::uint64_t keys) {
 }
 
 void LocationCache::count_replacement(Set& set, LocationCacheCounters& worker) {
-  count(worker.replacements);
+  base::bump(worker.replacements);
   if (worker.replacements.load(std::memory_order_relaxed) % kAgingPeriod == 0) age(set);
   if (budget_ == nullptr) return;
   const std::uint64_t sets = sets_count_.load(std::memory_order_relaxed);
@@ -138,7 +139,7 @@ std::uint64_t LocationCache::find_word(std::uint64_t key, LocationCacheCounters&
     const std::uint64_t check = entry.check.load(std::memory_order_acquire);
     const std::uint64_t word = entry.word.load(std::memory_order_acquire);
     if ((word & kInUse) == 0 || check != check_of(key, word)) continue;
-    count(worker.hits);
+    base::bump(worker.hits);
     base::sync_point("location_cache.found");
     // If the entry is another by now, this use is not counted. It may still become another between the look and the
     // store, and then our word lies beside that one's check, or comes back after forget(): an entry is lost, or has to
@@ -148,7 +149,7 @@ std::uint64_t LocationCache::find_word(std::uint64_t key, LocationCacheCounters&
       entry.word.store(word + 1, std::memory_order_relaxed);
     return word;
   }
-  count(worker.misses);
+  base::bump(worker.misses);
   return 0;
 }
 
@@ -205,7 +206,7 @@ void LocationCache::offer(std::uint64_t key, Location location) {
 }
 
 void LocationCache::forget(std::uint64_t key, Location stale, LocationCacheCounters& worker) {
-  count(worker.stale);
+  base::bump(worker.stale);
   const std::uint64_t gone = pack(stale);
   for (Entry& entry : home_of(key).set.entries) {
     std::uint64_t word = entry.word.load(std::memory_order_acquire);

@@ -69,11 +69,6 @@ struct LocationCacheCounters {
   std::atomic<std::uint64_t> replacements{0};  ///< entries that had to make room
 };
 
-/// Adds one to a counter, which only its worker writes.
-inline void count(std::atomic<std::uint64_t>& counter) {
-  counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-}
-
 /// The memory that all location caches of a node may take together. Any thread may use it.
 class LocationBudget {
  public:

@@ -1,0 +1,15 @@
+#pragma once
+// Counts with plain adds, where only one thread writes a counter and others read it for statistics.
+
+#include <atomic>
+#include <type_traits>
+
+namespace granary::base {
+
+/// Adds to a counter that only one thread writes. It compiles to a plain add.
+template <typename T>
+void bump(std::atomic<T>& counter, std::type_identity_t<T> by = 1) {
+  counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+}
+
+}  // namespace granary::base
