@@ -18,7 +18,7 @@
 namespace granary::recovery::checkpoint {
 namespace {
 
-Status check(const WriteOptions& options, const cc::Shared& shared) {
+Status check(const WriteOptions& options, const cc::DatabaseState& shared) {
   if (!shared.settings.snapshots) {
     return {StatusCode::kFailedPrecondition, "a checkpoint needs the database's option `snapshots`, which is off"};
   }
@@ -41,7 +41,7 @@ std::string parent_of(const std::string& directory) {
 
 class Writer {
  public:
-  Writer(const WriteOptions& options, cc::Shared& shared, epoch::Epoch snapshot,
+  Writer(const WriteOptions& options, cc::DatabaseState& shared, epoch::Epoch snapshot,
          std::span<txn::TableCore* const> tables)
       : options_(options),
         shared_(shared),
@@ -209,7 +209,7 @@ class Writer {
   }
 
   const WriteOptions& options_;
-  cc::Shared& shared_;
+  cc::DatabaseState& shared_;
   const epoch::Epoch snapshot_;
   KeyWork work_;
   std::vector<std::unique_ptr<PartitionFile>> partitions_;
@@ -221,7 +221,7 @@ class Writer {
 
 }  // namespace
 
-Result<Contents> write_checkpoint(const WriteOptions& options, cc::Shared& shared, const SnapshotPin& pin,
+Result<Contents> write_checkpoint(const WriteOptions& options, cc::DatabaseState& shared, const SnapshotPin& pin,
                                   std::span<txn::TableCore* const> tables) {
   const Status checked = check(options, shared);
   if (!checked.ok()) return checked;

@@ -15,7 +15,7 @@
 #include "recovery/checkpoint/format.h"
 #include "recovery/checkpoint/snapshot_pin.h"
 #include "src/base/file.h"
-#include "src/cc/worker_state.h"
+#include "src/cc/database_state.h"
 #include "src/txn/table_core.h"
 
 namespace granary::recovery::checkpoint {
@@ -34,7 +34,7 @@ struct WriteOptions {
 };
 
 /// On an error what was written is removed as far as that is possible.
-Result<Contents> write_checkpoint(const WriteOptions& options, cc::Shared& shared, const SnapshotPin& pin,
+Result<Contents> write_checkpoint(const WriteOptions& options, cc::DatabaseState& shared, const SnapshotPin& pin,
                                   std::span<txn::TableCore* const> tables);
 
 /// Removes a checkpoint's files, whole or not, and its directory, unless that holds something that is not ours. A

@@ -11,6 +11,7 @@
 
 #include "src/base/check.h"
 #include "src/base/test_hooks.h"
+#include "src/cc/commit_right.h"
 #include "src/cc/decision.h"
 #include "src/cc/drtm/commit_in_open_region.h"
 #include "src/cc/drtm/drtm.h"
@@ -25,7 +26,7 @@ namespace granary::cc {
 
 /// Takes all steps that follow the locks at other nodes. Precondition: the log has room for the entry, and the records
 /// to write at other nodes are x-locked. After a failure nothing is claimed at this node; commit() releases the other
-/// nodes. `TheRight` is Right or EveryRight.
+/// nodes. `TheRight` is CommitRight or EveryRight.
 ///
 /// No exception leaves these steps, nor those of a RemotePart that lock and give back. It could be one of memory that
 /// the system does not have, where a list of garbage or of locks grows. Records would stay claimed, or, behind the

@@ -4,10 +4,12 @@
 
 #include "src/base/check.h"
 #include "src/base/test_hooks.h"
+#include "src/cc/garbage_lists.h"
 #include "src/cc/held_records.h"
 #include "src/cc/records.h"
 #include "src/record/shared_change.h"
 #include "src/record/shared_lock.h"
+#include "src/record/shared_record.h"
 
 namespace granary::cc {
 namespace {
@@ -16,15 +18,21 @@ namespace {
 template <typename Garbage>
 void add_garbage(WorkerState& worker, epoch::LimboList<Garbage>& list, epoch::Epoch epoch, const Garbage& item) {
   list.add(epoch, item);
-  bump(worker.garbage_items, std::uint64_t{1});
+  bump(worker.garbage_items);
 }
 
 std::size_t block_bytes(WorkerState& worker, const Record* record) { return worker.shared.slabs.capacity(record); }
 
 /// Registers an absent record once more, as of now.
 void keep_for_later(WorkerState& worker, const AbsentRecord& absent) {
-  auto& list = absent.tid == record::kUnborn ? worker.unborn : worker.absents;
+  auto& list = absent.tid == record::kUnborn ? worker.garbage.unborn : worker.garbage.absents;
   add_garbage(worker, list, worker.shared.epochs.current(), absent);
+}
+
+/// Returns the record of the key, or nullptr if there is none, or none that other nodes reach.
+record::SharedRecord* find_shared(Index& index, std::string_view key) {
+  Record* const record = record::record_of(index.find(key).value);
+  return record != nullptr && record::is_shared(record) ? &record::shared_of(*record) : nullptr;
 }
 
 /// Makes one attempt to take the record's lock bit. False if its TID word is not `expected`, or another node holds it.
@@ -70,7 +78,7 @@ void unhook(WorkerState& worker, const AbsentRecord& absent) {
 void register_absent(WorkerState& worker, epoch::Epoch epoch, Record* record, Index* index, TidWord tid,
                      std::string_view key) {
   if (!worker.shared.settings.garbage_collection) return;
-  add_garbage(worker, worker.absents, epoch, {record, index, tid, std::string(key)});
+  add_garbage(worker, worker.garbage.absents, epoch, {record, index, tid, std::string(key)});
 }
 
 /// A snapshot goes through an absent record to the version that the removal superseded. An unborn record has no such
@@ -79,20 +87,27 @@ void register_absent(WorkerState& worker, epoch::Epoch epoch, Record* record, In
 /// it later may lose it, like any absent record, and try again. For the + 1 see NodeMemory::retire.
 void register_unborn(WorkerState& worker, Record* record, Index* index, std::string_view key) {
   if (!worker.shared.settings.garbage_collection) return;
-  add_garbage(worker, worker.unborn, worker.shared.epochs.current() + 1,
+  add_garbage(worker, worker.garbage.unborn, worker.shared.epochs.current() + 1,
               {record, index, record::kUnborn, std::string(key)});
 }
 
+void register_removed_by_holder(WorkerState& worker, Index& index, std::string_view key, TidWord tid) {
+  if (!record::is_absent(tid)) return;  // the message names a version that is no removal
+  record::SharedRecord* const record = find_shared(index, key);
+  if (record == nullptr || record::unlocked(record->head.tid()) != tid) return;
+  register_absent(worker, record::epoch_of(tid), &record->head, &index, tid, key);
+}
+
 void register_version(WorkerState& worker, epoch::Epoch epoch, Record* version) {
-  bump(worker.versions_created, std::uint64_t{1});
+  bump(worker.versions_created);
   bump(worker.version_bytes, static_cast<std::int64_t>(block_bytes(worker, version)));
-  if (worker.shared.settings.garbage_collection) add_garbage(worker, worker.versions, epoch, version);
+  if (worker.shared.settings.garbage_collection) add_garbage(worker, worker.garbage.versions, epoch, version);
 }
 
 void register_unhooked(WorkerState& worker, Record* record) {
   if (!worker.shared.settings.garbage_collection) return;
   // For the + 1 see NodeMemory::retire.
-  add_garbage(worker, worker.unhooked, worker.shared.epochs.current() + 1, record);
+  add_garbage(worker, worker.garbage.unhooked, worker.shared.epochs.current() + 1, record);
 }
 
 void abandon(AccessSet& access, WorkerState& worker) noexcept {
@@ -111,17 +126,16 @@ std::size_t collect_garbage(WorkerState& worker, std::size_t budget) noexcept {
   if (base::injected("free-too-early")) tree_safe = absent_safe = version_safe = ~epoch::Epoch{0} - 1;
 
   base::debug_invariant("I17", [&] { return std::max({tree_safe, version_safe, absent_safe}) < epochs.current(); });
-  std::size_t done = worker.versions.reclaim(version_safe, budget, [&](Record* version) {
+  std::size_t done = worker.garbage.versions.reclaim(version_safe, budget, [&](Record* version) {
     bump(worker.version_bytes, -static_cast<std::int64_t>(block_bytes(worker, version)));
     free_record(worker, version);
   });
-  done += worker.unhooked.reclaim(tree_safe, budget, [&](Record* record) { free_record(worker, record); });
+  done += worker.garbage.unhooked.reclaim(tree_safe, budget, [&](Record* record) { free_record(worker, record); });
   done += worker.nodes.reclaim(budget);
-  done += worker.absents.reclaim(absent_safe, budget, [&](const AbsentRecord& absent) { unhook(worker, absent); });
-  done += worker.unborn.reclaim(tree_safe, budget, [&](const AbsentRecord& unborn) { unhook(worker, unborn); });
-  worker.garbage_items.store(worker.versions.size() + worker.unhooked.size() + worker.nodes.waiting() +
-                                 worker.absents.size() + worker.unborn.size(),
-                             std::memory_order_relaxed);
+  done +=
+      worker.garbage.absents.reclaim(absent_safe, budget, [&](const AbsentRecord& absent) { unhook(worker, absent); });
+  done += worker.garbage.unborn.reclaim(tree_safe, budget, [&](const AbsentRecord& unborn) { unhook(worker, unborn); });
+  worker.garbage_items.store(worker.garbage.waiting() + worker.nodes.waiting(), std::memory_order_relaxed);
   return done;
 }
 

@@ -18,6 +18,9 @@ void register_absent(WorkerState& worker, epoch::Epoch epoch, Record* record, In
 /// Registers the placeholder of an insert that did not commit. It is unhooked when every transaction has ended that may
 /// have found it. It superseded no version, so no snapshot needs it.
 void register_unborn(WorkerState& worker, Record* record, Index* index, std::string_view key);
+/// Registers the record of a key that another node has removed by a write-back of the TID word `tid` (I12). That node
+/// cannot do it one-sided, so it asks the owner by message. Does nothing if the record has another TID by now.
+void register_removed_by_holder(WorkerState& worker, Index& index, std::string_view key, TidWord tid);
 /// Registers an old version that was superseded in `epoch`.
 void register_version(WorkerState& worker, epoch::Epoch epoch, Record* version);
 /// Registers a record that the index no longer leads to.
@@ -27,7 +30,7 @@ void register_unhooked(WorkerState& worker, Record* record);
 bool may_leave_index(Record& record, const WorkerState& worker);
 
 /// Returns up to which epoch records that were removed may have left their indexes by now.
-inline epoch::Epoch unhooked_up_to(const Shared& shared) {
+inline epoch::Epoch unhooked_up_to(const DatabaseState& shared) {
   return shared.settings.snapshots ? shared.epochs.snapshot_reclamation() : shared.epochs.tree_reclamation();
 }
 

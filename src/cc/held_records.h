@@ -14,13 +14,13 @@ namespace granary::cc {
 
 /// Whether the state word is an x-lock of a life of a node that is over. A life that began later than the one that this
 /// node knows of is not over.
-inline bool held_by_dead(record::StateWord state, const Shared& shared) {
+inline bool held_by_dead(record::StateWord state, const DatabaseState& shared) {
   if (shared.living == nullptr || !record::is_x_locked(state)) return false;
   const record::Holder holder = record::holder_of(state);
   const membership::Generation living = shared.living->generation(static_cast<membership::NodeId>(holder.node));
   return living == 0 || static_cast<std::int16_t>(holder.generation - living) < 0;
 }
-inline bool held_by_dead(const Record* record, const Shared& shared) {
+inline bool held_by_dead(const Record* record, const DatabaseState& shared) {
   return record::is_shared(record) && held_by_dead(record::shared_of(*record).state(), shared);
 }
 
@@ -46,12 +46,12 @@ inline AbortReason abort_reason_if_busy(const Record* record, const WorkerState&
 
 /// Whether the owner may change a record with this state word, because no other node holds it. Under TicToc
 /// (Settings::stamps_reads) there are no leases: a state word that is no x-lock is an rts, which keeps nobody away.
-inline bool is_free_for_owner(record::StateWord state, const Shared& shared) {
+inline bool is_free_for_owner(record::StateWord state, const DatabaseState& shared) {
   return shared.settings.stamps_reads ? !record::is_x_locked(state) : record::is_free_for_owner(state, shared.time);
 }
 
 /// Returns when the last of the leases ends that keep the transaction from its writes at this node; 0 if there is none.
-inline std::uint64_t blocking_lease_end_us(AccessSet& access, const Shared& shared) {
+inline std::uint64_t blocking_lease_end_us(AccessSet& access, const DatabaseState& shared) {
   std::uint64_t end_us = 0;
   if (shared.settings.stamps_reads) return end_us;
   for (const WriteEntry& write : access.writes.entries()) {

@@ -2,6 +2,8 @@
 // Takes the lock bit of a local record (Silo 4.4, phase 1). All protocols claim local records by it; shared records are
 // claimed by claim_shared.h.
 
+#include <granary/outcome.h>
+
 #include "src/base/waiter.h"
 #include "src/cc/worker_state.h"
 

@@ -84,7 +84,7 @@ AbortReason await_ring_room(std::size_t bytes, WorkerState& worker) {
   if (log.durable().failed()) [[unlikely]]
     return AbortReason::kLogFailed;
   if (!ring.has_room(bytes)) {
-    bump(worker.ring_waits, std::uint64_t{1});
+    bump(worker.ring_waits);
     if (!log.wait_for_room(*worker.waiter, ring, bytes)) return AbortReason::kLogFailed;
   }
   return AbortReason::kNone;

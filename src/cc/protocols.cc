@@ -13,14 +13,15 @@ CommitOutcome commit(AccessSet& access, WorkerState& worker) {
   });
 }
 
-CommitOutcome commit_fenced(AccessSet& access, WorkerState& worker, const Right& right) {
+CommitOutcome commit_fenced(AccessSet& access, WorkerState& worker, const CommitRight& right) {
   return Protocols::with(worker.protocol, [&]<Protocol P> {
     Nowhere nowhere;
     return commit<P>(access, worker, nowhere, right);
   });
 }
 
-CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, RemotePart& remote, const Right& right) {
+CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, RemotePart& remote,
+                                  const CommitRight& right) {
   return Protocols::with(worker.protocol, [&]<Protocol P> {
     Elsewhere elsewhere(remote, access, worker);
     return commit<P>(access, worker, elsewhere, right);

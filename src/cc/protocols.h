@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "src/cc/access_set.h"
+#include "src/cc/commit_right.h"
 #include "src/cc/drtm/drtm.h"
 #include "src/cc/elsewhere/remote_part.h"
 #include "src/cc/participant.h"
@@ -101,9 +102,9 @@ CommitOutcome commit(AccessSet& access, WorkerState& worker);
 /// Commits on a node of a cluster a transaction that has touched this node only. The node may lose its right to commit
 /// at any time (I11). The transaction needs the right after the last wait of its commit. If it has only read, it needs
 /// the right after its validation: what it reports must have held while nobody counted the node as dead.
-CommitOutcome commit_fenced(AccessSet& access, WorkerState& worker, const Right& right);
+CommitOutcome commit_fenced(AccessSet& access, WorkerState& worker, const CommitRight& right);
 /// Commits on a node of a cluster a transaction that has touched other nodes, too.
-CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, RemotePart& remote, const Right& right);
+CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, RemotePart& remote, const CommitRight& right);
 
 /// Returns kNone if the transaction's reads at this node would pass validation now. The caller reports an error such as
 /// a violated unique index only if they do: then the error was seen in a consistent state. `stamp`: under a protocol

@@ -101,7 +101,7 @@ Status Checkpoints::await_turn(std::unique_lock<std::mutex>& turn, std::uint64_t
   return {};
 }
 
-Status Checkpoints::take(const std::function<std::vector<txn::TableCore*>()>& tables, cc::Shared& shared,
+Status Checkpoints::take(const std::function<std::vector<txn::TableCore*>()>& tables, cc::DatabaseState& shared,
                          std::uint64_t timeout_us, const Obstacle& obstacle, LogRoom room) {
   std::unique_lock turn(mutex_, std::defer_lock);
   if (const Status mine = await_turn(turn, timeout_us, obstacle); !mine.ok()) return mine;
@@ -169,7 +169,7 @@ Result<recovery::checkpoint::SnapshotPin> Checkpoints::await_snapshot(epoch::Epo
 
 /// Waits until the checkpoint may count. It holds the transactions of epochs < its own, which must be durable
 /// everywhere.
-Status Checkpoints::await_durable(const recovery::CheckpointEntry& checkpoint, const cc::Shared& shared,
+Status Checkpoints::await_durable(const recovery::CheckpointEntry& checkpoint, const cc::DatabaseState& shared,
                                   std::uint64_t timeout_us, const Obstacle& obstacle) {
   if (options_.background == Background::kManual) {
     shared.log->step();
@@ -186,7 +186,7 @@ Status Checkpoints::await_durable(const recovery::CheckpointEntry& checkpoint, c
 
 /// Makes the checkpoint current, and then removes what it makes needless: those before, and the logs below it. The
 /// argument is a copy, as it may be that of doubtful_.
-Status Checkpoints::install(recovery::CheckpointEntry checkpoint, const cc::Shared& shared) {
+Status Checkpoints::install(recovery::CheckpointEntry checkpoint, const cc::DatabaseState& shared) {
   std::optional<recovery::CheckpointEntry> former;
   recovery::Manifest now;
   const epoch::Epoch needed_from = logs_needed_from(checkpoint, shared.epochs);
@@ -217,7 +217,7 @@ Status Checkpoints::install(recovery::CheckpointEntry checkpoint, const cc::Shar
 /// Removes all that it can and returns the first error, so that a device which refuses a removal does not keep what
 /// stands on the others. The next checkpoint tries again.
 Status Checkpoints::remove_needless(const recovery::Manifest& now, std::span<const std::uint64_t> first,
-                                    const cc::Shared& shared) const {
+                                    const cc::DatabaseState& shared) const {
   const auto of_former_generation = [oldest = now.generations.front().number](const std::string& name) {
     const auto segment = recovery::parse_segment_name(name);
     return segment && segment->generation < oldest;

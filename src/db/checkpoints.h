@@ -18,7 +18,7 @@
 #include "recovery/checkpoint/snapshot_pin.h"
 #include "recovery/manifest.h"
 #include "src/base/file.h"
-#include "src/cc/worker_state.h"
+#include "src/cc/database_state.h"
 #include "src/db/checkpoint_figures.h"
 #include "src/db/durable_manifest.h"
 #include "src/db/released.h"
@@ -45,8 +45,8 @@ class Checkpoints {
   /// `timeout_us` for the first snapshot of a new database, and as long again until the checkpoint's epoch is durable
   /// everywhere; if another checkpoint waits for these, also for that one. Then kUnavailable, and what was written is
   /// removed.
-  Status take(const std::function<std::vector<txn::TableCore*>()>& tables, cc::Shared& shared, std::uint64_t timeout_us,
-              const Obstacle& obstacle, LogRoom room);
+  Status take(const std::function<std::vector<txn::TableCore*>()>& tables, cc::DatabaseState& shared,
+              std::uint64_t timeout_us, const Obstacle& obstacle, LogRoom room);
 
   /// No checkpoint is in progress while the returned lock is held.
   std::unique_lock<std::mutex> hold_off() { return std::unique_lock(mutex_); }
@@ -63,11 +63,11 @@ class Checkpoints {
  private:
   Status await_turn(std::unique_lock<std::mutex>& turn, std::uint64_t timeout_us, const Obstacle& obstacle) const;
   Result<recovery::checkpoint::SnapshotPin> await_snapshot(epoch::EpochManager& epochs, std::uint64_t timeout_us);
-  Status await_durable(const recovery::CheckpointEntry& checkpoint, const cc::Shared& shared, std::uint64_t timeout_us,
-                       const Obstacle& obstacle);
-  Status install(recovery::CheckpointEntry checkpoint, const cc::Shared& shared);
+  Status await_durable(const recovery::CheckpointEntry& checkpoint, const cc::DatabaseState& shared,
+                       std::uint64_t timeout_us, const Obstacle& obstacle);
+  Status install(recovery::CheckpointEntry checkpoint, const cc::DatabaseState& shared);
   Status remove_needless(const recovery::Manifest& now, std::span<const std::uint64_t> first,
-                         const cc::Shared& shared) const;
+                         const cc::DatabaseState& shared) const;
   std::string path_of(const recovery::CheckpointEntry& checkpoint) const {
     return options_.directory + "/" + checkpoint.directory;
   }

@@ -135,7 +135,7 @@ class Engine {
   epoch::EpochManager epochs_;
   base::ThreadWaiter waiter_;
   const std::unique_ptr<cc::tictoc::VersionEnds> version_ends_;  // none, unless Options::tictoc_history
-  cc::Shared shared_;
+  cc::DatabaseState shared_;
   Schema schema_;
   Workers workers_;
   MemoryRelief relief_{shared_, workers_};

@@ -2,7 +2,7 @@
 // Memory that workers have and others could use: garbage and free blocks of workers whose own threads do not look after
 // them just now. One thread at a time, the one that advances E.
 
-#include "src/cc/worker_state.h"
+#include "src/cc/database_state.h"
 #include "src/db/workers.h"
 #include "src/epoch/epoch.h"
 
@@ -10,7 +10,7 @@ namespace granary::db {
 
 class MemoryRelief {
  public:
-  MemoryRelief(cc::Shared& shared, Workers& workers)
+  MemoryRelief(cc::DatabaseState& shared, Workers& workers)
       : shared_(shared),
         workers_(workers),
         slot_(shared.epochs.acquire_slot()) {}
@@ -25,7 +25,7 @@ class MemoryRelief {
  private:
   void relieve();
 
-  cc::Shared& shared_;
+  cc::DatabaseState& shared_;
   Workers& workers_;
   epoch::Slot* const slot_;
 };

@@ -20,11 +20,11 @@ constexpr std::uint64_t kFewestLooks = 2;
 constexpr std::chrono::milliseconds kSlack{250};
 
 /// Returns false if E has not moved for a few of its periods and kSlack.
-bool await_next_epoch(const cc::Shared& shared, base::Waiter& waiter) {
+bool await_next_epoch(const cc::DatabaseState& shared, base::Waiter& waiter) {
   const auto end = Clock::now() + kSlack + std::chrono::milliseconds(8 * std::uint64_t{shared.settings.epoch_ms});
   const epoch::Epoch now = shared.epochs.current();
   while (shared.epochs.current() == now) {
-    if (Clock::now() > end || cc::shut_out(shared)) return false;
+    if (Clock::now() > end || cc::may_not_commit(shared)) return false;
     waiter.rest();
   }
   return true;
@@ -33,7 +33,7 @@ bool await_next_epoch(const cc::Shared& shared, base::Waiter& waiter) {
 }  // namespace
 
 bool MemoryWait::await(txn::WorkerCore& worker) {
-  const cc::Shared& shared = worker.shared();
+  const cc::DatabaseState& shared = worker.shared();
   const epoch::Epoch now = shared.epochs.current();
   const std::uint64_t looks = shared.relief.looks.load(std::memory_order_acquire);
   if (!begun_) {

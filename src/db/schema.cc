@@ -52,7 +52,8 @@ bool holds_keys(cc::Index& index, epoch::EpochManager& epochs) {
 
 }  // namespace
 
-Schema::Schema(const Options& options, cc::Shared& shared, const memory::Region& region, DurableManifest* manifest)
+Schema::Schema(const Options& options, cc::DatabaseState& shared, const memory::Region& region,
+               DurableManifest* manifest)
     : options_(options),
       shared_(shared),
       region_(region),

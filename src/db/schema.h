@@ -20,7 +20,7 @@
 #include <granary/table.h>
 
 #include "recovery/manifest.h"
-#include "src/cc/worker_state.h"
+#include "src/cc/database_state.h"
 #include "src/db/durable_manifest.h"
 #include "src/memory/region.h"
 #include "src/memory/slab.h"
@@ -31,7 +31,7 @@ namespace granary::db {
 class Schema {
  public:
   /// All that is passed outlives this. `manifest`: null for a database in memory only.
-  Schema(const Options& options, cc::Shared& shared, const memory::Region& region, DurableManifest* manifest);
+  Schema(const Options& options, cc::DatabaseState& shared, const memory::Region& region, DurableManifest* manifest);
 
   /// Makes the tables and indexes that the manifest has, still empty, before anybody else uses the database. `frugal`:
   /// with main headers that are no larger than they must be to load the data.
@@ -80,7 +80,7 @@ class Schema {
   void publish_seal(txn::TableCore& table, epoch::Epoch from);
 
   const Options& options_;
-  cc::Shared& shared_;
+  cc::DatabaseState& shared_;
   const memory::Region& region_;
   DurableManifest* const manifest_;
 

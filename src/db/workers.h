@@ -10,7 +10,7 @@
 #include <granary/function_ref.h>
 #include <granary/status.h>
 
-#include "src/cc/worker_state.h"
+#include "src/cc/database_state.h"
 #include "src/txn/worker_core.h"
 
 namespace granary::db {
@@ -19,7 +19,7 @@ namespace granary::db {
 class Workers {
  public:
   /// `most`: how many there may be (Options::max_workers).
-  Workers(cc::Shared& shared, std::uint32_t most) : shared_(shared), most_(most) {}
+  Workers(cc::DatabaseState& shared, std::uint32_t most) : shared_(shared), most_(most) {}
 
   Result<txn::WorkerCore*> take();
   void give_back(txn::WorkerCore* worker);
@@ -40,7 +40,7 @@ class Workers {
  private:
   Status connect_ring(txn::WorkerCore& worker) const;
 
-  cc::Shared& shared_;
+  cc::DatabaseState& shared_;
   const std::uint32_t most_;
   mutable std::mutex mutex_;  // guards the lists, not the workers
   std::vector<std::unique_ptr<txn::WorkerCore>> all_;

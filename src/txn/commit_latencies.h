@@ -9,8 +9,8 @@
 #include <cstdint>
 
 #include "src/base/cache_line.h"
+#include "src/base/counter.h"
 #include "src/base/log_linear.h"
-#include "src/cc/worker_state.h"
 
 namespace granary::txn {
 
@@ -29,8 +29,8 @@ class alignas(base::kCacheLine) CommitLatencies {
   }
 
   void record(std::uint64_t ticks) {
-    cc::bump(counts_[Buckets::bucket_of(ticks)], std::uint64_t{1});
-    cc::bump(sum_, ticks);
+    base::bump(counts_[Buckets::bucket_of(ticks)]);
+    base::bump(sum_, ticks);
   }
 
   std::uint64_t count(std::size_t bucket) const { return counts_[bucket].load(std::memory_order_relaxed); }

@@ -89,7 +89,7 @@ Outcome Context::refuse(std::uint64_t serial) {
 }
 
 AbortReason Context::reason_for_caller(AbortReason reason) const {
-  return is_retryable(reason) && cc::shut_out(worker_.shared()) ? AbortReason::kMembershipLost : reason;
+  return is_retryable(reason) && cc::may_not_commit(worker_.shared()) ? AbortReason::kMembershipLost : reason;
 }
 
 Outcome Context::doom_with(AbortReason reason) {
@@ -153,7 +153,7 @@ AbortReason Context::give_up(AbortReason reason) {
 }
 
 cc::CommitOutcome Context::commit_in_cluster() {
-  cc::Right right{.fence = worker_.shared().fence, .noted = configuration_};
+  cc::CommitRight right{.fence = worker_.shared().fence, .noted = configuration_};
   if (base::injected("fence-before-last-wait")) {
     if (const AbortReason refused = right.refused(); refused != AbortReason::kNone) return {.reason = refused};
     right = {};

@@ -91,7 +91,7 @@ class LocalAccess {
   record::TidWord stamp_of_reads() const;
 
   cc::AccessSet& sets() { return access_; }
-  const cc::Shared& shared() const { return worker_.shared(); }
+  const cc::DatabaseState& shared() const { return worker_.shared(); }
   /// Memory that is the transaction's until clear().
   base::Arena& arena() { return arena_; }
   void clear() {

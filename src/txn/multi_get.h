@@ -92,7 +92,7 @@ struct GetsElsewhere {
 /// keys of other nodes are added to `elsewhere`. A get whose table or key is refused has the refusal as its result, and
 /// the others are read as if it were not there.
 template <typename Get, typename ReadTogether>
-Outcome split_by_home(std::span<MultiGet> gets, const cc::Shared& shared, GetsElsewhere<Get>& elsewhere,
+Outcome split_by_home(std::span<MultiGet> gets, const cc::DatabaseState& shared, GetsElsewhere<Get>& elsewhere,
                       ReadTogether&& read_together) {
   LocalGets here;
   for (MultiGet& get : gets) {

@@ -4,6 +4,7 @@
 #include "src/base/check.h"
 #include "src/cc/held_records.h"
 #include "src/cc/protocols.h"
+#include "src/cc/settings.h"
 #include "src/txn/local_access.h"
 #include "src/txn/look_for.h"
 #include "src/txn/multi_get.h"

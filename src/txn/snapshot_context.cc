@@ -21,7 +21,7 @@ using record::ReadState;
 namespace {
 
 /// Returns the outcome of a read that has waited for another node to give back the record.
-Outcome outcome_of_wait(const Record& record, const cc::Shared& shared) {
+Outcome outcome_of_wait(const Record& record, const cc::DatabaseState& shared) {
   return cc::held_by_dead(&record, shared) ? Outcome::kUnreachable : Outcome::kBusy;
 }
 

@@ -37,12 +37,12 @@ struct Placement {
 
 class TableCore {
  public:
-  TableCore(std::uint32_t id, std::string name, std::uint32_t max_value_bytes, const cc::Shared& shared,
+  TableCore(std::uint32_t id, std::string name, std::uint32_t max_value_bytes, const cc::DatabaseState& shared,
             kvstore::NodeMemory& memory)
       : TableCore(id, std::move(name), max_value_bytes, shared, memory, {}, nullptr) {}
   /// Makes a table with a hash index, if `main` is not empty: its main header, in the region that begins at
   /// `region_base`.
-  TableCore(std::uint32_t id, std::string name, std::uint32_t max_value_bytes, const cc::Shared& shared,
+  TableCore(std::uint32_t id, std::string name, std::uint32_t max_value_bytes, const cc::DatabaseState& shared,
             kvstore::NodeMemory& memory, std::span<kvstore::hash::Bucket> main, const void* region_base)
       : shared_(&shared),
         max_value_bytes_(max_value_bytes),
@@ -106,7 +106,7 @@ class TableCore {
   /// Called before anybody uses the table. Entries of its indexes live where the records do.
   void place(std::shared_ptr<const Placement> placement) { placement_ = std::move(placement); }
   /// Whether the table belongs to that database.
-  bool belongs_to(const cc::Shared& shared) const { return shared_ == &shared; }
+  bool belongs_to(const cc::DatabaseState& shared) const { return shared_ == &shared; }
 
   // Secondary indexes. They are added before the table holds records, so transactions read the list without a lock.
   const std::vector<TableCore*>& indexes() const { return indexes_; }
@@ -124,7 +124,7 @@ class TableCore {
   const IndexOptions& index_options() const { return index_options_; }
 
  private:
-  const cc::Shared* const shared_;
+  const cc::DatabaseState* const shared_;
   std::shared_ptr<const Placement> placement_;
   static constexpr std::size_t kWorthwhile = 512;  ///< the most bytes that are prefetched
   const std::uint32_t max_value_bytes_;
@@ -153,7 +153,7 @@ inline std::optional<std::uint16_t> home_elsewhere(const TableCore& table, std::
 }
 
 /// Returns kOk if the table is one of this database and may have such a key.
-inline Outcome check_target(const TableCore* table, std::string_view key, const cc::Shared& shared) {
+inline Outcome check_target(const TableCore* table, std::string_view key, const cc::DatabaseState& shared) {
   if (table == nullptr || !table->belongs_to(shared)) [[unlikely]]
     return Outcome::kUnknownTable;
   if (key.size() > table->max_key_bytes()) [[unlikely]]

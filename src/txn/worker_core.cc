@@ -11,7 +11,7 @@
 
 namespace granary::txn {
 
-WorkerCore::WorkerCore(std::uint32_t id, cc::Shared& shared)
+WorkerCore::WorkerCore(std::uint32_t id, cc::DatabaseState& shared)
     : id_(id),
       state_(shared),
       slots_(shared.epochs),

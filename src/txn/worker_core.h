@@ -31,7 +31,7 @@ inline const void* this_thread() {
 
 class WorkerCore {
  public:
-  WorkerCore(std::uint32_t id, cc::Shared& shared);
+  WorkerCore(std::uint32_t id, cc::DatabaseState& shared);
   ~WorkerCore();
   WorkerCore(const WorkerCore&) = delete;
   WorkerCore& operator=(const WorkerCore&) = delete;
@@ -39,7 +39,7 @@ class WorkerCore {
   std::uint32_t id() const { return id_; }
   cc::WorkerState& state() { return state_; }
   const cc::WorkerState& state() const { return state_; }
-  cc::Shared& shared() { return state_.shared; }
+  cc::DatabaseState& shared() { return state_.shared; }
 
   /// Whether the worker is bound to the calling thread. In a child of a fork it never is, although the child's threads
   /// have the addresses of its parent's. Relaxed: another thread only needs to see that the value is not its own.
@@ -126,10 +126,7 @@ class WorkerCore {
   [[gnu::cold]] bool make_room();
   /// Whether the worker has garbage. Called by the owner within a slot, or by a thread that has the worker to itself,
   /// since a borrower may free the garbage at any other time (lending()).
-  bool has_garbage() const {
-    return !state_.versions.empty() || !state_.absents.empty() || !state_.unborn.empty() || !state_.unhooked.empty() ||
-           state_.nodes.waiting() != 0;
-  }
+  bool has_garbage() const { return !state_.garbage.empty() || state_.nodes.waiting() != 0; }
   /// Frees about `budget` items of garbage at most, and returns how many. `pass_on`: gives the worker's free blocks to
   /// the pool, for other workers. Does nothing while another thread has borrowed the worker.
   std::size_t collect(std::size_t budget, bool pass_on = false);

@@ -9,16 +9,16 @@
 #include <granary/outcome.h>
 
 #include "src/base/cache_line.h"
-#include "src/cc/worker_state.h"
+#include "src/base/counter.h"
 
 namespace granary::txn {
 
 /// Written by the worker only (plain relaxed stores), read by statistics; on cache lines of its own.
 class alignas(base::kCacheLine) WorkerCounters {
  public:
-  void count_commit() { cc::bump(commits_, std::uint64_t{1}); }
-  void count_snapshot() { cc::bump(snapshots_, std::uint64_t{1}); }
-  void count_abort(AbortReason reason) { cc::bump(aborts_[static_cast<std::size_t>(reason)], std::uint64_t{1}); }
+  void count_commit() { base::bump(commits_); }
+  void count_snapshot() { base::bump(snapshots_); }
+  void count_abort(AbortReason reason) { base::bump(aborts_[static_cast<std::size_t>(reason)]); }
 
   std::uint64_t commits() const { return commits_.load(std::memory_order_relaxed); }
   std::uint64_t snapshots() const { return snapshots_.load(std::memory_order_relaxed); }

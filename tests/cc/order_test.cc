@@ -68,7 +68,7 @@ std::string order(std::string_view failing = {}) {
   memory::SlabPool slabs(*region, {.limit_bytes = 0});
   epoch::EpochManager epochs(epoch::EpochOptions{});
   base::ThreadWaiter waiter;
-  Shared shared{.settings = {}, .epochs = epochs, .slabs = slabs, .waiter = waiter};
+  DatabaseState shared{.settings = {}, .epochs = epochs, .slabs = slabs, .waiter = waiter};
   WorkerState worker(shared);
   const std::vector<WriteEntry> none;
   Story story{.told = {}, .failing = failing};

@@ -1,7 +1,5 @@
-// What the owner does for another node that writes its records back (src/cc/holder_requests.h): what it deleted is
+// What the owner does for another node that writes its records back (src/cc/garbage.h): what it deleted is
 // collected. Not covered: the messages.
-
-#include "src/cc/holder_requests.h"
 
 #include <optional>
 #include <string>
@@ -9,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "src/cc/garbage.h"
 #include "src/txn/worker_core.h"
 #include "tests/isolation/isolation_test.h"
 #include "tests/support/at_sync_point.h"
@@ -54,10 +53,10 @@ TEST_F(HolderRequests, WhatAHolderHasDeletedIsCollected) {
   const record::TidWord tid = write_back(holder, std::nullopt);
   db_.collect_everything();
   ASSERT_TRUE(in_index(table_, "x")) << "nobody has said so yet";
-  cc::note_removed(owner(), index(), "x", tid);
+  cc::register_removed_by_holder(owner(), index(), "x", tid);
   db_.collect_everything();
   EXPECT_FALSE(in_index(table_, "x"));
-  cc::note_removed(owner(), index(), "x", tid);  // too late: no such key
+  cc::register_removed_by_holder(owner(), index(), "x", tid);  // too late: no such key
 }
 
 TEST_F(HolderRequests, WhatHasChangedSinceItsDeletionIsNotCollected) {
@@ -65,7 +64,7 @@ TEST_F(HolderRequests, WhatHasChangedSinceItsDeletionIsNotCollected) {
   ASSERT_TRUE(holder.lock());
   const record::TidWord tid = write_back(holder, std::nullopt);
   db_.put(table_, "x", "again");
-  cc::note_removed(owner(), index(), "x", tid);
+  cc::register_removed_by_holder(owner(), index(), "x", tid);
   db_.collect_everything();
   EXPECT_EQ(db_.value(table_, "x"), "again");
 }

@@ -104,7 +104,7 @@ class ReplayRig {
   memory::SlabPool slabs_;
   epoch::EpochManager epochs_;
   base::ThreadWaiter waiter_;
-  cc::Shared shared_;
+  cc::DatabaseState shared_;
   std::vector<std::unique_ptr<cc::WorkerState>> states_;
   std::vector<cc::WorkerState*> workers_;
   std::vector<std::unique_ptr<txn::TableCore>> cores_;

@@ -74,7 +74,7 @@ class Elsewhere {
 
   AbortReason await_epoch(epoch::Epoch agreed) const {
     for (std::uint32_t turn = 0; worker_.shared.epochs.current() < agreed; ++turn) {
-      if (turn == kMostEpochPauses || shut_out(worker_.shared)) return AbortReason::kEpochsApart;
+      if (turn == kMostEpochPauses || may_not_commit(worker_.shared)) return AbortReason::kEpochsApart;
       worker_.waiter->pause(turn);
     }
     return AbortReason::kNone;

@@ -8,7 +8,6 @@
 #include "src/base/test_hooks.h"
 #include "src/cc/garbage.h"
 #include "src/cc/held_records.h"
-#include "src/cc/holder_requests.h"
 #include "src/cc/protocols.h"
 #include "src/cc/records.h"
 #include "src/epoch/entered.h"
@@ -213,7 +212,7 @@ ReplyStatus Owner::answer(const NoteRemoved& request, NoteRemovedAnswer&) {
   if (const ReplyStatus found = find_table_to_write(request.table, request.key, table); found != ReplyStatus::kDone)
     return found;
   const epoch::Entered entered(worker_.shared().epochs, slot_);
-  cc::note_removed(worker_.state(), table->index(), request.key, request.tid);
+  cc::register_removed_by_holder(worker_.state(), table->index(), request.key, request.tid);
   return ReplyStatus::kDone;
 }
 

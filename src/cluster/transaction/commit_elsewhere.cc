@@ -225,7 +225,7 @@ base::LeaseEnd CommitElsewhere::held_until() const {
 /// there until no snapshot needs what it has replaced, by what all nodes have told the leader before; or, without
 /// snapshots, for the transactions that are open, of which this is one.
 epoch::Epoch CommitElsewhere::removed_up_to() const {
-  const cc::Shared& shared = footprint_.reach().worker.shared;
+  const cc::DatabaseState& shared = footprint_.reach().worker.shared;
   const epoch::Epoch after = shared.settings.snapshots
                                  ? shared.epochs.control().by_node.oldest_snapshot.load(std::memory_order_acquire)
                                  : shared.epochs.current();

@@ -26,7 +26,7 @@ class LeaseWait {
     // A lease ends at most lease_us after its taker's reading plus the error. This node's clock may be behind that
     // reading by the error, and must be past the end by the error.
     const std::uint64_t until_us = reach.now_us() + reach.lease_us + 3 * begin.error_us;
-    for (std::uint32_t turn = 0; reach.now_us() <= until_us && !cc::shut_out(reach.worker.shared); ++turn) {
+    for (std::uint32_t turn = 0; reach.now_us() <= until_us && !cc::may_not_commit(reach.worker.shared); ++turn) {
       const base::TimeReading now = reach.time->read();
       if (!now.known || now.expired(end_us)) break;
       reach.waiter.pause(turn);

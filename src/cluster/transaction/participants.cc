@@ -160,7 +160,7 @@ AbortReason Participants::await_epoch(epoch::Epoch agreed) {
     // The leader does not advance E of a node that is no member any more. A node that is shut out itself cannot commit
     // anyway.
     const auto in_vain = [&reach, node = participant.node] {
-      return !reach.is_member(node) || cc::shut_out(reach.worker.shared);
+      return !reach.is_member(node) || cc::may_not_commit(reach.worker.shared);
     };
     steps.push_back(&epochs.emplace_back(
         participant.control, room, EpochRead::Until{.at_least = agreed, .looks = kMostEpochLooks, .in_vain = in_vain}));

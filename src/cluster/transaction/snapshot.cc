@@ -53,7 +53,7 @@ void SnapshotsElsewhere::ask_patiently(std::span<messages::Question* const> ques
 /// owners keep old versions only for the snapshots of members (I11).
 Outcome SnapshotsElsewhere::told(const messages::Question& question) const {
   const Outcome outcome = outcome_of(question);
-  return outcome == Outcome::kOk && cc::shut_out(reach_.worker.shared) ? Outcome::kUnreachable : outcome;
+  return outcome == Outcome::kOk && cc::may_not_commit(reach_.worker.shared) ? Outcome::kUnreachable : outcome;
 }
 
 void SnapshotsElsewhere::get(epoch::Epoch epoch, std::span<txn::RemoteSnapshotGet> gets) {

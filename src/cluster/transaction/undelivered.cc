@@ -65,14 +65,15 @@ bool Undelivered::has_ended(Reach& reach, Release& release, std::vector<rdma::No
     silent.push_back(node);
     return false;
   }
-  if (cc::shut_out(reach.worker.shared))
+  if (cc::may_not_commit(reach.worker.shared))
     return false;  // asked here, as it may have happened while a node was waited for
   return ReleaseRun::retry(reach, release);
 }
 
 void Undelivered::finish(Reach& reach, std::uint64_t patience_us) {
   const std::uint64_t end_us = reach.now_us() + patience_us;
-  for (std::uint32_t turn = 0; !empty() && reach.now_us() < end_us && !cc::shut_out(reach.worker.shared); ++turn) {
+  for (std::uint32_t turn = 0; !empty() && reach.now_us() < end_us && !cc::may_not_commit(reach.worker.shared);
+       ++turn) {
     next_us_ =
         std::min(next_us_, reach.now_us() + kLeastRest_us);  // short pauses, as the worker has nothing else to do
     try_again(reach);

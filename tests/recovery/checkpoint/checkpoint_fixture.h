@@ -54,7 +54,7 @@ class EngineWorkers {
   EngineWorkers(const EngineWorkers&) = delete;
   EngineWorkers& operator=(const EngineWorkers&) = delete;
 
-  cc::Shared& shared() { return states_.front()->shared; }
+  cc::DatabaseState& shared() { return states_.front()->shared; }
   std::span<cc::WorkerState* const> states() { return states_; }
 
  private:

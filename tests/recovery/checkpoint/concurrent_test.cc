@@ -67,7 +67,7 @@ TEST_P(ConcurrentCheckpoints, EveryOneHoldsTheSameSum) {
     }
   }
   EngineWorkers workers(*database, 1);
-  cc::Shared& shared = workers.shared();
+  cc::DatabaseState& shared = workers.shared();
   while (shared.epochs.snapshot_of(shared.epochs.current()) == 0 || database->statistics().epoch < 20) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
