@@ -14,7 +14,7 @@
 #include "src/cc/index.h"
 #include "src/cc/node_set.h"
 #include "src/cc/node_times.h"
-#include "src/cc/place.h"
+#include "src/cc/index_node.h"
 #include "src/record/shared_record.h"
 
 namespace granary::cc {
@@ -157,8 +157,8 @@ struct AccessSet {
   /// (I31), and all that they saw is of earlier epochs. 0: it has read no sealed table.
   epoch::Epoch sealed_from = 0;
   std::vector<ReadEntry> reads;
-  NodeSet<Place> nodes;
-  NodeTimes::Tables tables_of_nodes = 0;  ///< the tables of the places in the node set
+  NodeSet<IndexNode> nodes;
+  NodeTimes::Tables tables_of_nodes = 0;  ///< the tables of the indexes in the node set
   WriteSet writes;
   std::vector<LockEntry> locks;  ///< made by the commit: the writes, sorted by the addresses of their records
   /// Made by the commit: TID words of the records to write, noted before a region (region.h, drtm) or before the claims

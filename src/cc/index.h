@@ -12,7 +12,7 @@
 #include "kvstore/hash/table.h"
 #include "kvstore/ordered/tree.h"
 #include "src/cc/node_set.h"
-#include "src/cc/place.h"
+#include "src/cc/index_node.h"
 
 namespace granary::cc {
 
@@ -21,7 +21,7 @@ using kvstore::ordered::LeafHint;
 
 struct Lookup {
   Value value = 0;      ///< 0: no such key
-  Place place;          ///< where the key is or would be
+  IndexNode place;      ///< where the key is or would be
   Version version = 0;  ///< the version under which that place was read
 };
 
@@ -64,7 +64,7 @@ class Index {
       return find_many_in<kvstore::hash::Lookup>(hash(), keys, results);
     find_many_in<kvstore::ordered::Lookup>(tree(), keys, results);
   }
-  /// `on_change` is told each place that the insert has changed (PlaceChange<Place>), if it inserted.
+  /// `on_change` is told each place that the insert has changed (PlaceChange<IndexNode>), if it inserted.
   template <typename OnChange>
   Inserted insert_if_absent(std::string_view key, Value value, NodeMemory& memory, LeafHint* hint,
                             OnChange&& on_change) {
@@ -73,12 +73,13 @@ class Index {
     const kvstore::ordered::InsertResult inserted = tree().insert_if_absent(key, value, memory, hint);
     for (std::size_t i = 0; i < inserted.changes.size(); ++i) {
       const kvstore::ordered::NodeChange& change = inserted.changes[i];
-      on_change(PlaceChange<Place>{change.leaf, change.before, change.after, change.split_from, change.before == 0});
+      on_change(
+          PlaceChange<IndexNode>{change.leaf, change.before, change.after, change.split_from, change.before == 0});
     }
     return {inserted.what, inserted.present};
   }
   Inserted insert_if_absent(std::string_view key, Value value, NodeMemory& memory, LeafHint* hint) {
-    return insert_if_absent(key, value, memory, hint, [](const PlaceChange<Place>&) {});
+    return insert_if_absent(key, value, memory, hint, [](const PlaceChange<IndexNode>&) {});
   }
   bool replace(std::string_view key, Value expected, Value desired) {
     return ordered() ? tree().replace(key, expected, desired) : hash().replace(key, expected, desired);
@@ -109,7 +110,7 @@ class Index {
     using What = kvstore::hash::InsertResult::What;
     if (inserted.what == What::kPresent) return {InsertedWhat::kPresent, inserted.present};
     if (inserted.what == What::kOutOfMemory) return {InsertedWhat::kOutOfMemory, 0};
-    on_change(PlaceChange<Place>{.place = inserted.bucket, .before = inserted.before, .after = inserted.after});
+    on_change(PlaceChange<IndexNode>{.place = inserted.bucket, .before = inserted.before, .after = inserted.after});
     return {InsertedWhat::kInserted, 0};
   }
   /// Returns the incarnation that goes into the slot beside the value; other nodes that READ the slot compare it with

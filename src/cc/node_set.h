@@ -1,7 +1,7 @@
 #pragma once
 // Implements the node set of a transaction (Silo 4.6), which protects it against phantoms. It holds the places of
 // indexes that the transaction has scanned, or in which it missed a key, each with the version that it saw. `Place` is
-// cc::Place for indexes of this node, and cluster::RemoteIndexNode for those of others.
+// cc::IndexNode for indexes of this node, and cluster::RemoteIndexNode for those of others.
 
 #include <cstddef>
 #include <cstdint>

@@ -137,13 +137,13 @@ class LocalAccess {
     return true;
   }
   /// Notes a place in the node set, unless the table is sealed.
-  void note_place(const TableCore& table, cc::Place place, cc::Version version) {
+  void note_place(const TableCore& table, cc::IndexNode place, cc::Version version) {
     if (sealed(table)) return;
     access_.nodes.note(place, version);
     access_.tables_of_nodes |= cc::NodeTimes::bit_of(table.id());
   }
   /// Notes a place, unless it was the last that was noted, and limits how many there are, as scans note many.
-  Outcome note_node(const TableCore& table, cc::Place place, cc::Version version);
+  Outcome note_node(const TableCore& table, cc::IndexNode place, cc::Version version);
 
   // Writes (write.cc; those of parts are in parts.cc).
   /// Changes the pending write of a key that the transaction writes once more.

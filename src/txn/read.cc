@@ -26,7 +26,7 @@ Outcome LocalAccess::doom_busy(const Record* record) {
   return transaction_.doom_with(cc::abort_reason_if_busy(record, worker_.state(), busy));
 }
 
-Outcome LocalAccess::note_node(const TableCore& table, cc::Place place, cc::Version version) {
+Outcome LocalAccess::note_node(const TableCore& table, cc::IndexNode place, cc::Version version) {
   if (access_.nodes.is_last(place, version) || sealed(table)) return Outcome::kOk;
   if (access_.nodes.size() >= kMaxAccesses) [[unlikely]]
     return Outcome::kTooManyAccesses;

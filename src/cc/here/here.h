@@ -20,7 +20,7 @@ namespace granary::cc {
 /// Whether every leaf and bucket in the node set has the version that was seen (Silo 4.6).
 inline AbortReason validate_nodes(const AccessSet& access) {
   if (base::injected("skip-node-validation")) return AbortReason::kNone;
-  for (const NodeSet<Place>::Seen& seen : access.nodes) {
+  for (const NodeSet<IndexNode>::Seen& seen : access.nodes) {
     if (!seen.place.unchanged(seen.version)) return AbortReason::kNodeChanged;
   }
   return AbortReason::kNone;

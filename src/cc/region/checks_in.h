@@ -22,7 +22,7 @@ bool is_epoch_in(Memory& memory, const WorkerState& worker, epoch::Epoch epoch) 
 /// validate_nodes() inside a region.
 template <typename Memory>
 htm::Verdict check_nodes_in(Memory& memory, const AccessSet& access) {
-  for (const NodeSet<Place>::Seen& seen : access.nodes) {
+  for (const NodeSet<IndexNode>::Seen& seen : access.nodes) {
     if (base::injected("skip-node-validation")) break;
     if (!seen.place.unchanged_in(memory, seen.version)) return htm::Verdict::give_up(kNodeChanged);
   }

@@ -38,7 +38,7 @@ ReplyStatus Owner::find_table_to_write(TableId id, std::string_view key, txn::Ta
   return found == ReplyStatus::kDone && table->is_immutable() ? ReplyStatus::kImmutable : found;
 }
 
-SeenNode Owner::node(cc::Place place, cc::Version version) const {
+SeenNode Owner::node(cc::IndexNode place, cc::Version version) const {
   return {place.is_bucket() ? NodeKind::kBucket : NodeKind::kLeaf, offset_of(place.address()), version};
 }
 
@@ -53,7 +53,7 @@ void Owner::tell(const cc::Leaf* leaf, std::vector<SeenLeaf>& leaves) const {
                     .high_code = range->high.code});
 }
 
-ChangedNode Owner::change(const cc::PlaceChange<cc::Place>& change) const {
+ChangedNode Owner::change(const cc::PlaceChange<cc::IndexNode>& change) const {
   const SeenNode after = node(change.place, change.after);
   return {.kind = after.kind,
           .offset = after.offset,

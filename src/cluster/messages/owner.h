@@ -78,10 +78,10 @@ class Owner {
   /// Looks the key up: a record (kSeen), or the place where it is missed (`seen.offset` is 0, and `missed` is told).
   ReplyStatus look_up(txn::TableCore& table, std::string_view key, SeenRecord& seen, SeenNode& missed,
                       std::span<const std::uint64_t> held);
-  SeenNode node(cc::Place place, cc::Version version) const;
+  SeenNode node(cc::IndexNode place, cc::Version version) const;
   /// Tells of a leaf that other nodes may READ.
   void tell(const cc::Leaf* leaf, std::vector<SeenLeaf>& leaves) const;
-  ChangedNode change(const cc::PlaceChange<cc::Place>& change) const;
+  ChangedNode change(const cc::PlaceChange<cc::IndexNode>& change) const;
   std::uint64_t offset_of(const void* at) const {
     return static_cast<std::uint64_t>(static_cast<const char*>(at) - region_.base());
   }

@@ -1,6 +1,6 @@
 #pragma once
 // Names a leaf or a bucket of another node's index, as the node set of a transaction has it (src/cc/node_set.h). For
-// indexes of this node, cc::Place does that.
+// indexes of this node, cc::IndexNode does that.
 
 #include <functional>
 

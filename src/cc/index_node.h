@@ -1,6 +1,6 @@
 #pragma once
-// Names the place in an index of this node where a key is or would be: a leaf of a tree or a bucket of a hash table.
-// The node set (node_set.h) holds places with the versions that a transaction saw; every insert changes the version.
+// Names a node in an index of this node, where a key is or would be: a leaf of a tree or a bucket of a hash table. The
+// node set (node_set.h) holds index nodes with the versions that a transaction saw; every insert changes the version.
 
 #include <cstdint>
 #include <functional>
@@ -18,20 +18,20 @@ using Version = std::uint64_t;
 static_assert(std::is_same_v<Version, kvstore::ordered::Version> && std::is_same_v<Version, kvstore::hash::Version>);
 
 /// A leaf of an ordered index or a bucket of a hash index, in one word: the lowest bit of the address tells which.
-class Place {
+class IndexNode {
  public:
-  constexpr Place() = default;
-  Place(const Leaf* leaf) : word_(reinterpret_cast<std::uintptr_t>(leaf)) {}
-  Place(const Bucket* bucket) : word_(reinterpret_cast<std::uintptr_t>(bucket) | kBucket) {}
+  constexpr IndexNode() = default;
+  IndexNode(const Leaf* leaf) : word_(reinterpret_cast<std::uintptr_t>(leaf)) {}
+  IndexNode(const Bucket* bucket) : word_(reinterpret_cast<std::uintptr_t>(bucket) | kBucket) {}
 
   bool is_bucket() const { return (word_ & kBucket) != 0; }
   const Leaf* leaf() const { return reinterpret_cast<const Leaf*>(word_); }
   const Bucket* bucket() const { return reinterpret_cast<const Bucket*>(word_ & ~kBucket); }
   const void* address() const { return reinterpret_cast<const void*>(word_ & ~kBucket); }
-  bool operator==(const Place&) const = default;
+  bool operator==(const IndexNode&) const = default;
   std::size_t hash() const { return std::hash<std::uintptr_t>()(word_); }
 
-  /// True if the place still has this version and nobody is changing it; never waits.
+  /// True if the node still has this version and nobody is changing it; never waits.
   bool unchanged(Version version) const {
     if (is_bucket()) [[unlikely]]
       return kvstore::hash::Table::unchanged(bucket(), version);
@@ -53,6 +53,6 @@ class Place {
 }  // namespace granary::cc
 
 template <>
-struct std::hash<granary::cc::Place> {
-  std::size_t operator()(const granary::cc::Place& place) const { return place.hash(); }
+struct std::hash<granary::cc::IndexNode> {
+  std::size_t operator()(const granary::cc::IndexNode& node) const { return node.hash(); }
 };
