@@ -100,7 +100,7 @@ template <Protocol P, RemoteParticipant There, typename TheRight>
   if constexpr (CommitsInRegion<P> && !RunsInRegion<P>) {
     if (worker.region != nullptr && !access.writes.empty()) [[unlikely]] {
       if (const base::LeaseEnd held = there.held_until(); held.end_us != 0) {
-        Region<P> region(access, worker, held);
+        InRegion<P> region(access, worker, held);
         const CommitOutcome outcome = take_steps(region, there, writes, worker, right);
         if (!region.needs_locks()) return outcome;
       }

@@ -41,7 +41,7 @@ inline void reach([[maybe_unused]] std::string_view point) {
 }
 
 /// This node's part of a transaction. A failure of a participant in an HTM region need not be the transaction's:
-/// commit.h then tries the participant with locks (Region::needs_locks).
+/// commit.h then tries the participant with locks (InRegion::needs_locks).
 template <typename T>
 concept LocalParticipant = requires(T& here, epoch::Epoch epoch, TidWord elsewhere, Decision& decision) {
   // False: the transaction only reads, and its commit ends with validate().

@@ -13,7 +13,7 @@
 #include "src/cc/participant.h"
 #include "src/cc/protocol.h"
 #include "src/cc/region/checks_in.h"
-#include "src/cc/region/verdicts.h"
+#include "src/cc/region/region_code.h"
 #include "src/cc/silo/install_in_region.h"
 #include "src/cc/worker_state.h"
 
@@ -30,7 +30,7 @@ class InOpenRegion {
     return points;
   }
 
-  /// `held` has the same meaning as for Region. Precondition: the transaction runs in the worker's region.
+  /// `held` has the same meaning as for InRegion. Precondition: the transaction runs in the worker's region.
   InOpenRegion(AccessSet& access, WorkerState& worker, const base::LeaseEnd& held)
       : access_(access),
         worker_(worker),
@@ -57,7 +57,7 @@ class InOpenRegion {
     for (std::size_t i = 0; i < writes().size(); ++i) {
       ++prepared_;
       if (P::prepare_in_place(writes()[i], worker_, period, words()[i])) continue;
-      region().abort(htm::Verdict::give_up(kBeyondRegion));
+      region().abort(give_up(RegionCode::kBeyondRegion));
       return AbortReason::kWriteLocked;
     }
     return AbortReason::kNone;
@@ -102,10 +102,10 @@ class InOpenRegion {
 
   template <typename Memory>
   Verdict check_in(Memory& memory, epoch::Epoch epoch) {
-    if (!is_epoch_in(memory, worker_, epoch)) return Verdict::retry(kPlanOutdated);
+    if (!is_epoch_in(memory, worker_, epoch)) return retry(RegionCode::kPlanOutdated);
     // A transaction that writes looks at the leases as late as possible (store_in): from that look on its region
     // conflicts with the thread that updates softtime.
-    if (!Writes && !leases_hold(memory)) return Verdict::give_up(kLeaseOver);
+    if (!Writes && !leases_hold(memory)) return give_up(RegionCode::kLeaseOver);
     // The region has not read the placeholders that this transaction has put into indexes. If another transaction has
     // written such a record since, only this check finds it.
     for (const ReadEntry& read : access_.reads) {
@@ -123,9 +123,9 @@ class InOpenRegion {
     for (std::size_t i = 0; i < writes().size(); ++i) {
       const WriteEntry& write = writes()[i];
       const TidWord word = memory.load(&write.record->tid_word);
-      if (!record::is_latest(word)) return Verdict::give_up(kBeyondRegion);
-      if (!silo::free_for_owner_in(memory, write.record, worker_.shared.time)) return Verdict::retry(kHeldElsewhere);
-      if (record::is_locked(word) && !base::injected("drtm-ignores-lock-bit")) return Verdict::retry(kWriteLocked);
+      if (!record::is_latest(word)) return give_up(RegionCode::kBeyondRegion);
+      if (!silo::free_for_owner_in(memory, write.record, worker_.shared.time)) return retry(RegionCode::kHeldElsewhere);
+      if (record::is_locked(word) && !base::injected("drtm-ignores-lock-bit")) return retry(RegionCode::kWriteLocked);
       words()[i] = record::unlocked(word);
       if (const Verdict free = P::check_planned_in(memory, write, words()[i], worker_); !free.is_done()) return free;
     }
@@ -135,7 +135,7 @@ class InOpenRegion {
   /// region, others may find a part of these stores.
   template <typename Memory>
   Verdict store_in(Memory& memory, Decision& decision) {
-    if (!leases_hold(memory)) return Verdict::give_up(kLeaseOver);
+    if (!leases_hold(memory)) return give_up(RegionCode::kLeaseOver);
     if (base::injected("wait-in-region")) worker_.waiter->pause(0);
     decision.publish_in(memory);
     for (std::size_t i = 0; i < writes().size(); ++i) P::install_in(memory, writes()[i], words()[i], tid_);

@@ -6,7 +6,7 @@
 #include "src/cc/held_records.h"
 #include "src/cc/log_entry.h"
 #include "src/cc/participant.h"
-#include "src/cc/region/verdicts.h"
+#include "src/cc/region/region_code.h"
 
 namespace granary::cc::drtm {
 namespace {
@@ -21,12 +21,13 @@ using Way = Running::Way;
 template <typename Memory>
 Verdict read_in(Memory& memory, const Record& record, std::size_t key_bytes, std::span<char> buffer, bool copies,
                 StableRead& seen) {
-  if (silo::x_locked_in(memory, &record) && !base::injected("drtm-ignores-x-lock")) return Verdict::retry(kReadLocked);
+  if (silo::x_locked_in(memory, &record) && !base::injected("drtm-ignores-x-lock"))
+    return retry(RegionCode::kReadLocked);
   const auto load = [&memory](const std::uint64_t& word) {
     return base::injected("drtm-reads-unwatched") ? base::load_word(&word) : memory.load(&word);
   };
   const TidWord word = load(record.tid_word);
-  if (record::is_locked(word) && !base::injected("drtm-ignores-lock-bit")) return Verdict::retry(kReadLocked);
+  if (record::is_locked(word) && !base::injected("drtm-ignores-lock-bit")) return retry(RegionCode::kReadLocked);
   seen.tid = record::unlocked(word);
   if (!record::is_latest(word)) {
     seen.state = ReadState::kReplaced;
@@ -133,10 +134,10 @@ AbortReason why_again(const htm::Attempt& lost, const AccessSet& access, const W
   if (lost.cause != htm::Cause::kExplicit) return AbortReason::kReadChanged;
   const auto barred = [&](const WriteEntry& write) { return is_barred(*write.record, access, worker); };
   if (std::ranges::any_of(access.writes.entries(), barred)) return AbortReason::kLockedByOwnWorker;
-  switch (lost.verdict.code()) {
-    case kReadLocked: return AbortReason::kReadLocked;
-    case kWriteLocked: return AbortReason::kWriteLocked;
-    case kHeldElsewhere:
+  switch (code_of(lost.verdict)) {
+    case RegionCode::kReadLocked: return AbortReason::kReadLocked;
+    case RegionCode::kWriteLocked: return AbortReason::kWriteLocked;
+    case RegionCode::kHeldElsewhere:
       for (const WriteEntry& write : access.writes.entries()) {
         const AbortReason why = abort_reason_if_busy(write.record, worker, AbortReason::kRemotelyLocked);
         if (why != AbortReason::kRemotelyLocked) return why;
@@ -240,7 +241,7 @@ void DrTm::end(AccessSet& access, WorkerState& worker) {
 
 void leave_region(WorkerState& worker) {
   if (worker.open_region != nullptr && worker.open_region->is_open())
-    worker.open_region->abort(Verdict::give_up(kBeyondRegion));
+    worker.open_region->abort(give_up(RegionCode::kBeyondRegion));
 }
 
 }  // namespace granary::cc::drtm

@@ -7,7 +7,7 @@
 #include "src/base/test_hooks.h"
 #include "src/cc/access_set.h"
 #include "src/cc/elsewhere/remote_part.h"
-#include "src/cc/region/verdicts.h"
+#include "src/cc/region/region_code.h"
 #include "src/cc/worker_state.h"
 
 namespace granary::cc {
@@ -24,7 +24,7 @@ template <typename Memory>
 htm::Verdict check_nodes_in(Memory& memory, const AccessSet& access) {
   for (const NodeSet<IndexNode>::Seen& seen : access.nodes) {
     if (base::injected("skip-node-validation")) break;
-    if (!seen.place.unchanged_in(memory, seen.version)) return htm::Verdict::give_up(kNodeChanged);
+    if (!seen.place.unchanged_in(memory, seen.version)) return give_up(RegionCode::kNodeChanged);
   }
   return htm::Verdict::done();
 }

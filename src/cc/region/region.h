@@ -17,13 +17,13 @@
 #include "src/cc/participant.h"
 #include "src/cc/protocol.h"
 #include "src/cc/region/checks_in.h"
-#include "src/cc/region/verdicts.h"
+#include "src/cc/region/region_code.h"
 #include "src/cc/worker_state.h"
 
 namespace granary::cc {
 
 template <CommitsInRegion P>
-class Region {
+class InRegion {
  public:
   static constexpr bool kWrites = true;
   static constexpr bool kStampsFirst = P::kStampsFirst;
@@ -38,7 +38,7 @@ class Region {
 
   /// `held`: until when all that the transaction has read and will write at other nodes is held
   /// (RemotePart::held_until).
-  Region(AccessSet& access, WorkerState& worker, const base::LeaseEnd& held)
+  InRegion(AccessSet& access, WorkerState& worker, const base::LeaseEnd& held)
       : access_(access),
         worker_(worker),
         held_(held) {}
@@ -109,8 +109,8 @@ class Region {
   /// Makes all checks, and all stores of the commit that others can see.
   template <typename Memory>
   Verdict body(Memory& memory, Decision& decision) {
-    if (!is_epoch_in(memory, worker_, record::epoch_of(tid_))) return Verdict::give_up(kPlanOutdated);
-    if (!leases_valid_in(memory, worker_, held_)) return Verdict::give_up(kLeaseOver);
+    if (!is_epoch_in(memory, worker_, record::epoch_of(tid_))) return give_up(RegionCode::kPlanOutdated);
+    if (!leases_valid_in(memory, worker_, held_)) return give_up(RegionCode::kLeaseOver);
     if (const Verdict reads = check_reads(memory); !reads.is_done()) return reads;
     for (std::size_t i = 0; i < writes().size(); ++i) {
       const Verdict unchanged = P::check_planned_in(memory, writes()[i], words()[i], worker_);

@@ -13,7 +13,7 @@
 #include "src/cc/install.h"
 #include "src/cc/lock_record.h"
 #include "src/cc/protocol.h"
-#include "src/cc/region/verdicts.h"
+#include "src/cc/region/region_code.h"
 #include "src/cc/silo/install_in_region.h"
 #include "src/cc/silo/stamp.h"
 #include "src/cc/worker_state.h"
@@ -92,22 +92,22 @@ struct Silo {
   template <typename Memory>
   static htm::Verdict check_read_in(Memory& memory, const ReadEntry& read) {
     if (x_locked_in(memory, read.record)) [[unlikely]]
-      return htm::Verdict::retry(kReadLocked);
+      return retry(RegionCode::kReadLocked);
     const TidWord word = memory.load(&read.record->tid_word);
     if (word == read.tid || base::injected("skip-read-validation")) [[likely]]
       return htm::Verdict::done();
-    if ((word & ~record::kLocked) != read.tid) return htm::Verdict::give_up(kReadChanged);
-    return base::injected("skip-own-lock-check") ? htm::Verdict::done() : htm::Verdict::retry(kReadLocked);
+    if ((word & ~record::kLocked) != read.tid) return give_up(RegionCode::kReadChanged);
+    return base::injected("skip-own-lock-check") ? htm::Verdict::done() : retry(RegionCode::kReadLocked);
   }
   template <typename Memory>
   static htm::Verdict check_planned_in(Memory& memory, const WriteEntry& write, TidWord planned,
                                        const WorkerState& worker) {
     if (!free_for_owner_in(memory, write.record, worker.shared.time)) [[unlikely]]
-      return htm::Verdict::retry(kWriteLocked);
+      return retry(RegionCode::kWriteLocked);
     const TidWord word = memory.load(&write.record->tid_word);
     if (word == planned || base::injected("region-overwrites-unseen")) [[likely]]
       return htm::Verdict::done();
-    return record::is_locked(word) ? htm::Verdict::retry(kWriteLocked) : htm::Verdict::give_up(kPlanOutdated);
+    return record::is_locked(word) ? retry(RegionCode::kWriteLocked) : give_up(RegionCode::kPlanOutdated);
   }
   template <typename Memory>
   static void install_in(Memory& memory, const WriteEntry& write, TidWord old, TidWord tid) {

@@ -10,7 +10,7 @@
 
 namespace granary::cc {
 
-enum Refusal : std::uint8_t {
+enum class RegionCode : std::uint8_t {
   kPlanOutdated,  ///< E, or the TID word of a record to write, is not the one that the commit was prepared for
   kWriteLocked,   ///< a record to write is locked or held
   kReadChanged,   ///< a record that was read has another version
@@ -21,14 +21,21 @@ enum Refusal : std::uint8_t {
   kHeldElsewhere  ///< another node holds a record to write (drtm/)
 };
 
+/// The body cannot go on now; a moment later it may.
+constexpr htm::Verdict retry(RegionCode code) { return htm::Verdict::retry(static_cast<std::uint8_t>(code)); }
+/// The body cannot go on, and to run it again is of no use.
+constexpr htm::Verdict give_up(RegionCode code) { return htm::Verdict::give_up(static_cast<std::uint8_t>(code)); }
+/// Returns the code with which a body has ended, if it is not done.
+constexpr RegionCode code_of(const htm::Verdict& verdict) { return static_cast<RegionCode>(verdict.code()); }
+
 /// Returns the reason to abort the transaction, if the region has seen one that neither waiting nor locks can help.
 /// kNone: the commit goes on with locks.
 inline AbortReason reason_of(const htm::Ending& ending) {
   if (ending.cause != htm::Cause::kExplicit || !ending.verdict.is_final()) return AbortReason::kNone;
-  switch (ending.verdict.code()) {
-    case kReadChanged: return AbortReason::kReadChanged;
-    case kNodeChanged: return AbortReason::kNodeChanged;
-    case kLeaseOver: return AbortReason::kLeaseExpired;
+  switch (code_of(ending.verdict)) {
+    case RegionCode::kReadChanged: return AbortReason::kReadChanged;
+    case RegionCode::kNodeChanged: return AbortReason::kNodeChanged;
+    case RegionCode::kLeaseOver: return AbortReason::kLeaseExpired;
     default: return AbortReason::kNone;
   }
 }
