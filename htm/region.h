@@ -1,12 +1,12 @@
 #pragma once
 // HTM regions: code that takes effect all at once or not at all, on whatever this database has.
 //
-//   const htm::Ending ending = region.run([&](auto& memory) {
+//   const htm::Attempt last = region.run([&](auto& memory) {
 //     if (memory.load(&flag) != 0) return htm::Verdict::retry(kFlagSet);
 //     memory.store(&total, memory.load(&total) + 1);
 //     return htm::Verdict::done();
 //   });
-//   if (!ending.committed) ...   // do it with locks
+//   if (!last.committed) ...   // do it with locks
 //
 // A body is written once, over `memory`, and runs on hardware or on the simulation. It may run several times, and end
 // at any access: it changes only words that it stores to through `memory`, and variables of its own that it sets anew.
@@ -25,26 +25,20 @@
 
 namespace granary::htm {
 
-struct [[nodiscard]] Ending {
-  bool committed = false;
-  Cause cause = Cause::kOther;        ///< of the last abort, unless committed
-  Verdict verdict = Verdict::done();  ///< if kExplicit
-};
-
 /// One thread's way into regions.
 class Region {
  public:
   /// `stream` tells the threads' chances apart. `support` outlives it and is not off.
   Region(const Support& support, std::uint64_t stream, base::Waiter& waiter, const Policy& policy = {});
 
+  /// Runs the body until an attempt has committed or no more attempts are worthwhile. Returns the last attempt.
   template <typename Body>
-  Ending run(Body&& body) {
+  Attempt run(Body&& body) {
     std::array<std::uint32_t, kCauses> aborts{};
     for (;;) {
       const Attempt tried = rtm_ ? attempt_rtm(body) : simulator_.attempt(body);
       counters_.count(tried);
-      if (tried.committed) return {.committed = true};
-      if (!worth_retrying(tried, aborts)) return {.cause = tried.cause, .verdict = tried.verdict};
+      if (tried.committed || !worth_retrying(tried, aborts)) return tried;
       back_off_.behind(tried.cause, aborts[static_cast<std::size_t>(tried.cause)]);
     }
   }

@@ -13,7 +13,6 @@
 
 #include "kvstore/hash/key.h"
 #include "kvstore/remote/remote_table.h"
-#include "kvstore/remote/version_check.h"
 #include "rdma/fiber/step.h"
 
 namespace granary::kvstore::remote {
@@ -92,13 +91,6 @@ class Lookup final : public rdma::fiber::Step {
   LookupOutcome outcome_ = LookupOutcome::kOpen;
   std::uint64_t offset_ = 0;
   std::uint64_t incarnation_ = 0;
-};
-
-/// Whether a bucket still has the version that a lookup missed at.
-class BucketCheck final : public VersionCheck {
- public:
-  BucketCheck(const rdma::RemoteAddress& bucket, std::uint64_t version, std::uint64_t* buffer)
-      : VersionCheck(NodeKind::kBucket, bucket, version, buffer) {}
 };
 
 }  // namespace granary::kvstore::remote

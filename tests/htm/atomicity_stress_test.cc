@@ -105,7 +105,7 @@ TEST_P(AtomicityStress, WriteSkewIsImpossible) {
         memory.store(&lines_[mine].word, sum == 0 ? 1 : 0);
         return Verdict::done();
       });
-      const Ending looked = region.run([&](auto& memory) {
+      const Attempt looked = region.run([&](auto& memory) {
         const bool both = memory.load(&lines_[0].word) == 1 && memory.load(&lines_[1].word) == 1;
         return both ? Verdict::give_up(2) : Verdict::done();
       });

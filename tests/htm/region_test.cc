@@ -43,7 +43,7 @@ class RegionTest : public testing::Test {
 };
 
 TEST_F(RegionTest, CommitsAtOnceWhenNothingIsInTheWay) {
-  const Ending ending = region_.run([&](auto& memory) {
+  const Attempt ending = region_.run([&](auto& memory) {
     memory.store(&lines_[0].word, 1);
     return Verdict::done();
   });
@@ -54,7 +54,7 @@ TEST_F(RegionTest, CommitsAtOnceWhenNothingIsInTheWay) {
 }
 
 TEST_F(RegionTest, AConflictIsTriedAgainAfterAWait) {
-  const Ending ending = region_.run([&](auto& memory) {
+  const Attempt ending = region_.run([&](auto& memory) {
     memory.store(&lines_[1].word, memory.load(&lines_[0].word));
     if (++runs_ <= 3) base::store_word(&lines_[0].word, 7);
     return Verdict::done();
@@ -66,7 +66,7 @@ TEST_F(RegionTest, AConflictIsTriedAgainAfterAWait) {
 }
 
 TEST_F(RegionTest, ConflictsWithoutEndAreGivenUp) {
-  const Ending ending = region_.run([&](auto& memory) {
+  const Attempt ending = region_.run([&](auto& memory) {
     (void)memory.load(&lines_[0].word);
     base::store_word(&lines_[0].word, 7);
     return Verdict::done();
@@ -78,7 +78,7 @@ TEST_F(RegionTest, ConflictsWithoutEndAreGivenUp) {
 }
 
 TEST_F(RegionTest, WantOfCapacityIsTriedOnceMoreWithoutAWait) {
-  const Ending ending = region_.run([&](auto& memory) {
+  const Attempt ending = region_.run([&](auto& memory) {
     for (Line& line : lines_) (void)memory.load(&line.word);
     return Verdict::done();
   });
@@ -88,7 +88,7 @@ TEST_F(RegionTest, WantOfCapacityIsTriedOnceMoreWithoutAWait) {
 }
 
 TEST_F(RegionTest, WhatTheBodyWantsToRetryIsRetriedWithItsCode) {
-  const Ending ending = region_.run([&](auto&) {
+  const Attempt ending = region_.run([&](auto&) {
     ++runs_;
     return Verdict::retry(3);
   });
@@ -99,7 +99,7 @@ TEST_F(RegionTest, WhatTheBodyWantsToRetryIsRetriedWithItsCode) {
 }
 
 TEST_F(RegionTest, WhatTheBodyGivesUpIsNotRetried) {
-  const Ending ending = region_.run([&](auto&) {
+  const Attempt ending = region_.run([&](auto&) {
     ++runs_;
     return Verdict::give_up(6);
   });
@@ -111,13 +111,13 @@ TEST_F(RegionTest, WhatTheBodyGivesUpIsNotRetried) {
 TEST_F(RegionTest, AbortsWithoutAReasonAreTriedSeldom) {
   const Support unlucky(Backend::kSim, {.spurious_per_thousand = 1000});
   Region region(unlucky, 0, waiter_, {.retries = {3, 1, 4, 2}});
-  const Ending ending = region.run([&](auto&) { return Verdict::done(); });
+  const Attempt ending = region.run([&](auto&) { return Verdict::done(); });
   EXPECT_EQ(ending.cause, Cause::kOther);
   expect_aborts(region, Cause::kOther, 3);
 }
 
 TEST_F(RegionTest, EachCauseHasRetriesOfItsOwn) {
-  const Ending ending = region_.run([&](auto& memory) {
+  const Attempt ending = region_.run([&](auto& memory) {
     ++runs_;
     if (runs_ % 2 == 0) return Verdict::retry(1);
     (void)memory.load(&lines_[0].word);

@@ -12,7 +12,7 @@ int main() {
   base::ThreadWaiter waiter;
   htm::Region region(support, 0, waiter);
   std::uint64_t word = 0;
-  const htm::Ending ending = region.run([&](auto& memory) {
+  const htm::Attempt ending = region.run([&](auto& memory) {
     memory.store(&word, 1);
     return htm::Verdict::done();
   });

@@ -52,7 +52,7 @@ TEST_F(Rtm, CommitsAndAborts) {
                     return Verdict::done();
                   })
                   .committed);
-  const Ending asked = region.run([&](auto& memory) {
+  const Attempt asked = region.run([&](auto& memory) {
     memory.store(&word, 2);
     return Verdict::give_up(5);
   });
@@ -85,7 +85,7 @@ TEST_F(Rtm, MoreThanTheCacheHoldsIsCapacity) {
   std::vector<std::uint64_t> words(std::size_t{1} << 20, 1);
   const auto aborts = [&] { return region.counters().aborts[static_cast<std::size_t>(Cause::kCapacity)].load(); };
   for (int i = 0; i < 100 && aborts() == 0; ++i) {  // an interrupt may come first
-    const Ending ending = region.run([&](auto& memory) {
+    const Attempt ending = region.run([&](auto& memory) {
       for (std::size_t at = 0; at < words.size(); at += 8) memory.store(&words[at], 2);
       return Verdict::done();
     });

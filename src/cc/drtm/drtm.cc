@@ -161,7 +161,7 @@ void resolve_loss(AccessSet& access, WorkerState& worker) {
   worker.in_open_region = nullptr;
   htm::OpenRegion& region = *worker.open_region;
   const htm::Attempt& lost = region.lost();
-  const AbortReason reason = reason_of({.cause = lost.cause, .verdict = lost.verdict});
+  const AbortReason reason = reason_of(lost);
   const bool met_others = lost.cause == htm::Cause::kConflict || lost.cause == htm::Cause::kExplicit;
   if (failed(reason) || (met_others && region.worth_retrying())) {
     access.running.way = Way::kAgain;

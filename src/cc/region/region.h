@@ -77,15 +77,15 @@ class InRegion {
   AbortReason install(Decision& decision) {
     base::sync_point("region.planned");
     base::debug_invariant("I15", [&] { return words().size() == writes().size(); });
-    const htm::Ending ending = worker_.region->run([&](auto& memory) { return body(memory, decision); });
-    if (ending.committed) {
+    const htm::Attempt last = worker_.region->run([&](auto& memory) { return body(memory, decision); });
+    if (last.committed) {
       decision.published();
       for (std::size_t i = 0; i < writes().size(); ++i) P::installed_in_region(writes()[i], worker_, words()[i], tid_);
       base::sync_point("region.committed");
       return AbortReason::kNone;
     }
     decision.take_back();
-    const AbortReason reason = reason_of(ending);
+    const AbortReason reason = reason_of(last);
     return failed(reason) ? reason : with_locks();
   }
   void release() {

@@ -6,7 +6,7 @@
 
 #include <granary/outcome.h>
 
-#include "htm/region.h"
+#include "htm/attempt.h"
 
 namespace granary::cc {
 
@@ -30,9 +30,9 @@ constexpr RegionCode code_of(const htm::Verdict& verdict) { return static_cast<R
 
 /// Returns the reason to abort the transaction, if the region has seen one that neither waiting nor locks can help.
 /// kNone: the commit goes on with locks.
-inline AbortReason reason_of(const htm::Ending& ending) {
-  if (ending.cause != htm::Cause::kExplicit || !ending.verdict.is_final()) return AbortReason::kNone;
-  switch (code_of(ending.verdict)) {
+inline AbortReason reason_of(const htm::Attempt& attempt) {
+  if (attempt.cause != htm::Cause::kExplicit || !attempt.verdict.is_final()) return AbortReason::kNone;
+  switch (code_of(attempt.verdict)) {
     case RegionCode::kReadChanged: return AbortReason::kReadChanged;
     case RegionCode::kNodeChanged: return AbortReason::kNodeChanged;
     case RegionCode::kLeaseOver: return AbortReason::kLeaseExpired;

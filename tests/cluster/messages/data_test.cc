@@ -5,6 +5,7 @@
 #include <set>
 
 #include "kvstore/remote/lookup.h"
+#include "kvstore/remote/version_check.h"
 #include "src/cluster/record_access/holder_words.h"
 #include "src/cluster/record_access/key_read.h"
 #include "src/cluster/record_access/release.h"

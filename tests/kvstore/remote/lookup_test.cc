@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kvstore/remote/version_check.h"
 #include "rdma/fiber/rounds.h"
 #include "rdma/sim/sim_network.h"
 #include "src/base/random.h"
@@ -47,8 +48,8 @@ class RemoteLookup : public testing::Test, private base::Waiter {
     scheduler_.run();
     return lookup;
   }
-  BucketCheck::Outcome check(const Lookup& missed) {
-    BucketCheck step(missed.bucket(), missed.version(), reinterpret_cast<std::uint64_t*>(mine_->base()));
+  VersionCheck::Outcome check(const Lookup& missed) {
+    VersionCheck step(NodeKind::kBucket, missed.bucket(), missed.version(), reinterpret_cast<std::uint64_t*>(mine_->base()));
     scheduler_.spawn([&] { run(step); });
     scheduler_.run();
     return step.outcome();
@@ -102,9 +103,9 @@ TEST_F(RemoteLookup, AMissIsValidUntilTheChainChanges) {
   const Lookup missed = look_up(key);
   ASSERT_EQ(missed.outcome(), LookupOutcome::kMiss);
   EXPECT_GT(missed.reads(), 1u) << "through the chain";
-  EXPECT_EQ(check(missed), BucketCheck::Outcome::kUnchanged);
+  EXPECT_EQ(check(missed), VersionCheck::Outcome::kUnchanged);
   ASSERT_TRUE(owned_->insert(key, 1000));
-  EXPECT_EQ(check(missed), BucketCheck::Outcome::kChanged);
+  EXPECT_EQ(check(missed), VersionCheck::Outcome::kChanged);
 }
 
 TEST_F(RemoteLookup, LongKeysAreComparedByTheirNames) {
