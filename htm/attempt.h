@@ -1,5 +1,5 @@
 #pragma once
-// How one attempt to run a region ended, whatever ran it, and what a region's body says at its end.
+// Describes how one attempt to run a region ended, on hardware or simulated, and the verdict of its body.
 
 #include <array>
 #include <atomic>
@@ -53,10 +53,10 @@ struct [[nodiscard]] Attempt {
   Verdict verdict = Verdict::done();  ///< if kExplicit: what the body said
 };
 
-/// What became of a thread's regions. Written by that thread with plain relaxed stores, read by statistics.
+/// Counts how a thread's regions ended. Written by that thread with plain relaxed stores, read by statistics.
 struct Counters {
   std::atomic<std::uint64_t> commits{0};
-  std::atomic<std::uint64_t> fallbacks{0};  ///< what was done without one, because it aborted or could not do it
+  std::atomic<std::uint64_t> fallbacks{0};  ///< times that the caller went on without a region
   std::array<std::atomic<std::uint64_t>, kCauses> aborts{};
 
   void count(const Attempt& tried) {

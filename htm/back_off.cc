@@ -14,7 +14,7 @@ BackOff::BackOff(const Policy& policy, std::uint64_t stream, base::Waiter& waite
       waiter_(waiter),
       random_(kJitterSeed, stream) {}
 
-void BackOff::behind(Cause cause, std::uint32_t aborts) {
+void BackOff::wait_after(Cause cause, std::uint32_t aborts) {
   if (cause != Cause::kConflict && cause != Cause::kExplicit) return;
   constexpr std::uint32_t kMaxDoublings = 16;
   const std::uint32_t most = std::min(max_pauses_, std::uint32_t{1} << std::min(aborts, kMaxDoublings));

@@ -1,5 +1,5 @@
 #pragma once
-// How often regions are tried again, and how long is waited before.
+// Says how often a region is retried, and how long to wait before.
 
 #include <array>
 #include <cstdint>
@@ -27,8 +27,8 @@ class BackOff {
   /// `stream` tells the threads' chances apart.
   BackOff(const Policy& policy, std::uint64_t stream, base::Waiter& waiter);
 
-  /// Waits behind an abort, the so many'th with this cause.
-  void behind(Cause cause, std::uint32_t aborts);
+  /// Waits after the `aborts`-th abort with this cause.
+  void wait_after(Cause cause, std::uint32_t aborts);
 
  private:
   const std::uint32_t max_pauses_;

@@ -61,7 +61,7 @@ bool OpenRegion::open_on_hardware() {
     count(tried);
     lost_ = tried;
     if (!worth_retrying()) break;
-    back_off_.behind(tried.cause, aborts_[index(tried.cause)]);
+    back_off_.wait_after(tried.cause, aborts_[index(tried.cause)]);
   }
   give_up();
   return false;
@@ -72,7 +72,7 @@ bool OpenRegion::open_simulated() {
     give_up();
     return false;
   }
-  if (lost_) back_off_.behind(lost_->cause, aborts_[index(lost_->cause)]);
+  if (lost_) back_off_.wait_after(lost_->cause, aborts_[index(lost_->cause)]);
   lost_.reset();
   simulator_.begin();
   open_ = true;

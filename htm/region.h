@@ -39,12 +39,12 @@ class Region {
       const Attempt tried = rtm_ ? attempt_rtm(body) : simulator_.attempt(body);
       counters_.count(tried);
       if (tried.committed || !worth_retrying(tried, aborts)) return tried;
-      back_off_.behind(tried.cause, aborts[static_cast<std::size_t>(tried.cause)]);
+      back_off_.wait_after(tried.cause, aborts[static_cast<std::size_t>(tried.cause)]);
     }
   }
 
   const Counters& counters() const { return counters_; }
-  /// The caller has taken the other way, with or without having tried this one.
+  /// Counts that the caller went on with locks.
   void count_fallback() { counters_.count_fallback(); }
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
-// Who may change a shared record: the owner's CPU, which takes the lock bit of the TID word, or another node, which
-// takes the state word (I2). Neither ever makes an atomic change of the other's word; each takes its own and then looks
-// at the other's.
+// Keeps the owner's side of I2. The owner's CPU, which takes the lock bit of the TID word, or another node, which takes
+// the state word, may change a shared record. Neither ever makes an atomic change of the other's word; each takes its
+// own and then looks at the other's.
 
 #include <cstdint>
 
@@ -62,11 +62,12 @@ enum class OwnerLock : std::uint8_t {
 
 /// The owner's rule of I2: CAS the lock bit into the TID word, which is a full fence on x86-64; then the state must be
 /// free; then the TID word must still be what the CAS stored, as a holder that was there before may have written back
-/// in between and wiped the bit. Otherwise the owner gives way, by a CAS, which fails harmlessly after such a
-/// write-back. From then on another node that takes the state sees the bit, and gives way in its turn.
+/// in between and wiped the bit. Otherwise the owner takes its lock bit back by a CAS, which fails harmlessly after
+/// such a write-back. Another node that takes the state while the bit is set sees it, and waits until the bit is clear
+/// or gives the state back.
 ///
-/// A lease that expires between the two looks is as good as none. Who takes one over an expired one does so by CAS, and
-/// sees the bit under the new one.
+/// A lease that expires between the two looks is as good as none. A node that replaces an expired lease by its own does
+/// so by CAS, and sees the bit under the new one.
 ///
 /// `is_free`: whether the owner may change a record in this state.
 template <typename IsFree>

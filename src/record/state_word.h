@@ -31,8 +31,8 @@ inline constexpr unsigned kHolderGenerationBits = 16;
 inline constexpr unsigned kHolderNodeBits = 12;
 static_assert(1 + kHolderSequenceBits + kHolderWorkerBits + kHolderGenerationBits + kHolderNodeBits == 64);
 
-/// Who holds an x-lock. Fields count modulo their widths: a word that comes again after 2^27 locks of one worker meets
-/// no word of the earlier one: even a lock that is given back late is not held so long.
+/// Names the holder of an x-lock. Fields count modulo their widths. A word repeats only after 2^27 locks of one worker.
+/// No lock is held that long, even if it is given back late.
 struct Holder {
   std::uint32_t node = 0;
   std::uint32_t generation = 0;

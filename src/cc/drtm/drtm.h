@@ -21,8 +21,9 @@
 // records are used as Silo does, optimistically.
 //
 // On hardware an abort puts the thread back to where the region was opened, which the transaction does not notice. In a
-// simulation the transaction aborts (kReadChanged, kRecordBusy) and has to be run again; or it goes on with locks, if
-// trying a region again would be of no use.
+// simulation the transaction goes on with locks, if trying a region again would be of no use. Otherwise it aborts and
+// has to be run again. A read then ends with kRecordBusy or kLockedByOwnWorker, and a commit with the reason for which
+// the region has aborted (why_again() and reason_of()).
 
 #include <span>
 #include <string_view>

@@ -136,9 +136,8 @@ StableRead Common::read_locked(const Record& record, std::span<char> buffer, boo
 
 AbortReason Common::claim_locked(Record& record, const WorkerState& worker) { return lock_record(record, worker); }
 
-/// Cc::install() may put a new record in the place of the old one. It copies the upper bits of the size word, so the
-/// new record has a lock that no transaction would give back: HeldLocks names the old record. This takes that lock
-/// away.
+/// cc::install() may replace the record by a new one. It copies the upper bits of the size word, so the new record has
+/// a lock that no transaction would give back: HeldLocks names the old record. This function takes that lock away.
 void Common::install(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epoch period) {
   Record* const replacement = write.replacement;
   base::debug_invariant("I29", [&] { return (base::load_word(&write.record->size_word) & kAlone) != 0; });

@@ -49,7 +49,8 @@ class RemoteLookup : public testing::Test, private base::Waiter {
     return lookup;
   }
   VersionCheck::Outcome check(const Lookup& missed) {
-    VersionCheck step(NodeKind::kBucket, missed.bucket(), missed.version(), reinterpret_cast<std::uint64_t*>(mine_->base()));
+    VersionCheck step(NodeKind::kBucket, missed.bucket(), missed.version(),
+                      reinterpret_cast<std::uint64_t*>(mine_->base()));
     scheduler_.spawn([&] { run(step); });
     scheduler_.run();
     return step.outcome();
