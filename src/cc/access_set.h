@@ -11,9 +11,11 @@
 #include <granary/isolation.h>
 #include <granary/outcome.h>
 
+#include "src/cc/drtm/region_run.h"
 #include "src/cc/index.h"
 #include "src/cc/node_set.h"
 #include "src/cc/node_times.h"
+#include "src/cc/two_pl/held_locks.h"
 #include "src/cc/index_node.h"
 #include "src/record/shared_record.h"
 
@@ -121,33 +123,7 @@ struct LockEntry {
   WriteEntry* write;
 };
 
-/// The locks that a transaction takes before its commit, under the protocols that do so (two_pl/).
-struct HeldLocks {
-  std::uint64_t owner = 0;  ///< a two_pl::OwnerSet with one owner; 0 until the context's first lock
-  /// The owners of the transactions that the same body had open when it began this one, if bodies take turns
-  /// (txn::Together). They go on when this transaction has ended.
-  std::uint64_t outer = 0;
-  std::vector<Record*> records;  ///< each once
-  bool barred = false;           ///< the latest lock was refused because of a transaction that cannot end meanwhile
-  bool must_let_go = false;      ///< cc::let_go() has something to do at the end: for these locks, or for Running
-};
-
 class RemotePart;
-
-/// How a transaction runs under a protocol that runs whole transactions in HTM regions (drtm/).
-struct Running {
-  enum class Way : std::uint8_t {
-    kUnknown,  ///< it has touched no record of this node yet
-    kRegion,   ///< it runs in the worker's open region
-    kLocks,    ///< it runs without a region
-    kAgain,    ///< its region has aborted, and the application has to run the transaction again
-  };
-  Way way = Way::kUnknown;
-  AbortReason reason = AbortReason::kReadChanged;  ///< kAgain: the reason that the application is given
-  std::vector<Record*> declared;                   ///< the records of this node that the transaction has declared
-  std::vector<Record*> claimed;                    ///< those of them whose lock bit it holds, in the order of addresses
-  RemotePart* elsewhere = nullptr;  ///< the context's part at other nodes, nullptr without a cluster; clear() keeps it
-};
 
 /// All that one transaction of this node remembers. A context uses it for one transaction after the other.
 struct AccessSet {
@@ -165,8 +141,12 @@ struct AccessSet {
   /// (SnapshotHere). They are the transaction's and not its worker's, since a claim may wait, and then another
   /// transaction of the worker may commit.
   std::vector<TidWord> planned_words;
-  HeldLocks held;   ///< given back by cc::let_go() when the transaction has ended, before clear()
-  Running running;  ///< its `claimed` records are given back by cc::let_go(), too
+
+  two_pl::HeldLocks held;        ///< given back by cc::let_go() when the transaction has ended, before clear()
+  bool barred = false;           ///< the latest lock was refused because of a transaction that cannot end meanwhile
+  bool must_let_go = false;      ///< cc::let_go() has something to do at the end: for `held`, or for `region_run`
+  drtm::RegionRun region_run;    ///< its `claimed` records are given back by cc::let_go(), too
+  RemotePart* remote = nullptr;  ///< the context's part at other nodes, nullptr without a cluster; clear() keeps it
 
   void clear() {
     sealed_from = 0;

@@ -125,7 +125,7 @@ template <RunsInRegion P, bool Writes, RemoteParticipant There, typename TheRigh
     // the region has aborted, and enter() has decided how the transaction goes on.
     if (worker.in_open_region != &access || P::enter(access, worker)) return outcome;
   }
-  if (access.running.way == Running::Way::kAgain) return CommitOutcome{.reason = access.running.reason};
+  if (access.region_run.way == drtm::RegionRun::Way::kAgain) return CommitOutcome{.reason = access.region_run.reason};
   return std::nullopt;
 }
 

@@ -101,7 +101,7 @@ concept StampsReads = P::kStampsFirst && requires(const AccessSet& access, Worke
 
 /// A protocol whose reads lock the records that they read until the transaction ends (two_pl/).
 template <typename P>
-concept LocksRecords = Protocol<P> && requires(HeldLocks& held) {
+concept LocksRecords = Protocol<P> && requires(two_pl::HeldLocks& held) {
   /// Gives back all these locks. Called when the transaction has committed or aborted, with its epoch slot still
   /// entered.
   { P::let_go(held) } -> std::same_as<void>;

@@ -54,7 +54,7 @@ void let_go(AccessSet& access, WorkerState& worker) noexcept {
     if constexpr (LocksRecords<P>) P::let_go(access.held);
     if constexpr (RunsInRegion<P>) P::end(access, worker);
   });
-  access.held.must_let_go = false;
+  access.must_let_go = false;
 }
 
 void retire_owner(AccessSet& access, WorkerState& worker) {

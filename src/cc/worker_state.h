@@ -27,7 +27,9 @@ namespace granary::cc {
 using base::bump;
 
 struct AccessSet;
-struct Running;
+namespace drtm {
+struct RegionRun;
+}
 
 struct WorkerState {
   explicit WorkerState(DatabaseState& shared_state)
@@ -63,8 +65,8 @@ struct WorkerState {
   std::unique_ptr<htm::Region> region;           ///< tries commits in regions; nullptr under drtm
   std::unique_ptr<htm::OpenRegion> open_region;  ///< runs whole transactions in regions; only under drtm
   const AccessSet* in_open_region = nullptr;     ///< the access sets of the transaction that runs in `open_region` now
-  /// The worker's open transactions that hold lock bits since START (Running::claimed); only under drtm.
-  std::vector<const Running*> holders;
+  /// The worker's open transactions that hold lock bits since START (drtm::RegionRun::claimed); only under drtm.
+  std::vector<const drtm::RegionRun*> transactions_with_claims;
   /// What tells apart what transactions do: FunctionRef::code of a body, or begin()'s caller.
   const void* body = nullptr;
 

@@ -36,7 +36,7 @@ inline void Context::release(bool over) {
 }
 
 inline void Context::release_here() {
-  if (cc::AccessSet& access = execution_.local().sets(); access.held.must_let_go) [[unlikely]] {
+  if (cc::AccessSet& access = execution_.local().sets(); access.must_let_go) [[unlikely]] {
     cc::let_go(access, worker_.state());
     // There are fewer owners than contexts. There are enough for each worker's first context, which keeps its own as
     // long as others find one.

@@ -29,7 +29,7 @@ class Execution {
   /// Sets how transactions reach other nodes; nullptr: there are no other nodes. No transaction is open.
   void set_remote(std::unique_ptr<RemoteAccess> remote) {
     remote_ = std::move(remote);
-    local_.sets().running.elsewhere = remote_ == nullptr ? nullptr : &remote_->part();
+    local_.sets().remote = remote_ == nullptr ? nullptr : &remote_->part();
   }
   RemoteAccess* remote() { return remote_.get(); }
   LocalAccess& local() { return local_; }

@@ -14,7 +14,7 @@ namespace {
 using htm::Verdict;
 using record::ReadState;
 using record::StableRead;
-using Way = Running::Way;
+using Way = RegionRun::Way;
 
 /// Reads a record inside the region (DrTM's LOCAL_READ). A set lock bit or an x-lock means that somebody may change the
 /// record soon, so the region ends. A lease of another node does not matter to a reader.
@@ -59,26 +59,25 @@ StableRead read_claimed(const Record& record, std::size_t key_bytes, std::span<c
 }
 
 bool has_claimed(const AccessSet& access, const Record& record) {
-  const std::vector<Record*>& claimed = access.running.claimed;
+  const std::vector<Record*>& claimed = access.region_run.claimed;
   return !claimed.empty() && std::binary_search(claimed.begin(), claimed.end(), &record);
 }
 
 /// Whether another open transaction of the worker holds the record's lock bit since START, and does not end while this
 /// one waits or is run again. Those of other fibers do, which only a node of a cluster has under this protocol.
 bool is_barred(const Record& record, const AccessSet& access, const WorkerState& worker) {
-  if (worker.holders.empty()) return false;
-  if (const RemotePart* const elsewhere = access.running.elsewhere; elsewhere != nullptr && !elsewhere->is_alone())
-    return false;
-  return std::ranges::any_of(worker.holders, [&](const Running* holder) {
-    return holder != &access.running && std::ranges::binary_search(holder->claimed, &record);
+  if (worker.transactions_with_claims.empty()) return false;
+  if (const RemotePart* const elsewhere = access.remote; elsewhere != nullptr && !elsewhere->is_alone()) return false;
+  return std::ranges::any_of(worker.transactions_with_claims, [&](const RegionRun* other) {
+    return other != &access.region_run && std::ranges::binary_search(other->claimed, &record);
   });
 }
 
 /// START of the fallback handler: claims the declared records of this node, in the order of addresses, so that waits
 /// never form a cycle. A record that was replaced is left to the commit. If a claim fails, all are given back.
 bool claim_declared(AccessSet& access, WorkerState& worker) {
-  std::vector<Record*>& declared = access.running.declared;
-  std::vector<Record*>& claimed = access.running.claimed;
+  std::vector<Record*>& declared = access.region_run.declared;
+  std::vector<Record*>& claimed = access.region_run.claimed;
   std::sort(declared.begin(), declared.end());
   declared.erase(std::unique(declared.begin(), declared.end()), declared.end());
   for (Record* const record : declared) {
@@ -88,7 +87,7 @@ bool claim_declared(AccessSet& access, WorkerState& worker) {
     } else if (reason != AbortReason::kRecordReplaced) {
       for (Record* const taken : claimed) silo::Silo::give_back(*taken);
       claimed.clear();
-      access.running.reason = reason;
+      access.region_run.reason = reason;
       return false;
     }
   }
@@ -99,7 +98,7 @@ bool claim_declared(AccessSet& access, WorkerState& worker) {
 /// be run again.
 Way begin_with_locks(AccessSet& access, WorkerState& worker) {
   if (!claim_declared(access, worker)) return Way::kAgain;
-  if (!access.running.claimed.empty()) worker.holders.push_back(&access.running);
+  if (!access.region_run.claimed.empty()) worker.transactions_with_claims.push_back(&access.region_run);
   return Way::kLocks;
 }
 
@@ -113,13 +112,13 @@ bool has_log_room(const WorkerState& worker) {
 /// in it.
 bool may_open(const AccessSet& access, const WorkerState& worker) {
   if (worker.open_region == nullptr || worker.in_open_region != nullptr) return false;
-  RemotePart* const elsewhere = access.running.elsewhere;
+  RemotePart* const elsewhere = access.remote;
   return has_log_room(worker) && (elsewhere == nullptr || elsewhere->make_ready(worker.shared.epochs.current()));
 }
 
 /// Opens the worker's region for the transaction, or begins to run the transaction with locks if that cannot be.
 Way begin(AccessSet& access, WorkerState& worker) {
-  access.held.must_let_go = true;
+  access.must_let_go = true;
   if (!may_open(access, worker)) {
     if (worker.open_region != nullptr) worker.open_region->count_fallback();
     return begin_with_locks(access, worker);
@@ -164,12 +163,12 @@ void resolve_loss(AccessSet& access, WorkerState& worker) {
   const AbortReason reason = reason_of(lost);
   const bool met_others = lost.cause == htm::Cause::kConflict || lost.cause == htm::Cause::kExplicit;
   if (failed(reason) || (met_others && region.worth_retrying())) {
-    access.running.way = Way::kAgain;
-    access.running.reason = failed(reason) ? reason : why_again(lost, access, worker);
+    access.region_run.way = Way::kAgain;
+    access.region_run.reason = failed(reason) ? reason : why_again(lost, access, worker);
     return;
   }
   region.give_up();
-  access.running.way = begin_with_locks(access, worker);
+  access.region_run.way = begin_with_locks(access, worker);
   note_reads_as_claimed(access);
 }
 
@@ -182,9 +181,9 @@ StableRead read(const Record& record, std::size_t key_bytes, std::span<char> buf
     if (worker.open_region->part(part)) return seen;
     resolve_loss(access, worker);
   }
-  const bool again = access.running.way == Way::kAgain;
-  access.held.barred =
-      (again && access.running.reason == AbortReason::kLockedByOwnWorker) || is_barred(record, access, worker);
+  const bool again = access.region_run.way == Way::kAgain;
+  access.barred =
+      (again && access.region_run.reason == AbortReason::kLockedByOwnWorker) || is_barred(record, access, worker);
   if (again) return {};
   if (has_claimed(access, record)) return read_claimed(record, key_bytes, buffer, copies);
   return copies ? record::read_record(record, key_bytes, buffer.data(), buffer.size(), *worker.waiter)
@@ -202,7 +201,7 @@ StableRead DrTm::look(const Record& record, WorkerState& worker, AccessSet& acce
 }
 
 AbortReason DrTm::claim(Record& record, const WorkerState& worker, AccessSet& access) {
-  std::vector<Record*>& claimed = access.running.claimed;
+  std::vector<Record*>& claimed = access.region_run.claimed;
   const auto at = std::lower_bound(claimed.begin(), claimed.end(), &record);
   if (at != claimed.end() && *at == &record) {
     claimed.erase(at);
@@ -214,14 +213,14 @@ AbortReason DrTm::claim(Record& record, const WorkerState& worker, AccessSet& ac
 }
 
 void DrTm::declare(Record& record, AccessSet& access) {
-  access.running.declared.push_back(&record);
-  access.held.must_let_go = true;
+  access.region_run.declared.push_back(&record);
+  access.must_let_go = true;
 }
 
 bool DrTm::enter(AccessSet& access, WorkerState& worker) {
-  Running& running = access.running;
-  if (running.way == Way::kUnknown) running.way = begin(access, worker);
-  if (running.way != Way::kRegion) return false;
+  RegionRun& run = access.region_run;
+  if (run.way == Way::kUnknown) run.way = begin(access, worker);
+  if (run.way != Way::kRegion) return false;
   if (worker.open_region->is_open()) return true;
   resolve_loss(access, worker);  // the region has aborted since, for example by leave_region()
   return false;
@@ -232,11 +231,11 @@ void DrTm::end(AccessSet& access, WorkerState& worker) {
     worker.open_region->cancel();
     worker.in_open_region = nullptr;
   }
-  for (Record* const record : access.running.claimed) give_back(*record);
-  if (access.running.way == Way::kLocks) std::erase(worker.holders, &access.running);
-  access.running.claimed.clear();
-  access.running.declared.clear();
-  access.running.way = Way::kUnknown;
+  for (Record* const record : access.region_run.claimed) give_back(*record);
+  if (access.region_run.way == Way::kLocks) std::erase(worker.transactions_with_claims, &access.region_run);
+  access.region_run.claimed.clear();
+  access.region_run.declared.clear();
+  access.region_run.way = Way::kUnknown;
 }
 
 void leave_region(WorkerState& worker) {

@@ -28,6 +28,7 @@
 #include <span>
 #include <string_view>
 
+#include "src/cc/drtm/region_run.h"
 #include "src/cc/protocol.h"
 #include "src/cc/silo/silo.h"
 

@@ -28,10 +28,11 @@ Attempt try_lock(Record& record, Kind wanted, OwnerSet owner, std::uint64_t& wor
   return first ? Attempt::kTaken : Attempt::kHeld;
 }
 
-bool ensure_owner(WorkerState& worker, HeldLocks& held) {
+bool ensure_owner(WorkerState& worker, AccessSet& access) {
+  HeldLocks& held = access.held;
   if (held.owner == 0) {
     held.owner = worker.shared.owners.take();
-    held.must_let_go = held.owner != 0;  // even if no lock is taken, the owner may have to be given back
+    access.must_let_go = held.owner != 0;  // even if no lock is taken, the owner may have to be given back
     worker.own_owners |= held.owner;
   }
   if (held.owner != 0 && held.records.empty()) worker.shared.owners.begins(held.owner);
@@ -51,14 +52,14 @@ AbortReason refused(Kind wanted) {
 
 /// Waits for an owner, if all are taken: each is given back when the transaction that has it ends. If another
 /// transaction of the same worker has one, all of them may be waiting here, so this one gives up for good.
-AbortReason await_owner(Kind wanted, WorkerState& worker, HeldLocks& held) {
+AbortReason await_owner(Kind wanted, WorkerState& worker, AccessSet& access) {
   for (std::uint32_t turn = 0; turn < kPatience; ++turn) {
-    if (ensure_owner(worker, held)) [[likely]]
+    if (ensure_owner(worker, access)) [[likely]]
       return AbortReason::kNone;
     worker.waiter->pause(turn);
   }
-  held.barred = (worker.standing_owners() | held.outer) != 0;
-  return held.barred ? AbortReason::kLockedByOwnWorker : refused(wanted);
+  access.barred = (worker.standing_owners() | access.held.outer) != 0;
+  return access.barred ? AbortReason::kLockedByOwnWorker : refused(wanted);
 }
 
 /// Tries to lock until an attempt succeeds, is_barred() or gives_up(word) is true, or kPatience is used up. If the
@@ -66,21 +67,23 @@ AbortReason await_owner(Kind wanted, WorkerState& worker, HeldLocks& held) {
 /// the key up again. Where there is no memory to note a lock that was taken, the process ends (see commit.h): nobody
 /// would give the lock back.
 template <typename GivesUp>
-AbortReason lock_until(Record& record, Kind wanted, WorkerState& worker, HeldLocks& held, GivesUp&& gives_up) noexcept {
-  held.barred = false;
-  if (const AbortReason none = await_owner(wanted, worker, held); none != AbortReason::kNone) return none;
+AbortReason lock_until(Record& record, Kind wanted, WorkerState& worker, AccessSet& access,
+                       GivesUp&& gives_up) noexcept {
+  HeldLocks& held = access.held;
+  access.barred = false;
+  if (const AbortReason none = await_owner(wanted, worker, access); none != AbortReason::kNone) return none;
   for (std::uint32_t turn = 0; turn < kPatience; ++turn) {
     std::uint64_t word = 0;
     const Attempt attempt = try_lock(record, wanted, held.owner, word);
     if (attempt == Attempt::kTaken) {
       held.records.push_back(&record);
-      held.must_let_go = true;
+      access.must_let_go = true;
     }
     if (attempt == Attempt::kTaken || attempt == Attempt::kHeld) return AbortReason::kNone;
     if (attempt == Attempt::kChanged) continue;
     if (!record::is_latest(record.tid())) return AbortReason::kNone;
     if (is_barred(word, wanted, held, worker)) [[unlikely]] {
-      held.barred = true;
+      access.barred = true;
       return AbortReason::kLockedByOwnWorker;
     }
     if (gives_up(word)) break;
@@ -91,23 +94,23 @@ AbortReason lock_until(Record& record, Kind wanted, WorkerState& worker, HeldLoc
 
 }  // namespace
 
-AbortReason AbortsAtOnce::lock(Record& record, Kind wanted, WorkerState& worker, HeldLocks& held) {
-  return lock_until(record, wanted, worker, held, [](std::uint64_t word) { return !is_closed(word); });
+AbortReason AbortsAtOnce::lock(Record& record, Kind wanted, WorkerState& worker, AccessSet& access) {
+  return lock_until(record, wanted, worker, access, [](std::uint64_t word) { return !is_closed(word); });
 }
 
-AbortReason WaitsUnlessDeadlocked::lock(Record& record, Kind wanted, WorkerState& worker, HeldLocks& held) {
+AbortReason WaitsUnlessDeadlocked::lock(Record& record, Kind wanted, WorkerState& worker, AccessSet& access) {
   Owners& owners = worker.shared.owners;
+  const OwnerSet& owner = access.held.owner;  // taken by the first attempt, if the transaction has none yet
   bool waited = false;
-  const AbortReason reason = lock_until(record, wanted, worker, held, [&](std::uint64_t word) {
+  const AbortReason reason = lock_until(record, wanted, worker, access, [&](std::uint64_t word) {
     waited = true;
     if (wanted == Kind::kExclusive) set_wanted(record, true);
-    const bool circle =
-        owners.must_abort(held.owner, in_the_way(word, held.owner)) && !base::injected("two-pl-ignores-deadlock");
+    const bool circle = owners.must_abort(owner, in_the_way(word, owner)) && !base::injected("two-pl-ignores-deadlock");
     if (circle) base::sync_point("two_pl.circle");
     return circle;
   });
   if (!waited) return reason;
-  owners.waits_no_more(held.owner);
+  owners.waits_no_more(owner);
   if (reason != AbortReason::kNone && wanted == Kind::kExclusive) set_wanted(record, false);
   return reason;
 }

@@ -24,6 +24,7 @@
 #include "src/cc/install.h"
 #include "src/cc/protocol.h"
 #include "src/cc/silo/stamp.h"
+#include "src/cc/two_pl/held_locks.h"
 #include "src/cc/two_pl/record_lock.h"
 #include "src/cc/worker_state.h"
 
@@ -31,12 +32,12 @@ namespace granary::cc::two_pl {
 
 /// NO_WAIT: takes the lock, or fails at once.
 struct AbortsAtOnce {
-  static AbortReason lock(Record& record, Kind wanted, WorkerState& worker, HeldLocks& held);
+  static AbortReason lock(Record& record, Kind wanted, WorkerState& worker, AccessSet& access);
 };
 /// DL_DETECT: takes the lock, waiting for a bounded time. Fails at once if the wait closes a cycle and this owner must
 /// abort.
 struct WaitsUnlessDeadlocked {
-  static AbortReason lock(Record& record, Kind wanted, WorkerState& worker, HeldLocks& held);
+  static AbortReason lock(Record& record, Kind wanted, WorkerState& worker, AccessSet& access);
 };
 
 /// Has the functions of Protocol that both protocols share.
@@ -75,18 +76,18 @@ struct TwoPhaseLocking : Common {
   static record::StableRead read(Record& record, std::size_t /*key_bytes*/, std::span<char> buffer, WorkerState& worker,
                                  AccessSet& access, TidWord& /*rts*/) {
     const std::size_t held = access.held.records.size();
-    if (Policy::lock(record, Kind::kShared, worker, access.held) != AbortReason::kNone) return {};
+    if (Policy::lock(record, Kind::kShared, worker, access) != AbortReason::kNone) return {};
     const record::StableRead seen = read_locked(record, buffer, /*copy=*/true, worker);
     const bool is_new = access.held.records.size() > held;
     if (is_new && access.isolation == Isolation::kRepeatableRead) let_go_last(access.held);
     return seen;
   }
   static record::StableRead look(Record& record, WorkerState& worker, AccessSet& access, TidWord& /*rts*/) {
-    if (Policy::lock(record, Kind::kExclusive, worker, access.held) != AbortReason::kNone) return {};
+    if (Policy::lock(record, Kind::kExclusive, worker, access) != AbortReason::kNone) return {};
     return read_locked(record, {}, /*copy=*/false, worker);
   }
   static AbortReason claim(Record& record, WorkerState& worker, AccessSet& access) {
-    if (const AbortReason no = Policy::lock(record, Kind::kExclusive, worker, access.held); no != AbortReason::kNone)
+    if (const AbortReason no = Policy::lock(record, Kind::kExclusive, worker, access); no != AbortReason::kNone)
       return no;
     return claim_locked(record, worker);
   }

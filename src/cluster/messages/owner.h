@@ -39,7 +39,8 @@ class Owner {
         buffer_(kMostValueBytes, '\0') {
     worker_.lending().allow(false);  // answers use the worker's memory in a slot of their own
     worker_.state().waiter = &brief_;
-    access_.running.way = cc::Running::Way::kLocks;  // an answer is no transaction that could run in a region
+    access_.region_run.way =
+        cc::drtm::RegionRun::Way::kLocks;  // an answer is no transaction that could run in a region
   }
   ~Owner() { worker_.state().waiter = &worker_.shared().waiter; }
   Owner(const Owner&) = delete;
