@@ -2,7 +2,7 @@
 // Claims a record of this node that another node may hold, by the owner's rule of I2. Silo and TicToc
 // share this loop and differ in which state words let the owner in (silo/claim.cc, tictoc/shared_record.cc).
 
-#include "src/cc/held_records.h"
+#include "src/cc/holder_liveness.h"
 #include "src/cc/participant.h"
 #include "src/cc/worker_state.h"
 #include "src/record/shared_lock.h"

@@ -5,7 +5,6 @@
 #include "src/base/check.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/garbage_lists.h"
-#include "src/cc/held_records.h"
 #include "src/cc/records.h"
 #include "src/record/shared_change.h"
 #include "src/record/shared_lock.h"
@@ -35,11 +34,16 @@ record::SharedRecord* find_shared(Index& index, std::string_view key) {
   return record != nullptr && record::is_shared(record) ? &record::shared_of(*record) : nullptr;
 }
 
+record::OwnerRule owner_rule(const DatabaseState& shared) {
+  return shared.settings.stamps_reads ? record::OwnerRule::without_leases()
+                                      : record::OwnerRule::with_leases(shared.time);
+}
+
 /// Makes one attempt to take the record's lock bit. False if its TID word is not `expected`, or another node holds it.
 bool try_claim(const WorkerState& worker, Record& record, TidWord expected) {
   if (!record::is_shared(&record)) return record.try_lock(expected);
-  const auto is_free = [&worker](record::StateWord state) { return is_free_for_owner(state, worker.shared); };
-  return record::lock_as_owner(record::shared_of(record), expected, is_free) == record::OwnerLock::kTaken;
+  const record::OwnerRule rule = owner_rule(worker.shared);
+  return record::lock_as_owner(record::shared_of(record), expected, rule) == record::OwnerLock::kTaken;
 }
 
 /// Removes an absent record from its index, if it is still the record that was registered. It asks the index first: a

@@ -20,17 +20,38 @@ inline bool has_expired(StateWord state, const base::TimeReading& now) {
   return expired;
 }
 
-/// Whether the owner may change a record in this state: no x-lock is there, and no lease that somebody may still rely
-/// on. `time` is the cluster's; nullptr: there is none, and no lease ever ends.
-inline bool is_free_for_owner(StateWord state, const base::SoftTime* time) {
-  if (state == kFree) [[likely]]
-    return true;
-  return time != nullptr && is_lease(state) && has_expired(state, time->read());
-}
+/// The states of a shared record in which its owner may change it. An x-lock excludes the owner, and so does a lease
+/// that somebody may still rely on.
+class OwnerRule {
+ public:
+  /// `time` is the cluster's; nullptr: there is none, and no lease ever ends.
+  static constexpr OwnerRule with_leases(const base::SoftTime* time) { return {true, time}; }
+  /// The rule under TicToc: a state word that is no x-lock is an rts, which excludes nobody.
+  static constexpr OwnerRule without_leases() { return {false, nullptr}; }
+
+  bool allows(StateWord state) const {
+    if (!leases_) return !is_x_locked(state);
+    if (state == kFree) [[likely]]
+      return true;
+    return time_ != nullptr && is_lease(state) && has_expired(state, time_->read());
+  }
+  /// Returns the same as allows(), for code inside an HTM region.
+  template <typename Memory>
+  bool allows_in(Memory& memory, StateWord state) const {
+    if (!leases_) return !is_x_locked(state);
+    return state == kFree || (time_ != nullptr && has_expired(state, time_->read_in(memory)));
+  }
+
+ private:
+  constexpr OwnerRule(bool leases, const base::SoftTime* time) : leases_(leases), time_(time) {}
+
+  bool leases_;
+  const base::SoftTime* time_;
+};
 
 /// Whether the owner has to wait for a lease that somebody may still rely on.
 inline bool is_leased(StateWord state, const base::SoftTime* time) {
-  return is_lease(state) && !is_free_for_owner(state, time);
+  return is_lease(state) && !OwnerRule::with_leases(time).allows(state);
 }
 
 /// State and TID word, for whoever judges by both. The state is loaded first (I4): a holder stores the new TID before
@@ -69,7 +90,7 @@ enum class OwnerLock : std::uint8_t {
 /// A lease that expires between the two looks is as good as none. A node that replaces an expired lease by its own does
 /// so by CAS, and sees the bit under the new one.
 ///
-/// `is_free`: whether the owner may change a record in this state.
+/// `is_free` says what OwnerRule::allows() says of the state.
 template <typename IsFree>
 OwnerLock lock_as_owner(SharedRecord& record, TidWord expected, const IsFree& is_free) {
   const auto held = [&] { return !is_free(record.state()) && !base::injected("owner-ignores-state"); };
@@ -84,9 +105,8 @@ OwnerLock lock_as_owner(SharedRecord& record, TidWord expected, const IsFree& is
   const bool lost = record.head.tid() != (expected | kLocked) && !base::injected("owner-looks-once");
   return lost ? OwnerLock::kChanged : OwnerLock::kTaken;
 }
-/// Takes the lock where state words hold leases, which end by the cluster's time.
-inline OwnerLock lock_as_owner(SharedRecord& record, TidWord expected, const base::SoftTime* time = nullptr) {
-  return lock_as_owner(record, expected, [time](StateWord state) { return is_free_for_owner(state, time); });
+inline OwnerLock lock_as_owner(SharedRecord& record, TidWord expected, const OwnerRule& rule) {
+  return lock_as_owner(record, expected, [&rule](StateWord state) { return rule.allows(state); });
 }
 
 }  // namespace granary::record

@@ -2,7 +2,7 @@
 
 #include "src/base/test_hooks.h"
 #include "src/cc/garbage.h"
-#include "src/cc/held_records.h"
+#include "src/cc/elsewhere/elsewhere.h"
 #include "src/cc/protocols.h"
 #include "src/txn/multi_get.h"
 #include "src/txn/scan_range.h"

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "src/base/test_hooks.h"
-#include "src/cc/held_records.h"
+#include "src/cc/holder_liveness.h"
 #include "src/cc/protocols.h"
 #include "src/txn/execution.h"
 #include "src/txn/local_access.h"

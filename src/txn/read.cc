@@ -2,7 +2,7 @@
 // notes in the read set what it has seen.
 
 #include "src/base/check.h"
-#include "src/cc/held_records.h"
+#include "src/cc/holder_liveness.h"
 #include "src/cc/protocols.h"
 #include "src/cc/settings.h"
 #include "src/txn/local_access.h"

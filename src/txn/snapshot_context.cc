@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "src/base/test_hooks.h"
-#include "src/cc/held_records.h"
+#include "src/cc/holder_liveness.h"
 #include "src/epoch/entered.h"
 #include "src/record/shared_read.h"
 #include "src/txn/local_access.h"

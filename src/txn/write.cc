@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "src/cc/held_records.h"
+#include "src/cc/holder_liveness.h"
 #include "src/cc/protocols.h"
 #include "src/cc/records.h"
 #include "src/txn/local_access.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "src/cc/elsewhere/remote_part.h"
-#include "src/cc/held_records.h"
+#include "src/cc/holder_liveness.h"
 #include "src/cc/log_entry.h"
 #include "src/cc/participant.h"
 #include "src/cc/region/region_code.h"

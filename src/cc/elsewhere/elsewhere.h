@@ -2,13 +2,17 @@
 // Makes the other nodes one participant of a commit (participant.h): `Nowhere` if the transaction has touched this node
 // only, and `Elsewhere` around a RemotePart if it has touched others.
 
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
 #include "src/base/check.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/access_set.h"
 #include "src/cc/elsewhere/remote_part.h"
-#include "src/cc/held_records.h"
 #include "src/cc/participant.h"
 #include "src/cc/worker_state.h"
+#include "src/record/shared_lock.h"
 
 namespace granary::cc {
 
@@ -29,6 +33,18 @@ struct Nowhere {
   static constexpr void write_back(TidWord) {}
   static constexpr void release() {}
 };
+
+/// Returns when the last of the leases ends that keep the transaction from its writes at this node; 0 if there is none.
+inline std::uint64_t blocking_lease_end_us(AccessSet& access, const DatabaseState& shared) {
+  std::uint64_t end_us = 0;
+  if (shared.settings.stamps_reads) return end_us;
+  for (const WriteEntry& write : access.writes.entries()) {
+    if (!record::is_shared(write.record)) continue;
+    const record::StateWord state = record::shared_of(*write.record).state();
+    if (record::is_leased(state, shared.time)) end_us = std::max(end_us, record::lease_end_us(state));
+  }
+  return end_us;
+}
 
 /// The participant for a transaction that has touched other nodes: their RemotePart, and what this node adds to its
 /// steps.

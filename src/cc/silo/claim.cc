@@ -5,8 +5,9 @@ namespace granary::cc::silo {
 
 AbortReason Silo::claim_shared(record::SharedRecord& record, const WorkerState& worker) {
   const base::SoftTime* const time = worker.shared.time;
-  return cc::claim_shared(record, worker, base::kBoundedPauses,
-                          [time](record::StateWord state) { return record::is_free_for_owner(state, time); });
+  return cc::claim_shared(record, worker, base::kBoundedPauses, [time](record::StateWord state) {
+    return record::OwnerRule::with_leases(time).allows(state);
+  });
 }
 
 }  // namespace granary::cc::silo

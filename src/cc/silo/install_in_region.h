@@ -23,12 +23,12 @@ template <typename Memory>
 bool x_locked_in(Memory& memory, const Record* record) {
   return record::is_shared(record) && record::is_x_locked(memory.load(&record::shared_of(*record).state_word));
 }
-/// Whether the owner may change the record (record::is_free_for_owner). Always true of a local record.
+/// Whether the owner may change the record (record::OwnerRule). Always true of a local record.
 template <typename Memory>
 bool free_for_owner_in(Memory& memory, const Record* record, const base::SoftTime* time) {
   if (!record::is_shared(record) || base::injected("owner-ignores-state")) return true;
   const record::StateWord state = memory.load(&record::shared_of(*record).state_word);
-  return state == record::kFree || (time != nullptr && record::has_expired(state, time->read_in(memory)));
+  return record::OwnerRule::with_leases(time).allows_in(memory, state);
 }
 
 template <typename Memory>

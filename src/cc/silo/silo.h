@@ -79,7 +79,7 @@ struct Silo {
     word = write.record->tid();
     if (record::is_locked(word) || !record::is_latest(word)) return false;
     return !record::is_shared(write.record) ||
-           record::is_free_for_owner(record::shared_of(*write.record).state(), worker.shared.time);
+           record::OwnerRule::with_leases(worker.shared.time).allows(record::shared_of(*write.record).state());
   }
   static bool prepare_in_place(WriteEntry& write, WorkerState& worker, epoch::Epoch period, TidWord word) {
     return cc::prepare_in_place(write, worker, period, word);

@@ -62,7 +62,7 @@ AbortReason claim_shared(SharedRecord& record, const WorkerState& worker, std::u
   TidWord by_others = 0;
   const auto is_free = [&by_others](StateWord state) {
     by_others = rts_of_state(state);
-    return !record::is_x_locked(state);
+    return record::OwnerRule::without_leases().allows(state);
   };
   const AbortReason reason = cc::claim_shared(record, worker, turns, is_free);
   if (reason == AbortReason::kNone && !base::injected("tictoc-forgets-others-rts"))

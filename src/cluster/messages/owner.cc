@@ -7,7 +7,7 @@
 #include "kvstore/hash/key.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/garbage.h"
-#include "src/cc/held_records.h"
+#include "src/cc/holder_liveness.h"
 #include "src/cc/protocols.h"
 #include "src/cc/records.h"
 #include "src/epoch/entered.h"

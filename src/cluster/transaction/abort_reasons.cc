@@ -1,6 +1,6 @@
 #include "src/cluster/transaction/abort_reasons.h"
 
-#include "src/cc/held_records.h"
+#include "src/cc/holder_liveness.h"
 
 namespace granary::cluster {
 namespace {

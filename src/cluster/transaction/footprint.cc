@@ -1,7 +1,7 @@
 #include "src/cluster/transaction/footprint.h"
 
 #include "src/base/test_hooks.h"
-#include "src/cc/held_records.h"
+#include "src/cc/holder_liveness.h"
 #include "src/cluster/transaction/abort_reasons.h"
 
 namespace granary::cluster {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "src/cc/held_records.h"
+#include "src/cc/holder_liveness.h"
 #include "src/cc/versions.h"
 #include "src/cluster/transaction/abort_reasons.h"
 #include "src/cluster/transaction/borrowed_blocks.h"

@@ -2,7 +2,7 @@
 
 #include "src/base/check.h"
 #include "src/base/test_hooks.h"
-#include "src/cc/held_records.h"
+#include "src/cc/holder_liveness.h"
 #include "src/cluster/record_access/regions.h"
 #include "src/cluster/transaction/abort_reasons.h"
 

@@ -88,8 +88,8 @@ TEST_F(Extension, IsSeenByAnOwnerOrSeesIt) {
     begin_anew();
     TidWord chosen = 0;
     at(after, [&] {
-      const auto is_free = [](record::StateWord state) { return !record::is_x_locked(state); };
-      ASSERT_EQ(record::lock_as_owner(record_.shared(), kTid, is_free), record::OwnerLock::kTaken);
+      ASSERT_EQ(record::lock_as_owner(record_.shared(), kTid, record::OwnerRule::without_leases()),
+                record::OwnerLock::kTaken);
       chosen = std::max(record::tid_of(kTid), record_.state()) + record::make_tid(0, 1);
     });
     const AccessOutcome outcome = extend();

@@ -53,7 +53,8 @@ class OwnedRecord {
   /// True: the lock bit is ours, and `*before` what was under it. Pauses at sync points "owner.*". `time`: the owner's.
   bool lock(record::TidWord* before, const base::SoftTime* time = nullptr) {
     *before = tid();
-    return !record::is_locked(*before) && record::lock_as_owner(shared_, *before, time) == record::OwnerLock::kTaken;
+    return !record::is_locked(*before) &&
+           record::lock_as_owner(shared_, *before, record::OwnerRule::with_leases(time)) == record::OwnerLock::kTaken;
   }
   void unlock() { shared_.head.unlock_unchanged(); }
   /// Under the lock bit, which goes with it.

@@ -3,12 +3,12 @@
 // record back soon. A node that has died does not: what it held stays locked until the node is recovered (I10). So a
 // transaction that has waited without success asks here whether the holder lives, and ends with a reason that says so.
 
-#include <algorithm>
 #include <cstdint>
 
-#include "src/cc/access_set.h"
+#include <granary/outcome.h>
+
 #include "src/cc/worker_state.h"
-#include "src/record/shared_lock.h"
+#include "src/record/shared_record.h"
 
 namespace granary::cc {
 
@@ -42,24 +42,6 @@ inline AbortReason abort_reason_if_busy(record::StateWord state, const WorkerSta
 }
 inline AbortReason abort_reason_if_busy(const Record* record, const WorkerState& worker, AbortReason busy) {
   return record::is_shared(record) ? abort_reason_if_busy(record::shared_of(*record).state(), worker, busy) : busy;
-}
-
-/// Whether the owner may change a record with this state word, because no other node holds it. Under TicToc
-/// (Settings::stamps_reads) there are no leases: a state word that is no x-lock is an rts, which keeps nobody away.
-inline bool is_free_for_owner(record::StateWord state, const DatabaseState& shared) {
-  return shared.settings.stamps_reads ? !record::is_x_locked(state) : record::is_free_for_owner(state, shared.time);
-}
-
-/// Returns when the last of the leases ends that keep the transaction from its writes at this node; 0 if there is none.
-inline std::uint64_t blocking_lease_end_us(AccessSet& access, const DatabaseState& shared) {
-  std::uint64_t end_us = 0;
-  if (shared.settings.stamps_reads) return end_us;
-  for (const WriteEntry& write : access.writes.entries()) {
-    if (!record::is_shared(write.record)) continue;
-    const record::StateWord state = record::shared_of(*write.record).state();
-    if (record::is_leased(state, shared.time)) end_us = std::max(end_us, record::lease_end_us(state));
-  }
-  return end_us;
 }
 
 }  // namespace granary::cc
