@@ -68,10 +68,10 @@ concept Protocol =
       { P::give_back(record) } -> std::same_as<void>;
       /// Whether a read of a local record still holds at the moment.
       { P::check_local(read, claims, moment, worker) } -> std::same_as<AbortReason>;
-      /// Returns the transaction's TID in the epoch by the rule of I1, or 0 if the epoch has none left; no_stamp()
-      /// tells why. `elsewhere` is what the other nodes ask for (LocalParticipant::stamp).
+      /// Returns the transaction's TID in the epoch by the rule of I1, or 0 if the epoch has none left. `elsewhere` is
+      /// what the other nodes ask for (LocalParticipant::stamp). reason_for_no_stamp() tells why there is none left.
       { P::stamp(access, worker, epoch, elsewhere) } -> std::same_as<TidWord>;
-      { P::no_stamp(epoch) } -> std::same_as<AbortReason>;
+      { P::reason_for_no_stamp(epoch) } -> std::same_as<AbortReason>;
       /// Takes the memory that install() needs for a claimed record. False: there is not enough memory. unprepare()
       /// gives back what was taken, also after a prepare() that failed.
       { P::prepare(write, worker, period) } -> std::same_as<bool>;
@@ -91,12 +91,12 @@ concept StampsReads = P::kStampsFirst && requires(const AccessSet& access, Worke
   /// then.
   { P::stamp_reads(access) } -> std::same_as<TidWord>;
   /// Called before anything is claimed. Returns a reason to give up at once, or kNone.
-  { P::foresee(access, worker) } -> std::same_as<AbortReason>;
+  { P::reason_to_give_up_early(access, worker) } -> std::same_as<AbortReason>;
   /// Called when a claim has failed with `failure`, and all claims have been given back. Returns whether to claim all
   /// of them again; `turn` counts these attempts, from 0.
   { P::claims_again(failure, worker, turn) } -> std::same_as<bool>;
   /// Called before the versions of the node set are compared.
-  { P::before_nodes(access, worker, moment) } -> std::same_as<void>;
+  { P::announce_node_times(access, worker, moment) } -> std::same_as<void>;
 };
 
 /// A protocol whose reads lock the records that they read until the transaction ends (two_pl/).

@@ -1,6 +1,10 @@
 #include "src/cc/protocols.h"
 
-#include "src/cc/commit.h"
+#include <algorithm>
+
+#include "src/base/test_hooks.h"
+#include "src/cc/commit_kinds.h"
+#include "src/cc/here/here.h"
 
 namespace granary::cc {
 
@@ -28,7 +32,7 @@ CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, Remote
   });
 }
 
-AbortReason validate(const AccessSet& access, WorkerState& worker, TidWord stamp) {
+AbortReason validate_now(const AccessSet& access, WorkerState& worker, TidWord stamp) {
   return Protocols::with(worker.protocol, [&]<Protocol P> {
     Moment moment = moment_of_reads<P>(access, worker.shared.epochs.current());
     moment.stamp = std::max(moment.stamp, stamp);

@@ -95,7 +95,7 @@ void let_go(AccessSet& access, WorkerState& worker) noexcept;
 /// when the context will run no transaction for a while.
 void retire_owner(AccessSet& access, WorkerState& worker);
 
-// The three kinds of commits (commit.h). Each commits the transaction or aborts it, and returns what has become of it.
+// The three kinds of commits (commit_kinds.h). Each commits the transaction or aborts it, and returns how it ended.
 
 /// Commits in a database that is no node of a cluster.
 CommitOutcome commit(AccessSet& access, WorkerState& worker);
@@ -106,10 +106,10 @@ CommitOutcome commit_fenced(AccessSet& access, WorkerState& worker, const Commit
 /// Commits on a node of a cluster a transaction that has touched other nodes, too.
 CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, RemotePart& remote, const CommitRight& right);
 
-/// Returns kNone if the transaction's reads at this node would pass validation now. The caller reports an error such as
-/// a violated unique index only if they do: then the error was seen in a consistent state. `stamp`: under a protocol
-/// that stamps first, the least time at which the reads have to hold.
-AbortReason validate(const AccessSet& access, WorkerState& worker, TidWord stamp);
+/// Returns why the transaction's reads at this node would not pass validation now; kNone if they would. The caller
+/// reports an error such as a violated unique index only if they do: then the error was seen in a consistent state.
+/// `stamp`: under a protocol that stamps first, the least time at which the reads have to hold.
+AbortReason validate_now(const AccessSet& access, WorkerState& worker, TidWord stamp);
 /// Returns the least time that the reads at this node allow, under a protocol that stamps first, and otherwise 0.
 TidWord stamp_of_reads(const AccessSet& access, const WorkerState& worker);
 

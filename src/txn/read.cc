@@ -130,7 +130,7 @@ Outcome LocalAccess::get_together(const LocalGets& gets) {
 }
 
 bool LocalAccess::reads_hold(record::TidWord stamp) const {
-  return cc::validate(access_, worker_.state(), stamp) == AbortReason::kNone;
+  return !failed(cc::validate_now(access_, worker_.state(), stamp));
 }
 record::TidWord LocalAccess::stamp_of_reads() const { return cc::stamp_of_reads(access_, worker_.state()); }
 

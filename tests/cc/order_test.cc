@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "src/cc/commit.h"
+#include "src/cc/elsewhere/elsewhere.h"
 #include "src/memory/region.h"
 
 namespace granary::cc {

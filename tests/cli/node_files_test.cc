@@ -134,7 +134,7 @@ class NodeFiles : public FileCells {
     const std::size_t slot = lock_area(),
                       lock = slot + log::lock_slots(std::size_t{128} << 10) * sizeof(log::SlotHeader);
     return {slot + offsetof(log::SlotHeader, named), slot + offsetof(log::SlotHeader, log_end),
-            lock + offsetof(log::LockHeader, place), lock + sizeof(log::LockHeader)};
+            lock + offsetof(log::LockHeader, state_offset), lock + sizeof(log::LockHeader)};
   }
 
   static std::unique_ptr<NodeHistories> histories_;

@@ -17,7 +17,7 @@ namespace granary {
 namespace {
 
 /// Whether E moves three times within ten seconds.
-bool epoch_goes_on(const Database& database) {
+bool epoch_goes_on(Database& database) {
   const epoch::EpochManager& epochs = database.engine().epochs();
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   const epoch::Epoch before = epochs.current();

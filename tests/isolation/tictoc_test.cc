@@ -291,9 +291,9 @@ TEST_F(TicToc, NoReadIsExtendedToAnEpochThatHasNotBegun) {
   access.reads.push_back({&x, record::unlocked(x.tid())});
   cc::WorkerState& worker = db_.worker().core()->state();
   const auto time = [&](epoch::Epoch ahead) { return record::make_tid(db_->current_epoch() + ahead, 5); };
-  EXPECT_EQ(cc::validate(access, worker, time(1)), AbortReason::kEpochsApart);
+  EXPECT_EQ(cc::validate_now(access, worker, time(1)), AbortReason::kEpochsApart);
   EXPECT_EQ(base::load_word(&x.size_word), before);
-  EXPECT_EQ(cc::validate(access, worker, time(0)), AbortReason::kNone);
+  EXPECT_EQ(cc::validate_now(access, worker, time(0)), AbortReason::kNone);
   EXPECT_NE(base::load_word(&x.size_word), before);
 }
 

@@ -4,11 +4,14 @@
 // looked at yet: E, the leaves, the leases, and the records that are only written. Then it stores the new values in the
 // region and closes it.
 
+#include <optional>
 #include <vector>
 
 #include "src/base/check.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/access_set.h"
+#include "src/cc/commit.h"
+#include "src/cc/drtm/drtm.h"
 #include "src/cc/here/here.h"
 #include "src/cc/participant.h"
 #include "src/cc/protocol.h"
@@ -47,7 +50,7 @@ class InOpenRegion {
     words().resize(writes().size());
     if (!part([&](auto& memory) { return look_at_writes_in(memory); })) return AbortReason::kWriteLocked;
     tid_ = P::stamp(access_, worker_, epoch, elsewhere);
-    return tid_ == 0 ? P::no_stamp(epoch) : AbortReason::kNone;
+    return tid_ == 0 ? P::reason_for_no_stamp(epoch) : AbortReason::kNone;
   }
   TidWord stamped() const { return tid_; }
   TidWord tid() const { return tid_; }
@@ -149,5 +152,24 @@ class InOpenRegion {
   TidWord tid_ = 0;
   std::size_t prepared_ = 0;  // how many writes prepare() has come to
 };
+
+/// Commits a transaction that runs in the worker's open region (drtm/), at the region's end. Returns nothing if there
+/// is no region, or none any more; then the caller commits with locks.
+template <RunsInRegion P, bool Writes, RemoteParticipant Remote, typename Right>
+[[gnu::noinline]] std::optional<CommitOutcome> commit_in_open_region(AccessSet& access, WorkerState& worker,
+                                                                     Remote& there, const Right& right) {
+  if (P::enter(access, worker)) {
+    const base::LeaseEnd held = there.held_until();
+    if (held.end_us == 0) leave_region(worker);
+    const LoggedWrites writes{access.writes.entries(), there.writes()};
+    InOpenRegion<P, Writes> here(access, worker, held);
+    const CommitOutcome outcome = take_steps(here, there, writes, worker, right);
+    // The outcome counts if the region has committed, or if it is still open because something else failed. Otherwise
+    // the region has aborted, and enter() has decided how the transaction goes on.
+    if (worker.in_open_region != &access || P::enter(access, worker)) return outcome;
+  }
+  if (access.region_run.way == RegionRun::Way::kAgain) return CommitOutcome{.reason = access.region_run.reason};
+  return std::nullopt;
+}
 
 }  // namespace granary::cc::drtm

@@ -62,7 +62,7 @@ AbortReason validate(const AccessSet& access, const Moment& moment, WorkerState&
   if (const AbortReason no = validate_reads<P>(access, moment, worker); failed(no)) [[unlikely]]
     return no;
   if constexpr (StampsReads<P>) {
-    if (!access.nodes.empty()) P::before_nodes(access, worker, moment);
+    if (!access.nodes.empty()) P::announce_node_times(access, worker, moment);
   }
   return validate_nodes(access);
 }
@@ -149,7 +149,7 @@ class Here {
   [[gnu::always_inline]] AbortReason lock() {
     if (base::injected("install-before-locks")) install_unlocked();
     if constexpr (StampsReads<P>) {
-      if (const AbortReason no = P::foresee(access_, worker_); failed(no)) return no;
+      if (const AbortReason no = P::reason_to_give_up_early(access_, worker_); failed(no)) return no;
     }
     std::vector<LockEntry>& locks = access_.locks;
     for (WriteEntry& write : writes()) locks.push_back({write.record, &write});
@@ -169,7 +169,7 @@ class Here {
   }
   AbortReason stamp(epoch::Epoch epoch, TidWord elsewhere) {
     tid_ = P::stamp(access_, worker_, epoch, elsewhere);
-    return tid_ == 0 ? P::no_stamp(epoch) : AbortReason::kNone;
+    return tid_ == 0 ? P::reason_for_no_stamp(epoch) : AbortReason::kNone;
   }
   TidWord stamped() const { return tid_; }
   TidWord tid() const { return tid_; }

@@ -63,7 +63,7 @@ struct Silo {
   static TidWord stamp(const AccessSet& access, WorkerState& worker, epoch::Epoch epoch, TidWord elsewhere) {
     return choose_tid(access, worker, epoch, elsewhere);
   }
-  static AbortReason no_stamp(epoch::Epoch epoch) { return no_tid_left(epoch); }
+  static AbortReason reason_for_no_stamp(epoch::Epoch epoch) { return no_tid_left(epoch); }
 
   static bool prepare(WriteEntry& write, WorkerState& worker, epoch::Epoch period) {
     return cc::prepare(write, worker, period);

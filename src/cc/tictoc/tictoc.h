@@ -36,7 +36,7 @@ struct TicToc {
 
   /// Returns why the transaction cannot commit, as far as that can be told before it claims anything (5.2). Always
   /// kNone without Options::tictoc_preempt.
-  static AbortReason foresee(const AccessSet& access, const WorkerState& worker);
+  static AbortReason reason_to_give_up_early(const AccessSet& access, const WorkerState& worker);
   /// Takes the lock bit and freezes the rts.
   static AbortReason claim(Record& record, const WorkerState& worker, AccessSet& access);
   /// Whether to claim all records again after a claim has failed and all have been given back (5.1).
@@ -59,9 +59,9 @@ struct TicToc {
   /// Chooses the commit time (Algorithm 2, lines 6 to 13).
   static TidWord stamp(const AccessSet& access, WorkerState& worker, epoch::Epoch epoch, TidWord elsewhere);
   static TidWord stamp_reads(const AccessSet& access);
-  static AbortReason no_stamp(epoch::Epoch epoch) { return silo::no_tid_left(epoch); }
+  static AbortReason reason_for_no_stamp(epoch::Epoch epoch) { return silo::no_tid_left(epoch); }
   /// Says for the moment that the tables of the node set had no other keys (src/cc/node_times.h).
-  static void before_nodes(const AccessSet& access, WorkerState& worker, const Moment& moment);
+  static void announce_node_times(const AccessSet& access, WorkerState& worker, const Moment& moment);
 
   static bool prepare(WriteEntry& write, WorkerState& worker, epoch::Epoch period) {
     return cc::prepare(write, worker, period);

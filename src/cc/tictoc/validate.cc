@@ -66,7 +66,7 @@ bool ended_behind(const ReadEntry& read, const Moment& moment, const WorkerState
 
 /// Computes the moment from words that can only grow until the commit. So the stamp that the commit would get is not
 /// earlier, and a read that fails at this moment would fail at that stamp, too.
-AbortReason TicToc::foresee(const AccessSet& access, const WorkerState& worker) {
+AbortReason TicToc::reason_to_give_up_early(const AccessSet& access, const WorkerState& worker) {
   if (!worker.shared.settings.look_before_claiming || access.isolation != Isolation::kSerializable)
     return AbortReason::kNone;
   const epoch::Epoch epoch = worker.shared.epochs.current();
@@ -102,7 +102,7 @@ AbortReason TicToc::check_shared(const ReadEntry& read, const Claims& claims, co
 
 /// A time up to (epoch, 0) need not be told, since the first writer of a record takes a time of at least (E, 1). A
 /// worker of a cluster tells it in its line of `misses`, which writers at other nodes READ.
-void TicToc::before_nodes(const AccessSet& access, WorkerState& worker, const Moment& moment) {
+void TicToc::announce_node_times(const AccessSet& access, WorkerState& worker, const Moment& moment) {
   if (moment.stamp <= record::make_tid(moment.epoch, 0)) return;
   if (worker.misses != nullptr) return Misses::raise(*worker.misses, access.tables_of_nodes, moment.stamp);
   const Misses& misses = worker.shared.misses;

@@ -53,7 +53,7 @@ struct Common {
   static TidWord stamp(AccessSet& access, WorkerState& worker, epoch::Epoch epoch, TidWord elsewhere) {
     return silo::choose_tid(access, worker, epoch, elsewhere);
   }
-  static AbortReason no_stamp(epoch::Epoch epoch) { return silo::no_tid_left(epoch); }
+  static AbortReason reason_for_no_stamp(epoch::Epoch epoch) { return silo::no_tid_left(epoch); }
   static bool prepare(WriteEntry& write, WorkerState& worker, epoch::Epoch period) {
     return cc::prepare(write, worker, period);
   }
