@@ -45,6 +45,7 @@ constexpr KnownBug kBugs[] = {
     {"tictoc-any-end", "TicToc believes an overwritten version valid at times at which it had ended"},
     {"two-pl-shares-everything", "two-phase locking gives a lock to whoever asks for it"},
     {"two-pl-ignores-deadlock", "two-phase locking does not look for deadlocks"},
+    {"two-pl-upgrades-late", "two-phase locking shares the lock of a record that is read to be written"},
     {"two-pl-forgets-absence", "an absent record leaves its index while a transaction that has read it holds its lock"},
     {"dta-keeps-intervals", "a DTA commit leaves the intervals of those who have read what it overwrites"},
     {"dta-forgets-rts", "a DTA commit does not tell later writers at what time it has read"},

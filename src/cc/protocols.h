@@ -77,6 +77,11 @@ inline Abilities abilities_of(std::uint8_t protocol) {
   });
 }
 
+/// Returns Abilities::locks_reads of the worker's protocol.
+inline bool locks_reads(const WorkerState& worker) {
+  return Protocols::with(worker.protocol, []<Protocol P> { return LocksRecords<P>; });
+}
+
 /// Protocol::read and Protocol::look of the worker's protocol.
 inline record::StableRead read(Record& record, std::size_t key_bytes, std::span<char> buffer, WorkerState& worker,
                                AccessSet& access, TidWord& rts) {

@@ -39,6 +39,10 @@ class Execution {
   GetResult get(TableCore& table, std::string_view key, std::span<char> buffer, bool will_write) {
     if (const Home home = home_elsewhere(table, key)) [[unlikely]]
       return get_elsewhere({.key = {&table, *home, key}, .will_write = will_write}, buffer);
+    if (will_write) {
+      if (const Outcome locked = local_.lock_to_write(table, key); locked != Outcome::kOk) [[unlikely]]
+        return {locked, 0};
+    }
     return local_.get(table, key, buffer);
   }
   Outcome get(TableCore& table, std::string_view key, std::string& value) {

@@ -40,6 +40,9 @@ bool Execution::seen_consistently(Home home) {
 
 Outcome Execution::write_indexed(Home home, TableCore& table, std::string_view key, std::string_view value,
                                  const WriteRule& rule) {
+  if (!home) {
+    if (const Outcome locked = local_.lock_to_write(table, key); locked != Outcome::kOk) return locked;
+  }
   std::string old_value;
   const Outcome found = get(home, table, key, old_value);
   if (found != Outcome::kOk && found != Outcome::kNotFound) return found;

@@ -14,6 +14,7 @@
 
 #include "src/base/arena.h"
 #include "src/cc/access_set.h"
+#include "src/cc/protocols.h"
 #include "src/txn/transaction_state.h"
 #include "src/txn/lookup_cache.h"
 #include "src/txn/table_core.h"
@@ -68,6 +69,12 @@ class LocalAccess {
   Outcome get(TableCore& table, std::string_view key, std::string& value);
   /// Reads a batch together, so that cache misses overlap. Returns kOk, or how the transaction has ended meanwhile.
   Outcome get_together(const LocalGets& gets);
+  /// Locks the key's record exclusively, as the transaction will write it, under a protocol that locks what is read.
+  /// Otherwise it does nothing. A lock that is exclusive from the first access on has not to be upgraded later: of two
+  /// transactions that share a lock, neither can upgrade it.
+  Outcome lock_to_write(TableCore& table, std::string_view key) {
+    return cc::locks_reads(worker_.state()) ? lock_alone(table, key) : Outcome::kOk;
+  }
   void prefetch(TableCore& table, std::string_view key);
   // Parts of values (parts.cc).
   /// Whether parts of the table's values can be read, or written, without the whole value.
@@ -122,6 +129,8 @@ class LocalAccess {
                       std::span<char> buffer);
   /// Reads the part that a get of a multi_get asks for. `record` was found for its key.
   GetResult read_part(TableCore& table, cc::Record* record, const MultiGet& get);
+  /// Implements lock_to_write() under a protocol that locks what is read.
+  [[gnu::noinline]] Outcome lock_alone(TableCore& table, std::string_view key);
   /// Copies the whole value of `record`, or of the record that has taken its place.
   Outcome read_whole(TableCore& table, std::string_view key, cc::Record* record, std::string& value);
   Outcome note_read(cc::Record* record, record::TidWord tid, record::TidWord rts = 0);

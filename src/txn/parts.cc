@@ -144,8 +144,9 @@ Outcome Execution::write_part(TableCore& table, std::string_view key, std::size_
     const Outcome found = find_elsewhere(one);
     if (found != Outcome::kOk) return found;
     whole_.assign(one.value);
-  } else if (const Outcome found = local_.get(table, key, whole_); found != Outcome::kOk) {
-    return found;
+  } else {
+    if (const Outcome locked = local_.lock_to_write(table, key); locked != Outcome::kOk) return locked;
+    if (const Outcome found = local_.get(table, key, whole_); found != Outcome::kOk) return found;
   }
   if (!part_fits(from, bytes.size(), whole_.size())) return Outcome::kPartBeyondValue;
   bytes.copy(whole_.data() + from, bytes.size());

@@ -2,6 +2,7 @@
 // notes in the read set what it has seen.
 
 #include "src/base/check.h"
+#include "src/base/test_hooks.h"
 #include "src/cc/holder_liveness.h"
 #include "src/cc/protocols.h"
 #include "src/cc/settings.h"
@@ -95,6 +96,22 @@ GetResult LocalAccess::read(TableCore& table, std::string_view key, Record* reco
   return {doom_busy(record), 0};
 }
 
+/// The wait for a lock ends by itself. So this goes round again only if the record has been replaced meanwhile. A
+/// record that the transaction has written already keeps the lock that the write asked for.
+Outcome LocalAccess::lock_alone(TableCore& table, std::string_view key) {
+  if (sealed(table) || base::injected("two-pl-upgrades-late")) return Outcome::kOk;
+  Record* record = look_up(table, key);
+  for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
+    if (record == nullptr || access_.writes.find(record) != nullptr) return Outcome::kOk;
+    record::TidWord rts = 0;
+    const record::StableRead seen = cc::look(*record, worker_.state(), access_, rts);
+    if (seen.state == ReadState::kBusy) break;
+    if (seen.state != ReadState::kReplaced) return Outcome::kOk;
+    record = find_again(table, key);
+  }
+  return record == nullptr ? Outcome::kOk : doom_busy(record);
+}
+
 Outcome LocalAccess::get(TableCore& table, std::string_view key, std::string& value) {
   return read_whole(table, key, look_up(table, key), value);
 }
@@ -113,14 +130,19 @@ Outcome LocalAccess::get_together(const LocalGets& gets) {
   }
   if (Together* const others = worker_.in_turns(); others != nullptr) others->turn();
   const std::uint64_t serial = transaction_.serial();
+  const bool locks = cc::locks_reads(worker_.state());
   for (std::size_t i = 0; i < gets.size(); ++i) {
     MultiGet& get = gets[i];
     TableCore& table = *get.table.core();
-    Record* const record = record::record_of(found[i].value);
+    Record* record = record::record_of(found[i].value);
     if (record == nullptr) {
       note_place(table, found[i].place, found[i].version);
     } else {
       lookups_.remembered(table.index(), get.key) = record;
+      if (locks && get.will_write) {
+        if (const Outcome locked = lock_alone(table, get.key); locked != Outcome::kOk) return locked;
+        record = look_up(table, get.key);
+      }
     }
     get.result = get.is_part() ? read_part(table, record, get) : read(table, get.key, record, get.buffer);
     if (const Outcome standing = transaction_.standing(serial); standing != Outcome::kOk) [[unlikely]]
