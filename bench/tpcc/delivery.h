@@ -60,7 +60,7 @@ store::Verdict deliver_district(T& transaction, const Tables<S>& tables, const D
   reply.order = order_of(oldest);
 
   Order order;
-  if (transaction.get(tables.order[part], oldest, order) != Outcome::kOk) return Verdict::kRetry;
+  if (store::get_to_write(transaction, tables.order[part], oldest, order) != Outcome::kOk) return Verdict::kRetry;
   order.carrier = request.carrier;
   if (transaction.overwrite(tables.order[part], oldest, order) != Outcome::kOk) return Verdict::kRetry;
   Cents sum = 0;
@@ -68,7 +68,8 @@ store::Verdict deliver_district(T& transaction, const Tables<S>& tables, const D
 
   Customer customer;
   const CustomerKey customer_at = customer_key(request.warehouse, request.district, order.customer);
-  if (transaction.get(tables.customer[part], customer_at, customer) != Outcome::kOk) return Verdict::kRetry;
+  if (store::get_to_write(transaction, tables.customer[part], customer_at, customer) != Outcome::kOk)
+    return Verdict::kRetry;
   customer.balance += sum;
   ++customer.deliveries;
   return transaction.overwrite(tables.customer[part], customer_at, customer) == Outcome::kOk ? Verdict::kCommit

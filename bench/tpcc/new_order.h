@@ -81,6 +81,12 @@ class NewOrder {
                        [this](const auto& line) { return line.supply_warehouse != request_.warehouse; });
   }
 
+  /// Reads the district. It will be overwritten if it gives the order its number.
+  Outcome get_district(DistrictKey key, District& district) {
+    const auto& table = tables_.district[home_];
+    return request_.order == 0 ? store::get_to_write(t_, table, key, district) : t_.get(table, key, district);
+  }
+
   /// Rates, customer, and the order's number.
   bool take_number() {
     Warehouse warehouse;
@@ -89,7 +95,7 @@ class NewOrder {
     const DistrictKey key = district_key(request_.warehouse, request_.district);
     const CustomerKey customer_at = customer_key(request_.warehouse, request_.district, request_.customer);
     if (t_.get(tables_.warehouse[home_], warehouse_key(request_.warehouse), warehouse) != Outcome::kOk) return false;
-    if (t_.get(tables_.district[home_], key, district) != Outcome::kOk) return false;
+    if (get_district(key, district) != Outcome::kOk) return false;
     if (t_.get(tables_.customer[home_], customer_at, customer) != Outcome::kOk) return false;
     reply_.warehouse_tax = warehouse.tax;
     reply_.district_tax = district.tax;

@@ -73,7 +73,7 @@ class Payment {
   bool pay_district() {
     District district;
     const DistrictKey key = district_key(request_.warehouse, request_.district);
-    if (t_.get(tables_.district[home_], key, district) != Outcome::kOk) return false;
+    if (store::get_to_write(t_, tables_.district[home_], key, district) != Outcome::kOk) return false;
     district.ytd += request_.amount;
     reply_.district_name = district.name;
     reply_.district = district.address;
@@ -83,7 +83,7 @@ class Payment {
   bool pay_warehouse() {
     Warehouse warehouse;
     const WarehouseKey key = warehouse_key(request_.warehouse);
-    if (t_.get(tables_.warehouse[home_], key, warehouse) != Outcome::kOk) return false;
+    if (store::get_to_write(t_, tables_.warehouse[home_], key, warehouse) != Outcome::kOk) return false;
     warehouse.ytd += request_.amount;
     reply_.warehouse = warehouse.address;
     return t_.overwrite(tables_.warehouse[home_], key, warehouse) == Outcome::kOk && note(warehouse.name);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -74,7 +75,8 @@ class KeySession {
   template <typename Change>
   Ending modify(std::string_view key, std::span<char> buffer, Change&& change, AbortCounts& aborts) {
     return run(aborts, [&](Transaction& t) {
-      if (declare(t, key, true) && t.get(table_, key, buffer)) static_cast<void>(t.update(table_, key, change(buffer)));
+      if (declare(t, key, true) && get(t, key, buffer, /*to_write=*/true))
+        static_cast<void>(t.update(table_, key, change(buffer)));
     });
   }
   /// Runs the steps as one transaction. What a step reads goes to the buffer, and `change(step)` returns what it
@@ -86,7 +88,7 @@ class KeySession {
       if (!declare_all(t, steps)) return;
       for (const Step& step : steps) {
         const std::string_view key = step.key.view();
-        if (step.reads(fields) && !t.get(table_, key, buffer)) return;
+        if (step.reads(fields) && !get(t, key, buffer, step.writes())) return;
         if (step.writes() && t.update(table_, key, change(step)) != Outcome::kOk) return;
       }
     });
@@ -136,6 +138,13 @@ class KeySession {
   }
 
  private:
+  /// Whether reads say that the record will be written. At other nodes that would lock the record with the read, which
+  /// these workloads compare with declared keys and so do not ask for.
+  static constexpr bool kSaysWrites = std::is_same_v<Held, store::HeldWorker>;
+
+  GetResult get(Transaction& t, std::string_view key, std::span<char> buffer, bool to_write) {
+    return kSaysWrites && to_write ? t.get_to_write(table_, key, buffer) : t.get(table_, key, buffer);
+  }
   bool declare(Transaction& t, std::string_view key, bool write) {
     if (!declares_) return true;
     const Declared declared{table_, key, write};
@@ -157,6 +166,7 @@ class KeySession {
                        .key = steps[i].key.view(),
                        .buffer = {fetched_.data() + i * portion.bytes, portion.bytes},
                        .result = {},
+                       .will_write = kSaysWrites && steps[i].writes(),
                        .part_from = portion.part ? portion.from(steps[i]) : MultiGet::kWhole});
     }
     return t.multi_get(gets_) == Outcome::kOk &&

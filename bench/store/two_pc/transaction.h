@@ -26,10 +26,11 @@ class Transaction {
 
   template <typename K, typename V>
   Outcome get(const Table<K, V>& table, const K& key, V& row) {
-    bool found = false;
-    const Get wanted = get_of(table, key, row, found, false);
-    if (!coordinator_.get({&wanted, 1})) return Outcome::kAborted;
-    return found ? Outcome::kOk : Outcome::kNotFound;
+    return get_one(table, key, row, /*write=*/false);
+  }
+  template <typename K, typename V>
+  Outcome get_to_write(const Table<K, V>& table, const K& key, V& row) {
+    return get_one(table, key, row, /*write=*/true);
   }
 
   template <typename... Lookups>
@@ -74,6 +75,13 @@ class Transaction {
   }
 
  private:
+  template <typename K, typename V>
+  Outcome get_one(const Table<K, V>& table, const K& key, V& row, bool write) {
+    bool found = false;
+    const Get wanted = get_of(table, key, row, found, write);
+    if (!coordinator_.get({&wanted, 1})) return Outcome::kAborted;
+    return found ? Outcome::kOk : Outcome::kNotFound;
+  }
   template <typename K, typename V>
   static Get get_of(const Table<K, V>& table, const K& key, V& row, bool& found, bool write) {
     return {table.entry.get(), static_cast<std::uint64_t>(key), &row, sizeof row, &found, write};

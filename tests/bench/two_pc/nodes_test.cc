@@ -128,6 +128,23 @@ TEST_F(TwoPcNodes, AMessageForEachParticipantAndPhase) {
   EXPECT_EQ(costs([&] { EXPECT_EQ(cents(*own, 0, 1), kStart - 1); }), Cost(1, 2)) << "read; release";
 }
 
+TEST_F(TwoPcNodes, ARowThatIsReadToBeWrittenIsLockedExclusively) {
+  const auto own = session(0), other = session(1);
+  for (const std::uint64_t key : {0, 1}) {  // of node 0 and of another
+    const auto hold = [&](Transaction& t) {
+      Account account{};
+      EXPECT_EQ(store::get_to_write(t, tables_[0], Key{key}, account), Outcome::kOk);
+      const auto look = [&](Transaction& rival) {
+        EXPECT_EQ(rival.get(tables_[1], Key{key}, account), Outcome::kAborted) << key;
+        return Verdict::kRollBack;
+      };
+      EXPECT_EQ(other->run({}, aborts_, look), Ending::kRolledBack);
+      return Verdict::kRollBack;
+    };
+    EXPECT_EQ(own->run({}, aborts_, hold), Ending::kRolledBack);
+  }
+}
+
 TEST_F(TwoPcNodes, WhatASessionHasCommittedIsDoneWhenItHasEnded) {
   const auto other = session(1);
   for (int i = 0; i < 20; ++i) {
