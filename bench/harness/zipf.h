@@ -10,10 +10,50 @@
 
 namespace granary::bench {
 
+/// A fixed order of the numbers below `items` that looks random: each number has a place of its own. A hash modulo
+/// `items` is no such order, as it leaves out 37 % of the places.
+///
+/// A number is split into a row and a column of a table that is as near to a square as can be. Each of three steps
+/// moves the row by an amount that depends on the column, or the other way round, which can be undone. The table has a
+/// few more places than there are numbers; a number that comes to one of these moves on.
+class Shuffle {
+ public:
+  explicit Shuffle(std::uint64_t items)
+      : items_(items),
+        rows_(static_cast<std::uint64_t>(std::ceil(std::sqrt(static_cast<double>(items))))),
+        columns_((items + rows_ - 1) / rows_) {}
+
+  /// Precondition: `number` < items.
+  std::uint64_t place_of(std::uint64_t number) const {
+    do {
+      number = moved(number);
+    } while (number >= items_);
+    return number;
+  }
+
+ private:
+  std::uint64_t moved(std::uint64_t number) const {
+    std::uint64_t row = number / columns_, column = number % columns_;
+    row = wrapped(row + distance(column + 1, rows_), rows_);
+    column = wrapped(column + distance(row + 0x9e3779b97f4a7c15u, columns_), columns_);
+    row = wrapped(row + distance(column + 0xd1b54a32d192ed03u, rows_), rows_);
+    return row * columns_ + column;
+  }
+  /// Returns a number below `bound` that depends on all bits of `word`.
+  static std::uint64_t distance(std::uint64_t word, std::uint64_t bound) {
+    return static_cast<std::uint64_t>(static_cast<unsigned __int128>(word * 0xbf58476d1ce4e5b9u) * bound >> 64);
+  }
+  static std::uint64_t wrapped(std::uint64_t number, std::uint64_t bound) {
+    return number < bound ? number : number - bound;
+  }
+
+  std::uint64_t items_, rows_, columns_;
+};
+
 class Zipf {
  public:
   /// Ranks in [0, items), skew theta in [0, 1); 0 is uniform. Takes time linear in `items`.
-  Zipf(std::uint64_t items, double theta) : items_(items), theta_(theta) {
+  Zipf(std::uint64_t items, double theta) : items_(items), theta_(theta), places_(items) {
     if (theta_ == 0) return;
     zeta_ = zeta(items, theta);
     alpha_ = 1 / (1 - theta);
@@ -32,11 +72,11 @@ class Zipf {
     return rank < items_ ? rank : items_ - 1;
   }
 
-  /// The same popularities, spread over the whole range: the rank's FNV-1a hash, as YCSB's scrambled zipfian. Unlike
-  /// there, ranks are drawn from `items`, not from ten billion, so that theta means the same for both.
+  /// Draws with these popularities, spread over the whole range. Unlike YCSB's scrambled zipfian, which hashes a rank
+  /// below ten billion, this gives each item a rank of its own, so that theta means the same for both.
   std::uint64_t next_scrambled(base::Random& random) const {
     if (theta_ == 0) return random.below(items_);
-    return fnv1a(next(random)) % items_;
+    return places_.place_of(next(random));
   }
 
   /// Σ 1/i^theta for i = 1 … items.
@@ -46,18 +86,13 @@ class Zipf {
     return sum;
   }
 
-  static constexpr std::uint64_t fnv1a(std::uint64_t value) {
-    std::uint64_t hash = 0xcbf29ce484222325u;
-    for (int byte = 0; byte < 8; ++byte, value >>= 8) hash = (hash ^ (value & 0xff)) * 0x100000001b3u;
-    return hash;
-  }
-
   std::uint64_t items() const { return items_; }
   double theta() const { return theta_; }
 
  private:
   std::uint64_t items_;
   double theta_;
+  Shuffle places_;
   double zeta_ = 0, alpha_ = 0, second_ = 0, eta_ = 0;
 };
 

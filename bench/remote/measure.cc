@@ -123,11 +123,7 @@ class Bench {
   }
 
   std::uint64_t rounds() const { return load_.lookups / kTogether + 1; }
-  /// Popular keys lie anywhere, not side by side.
-  std::uint64_t next_key(base::Random& random) const {
-    std::uint64_t state = popularity_.next(random);
-    return base::splitmix64(state) % load_.data.keys;
-  }
+  std::uint64_t next_key(base::Random& random) const { return popularity_.next_scrambled(random); }
   char* buffer(std::size_t number) const { return mine_.base() + number * stride_; }
 
   void post_and_wait(std::span<const rdma::Operation> chain) {

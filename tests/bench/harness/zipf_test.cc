@@ -2,6 +2,7 @@
 
 #include "bench/harness/zipf.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -11,6 +12,17 @@ namespace granary::bench {
 namespace {
 
 using base::Random;
+
+void expect_all_places(std::uint64_t items) {
+  const Shuffle shuffle(items);
+  std::vector<bool> taken(items);
+  for (std::uint64_t number = 0; number < items; ++number) {
+    const std::uint64_t place = shuffle.place_of(number);
+    ASSERT_LT(place, items);
+    ASSERT_FALSE(taken[place]) << "two of " << items << " numbers are at " << place;
+    taken[place] = true;
+  }
+}
 
 TEST(Zipf, PopularityFollowsTheLaw) {
   constexpr std::uint64_t kItems = 1000;
@@ -47,8 +59,42 @@ TEST(Zipf, ScrambledMovesTheHotItemAndStaysInRange) {
   Random random(6);
   std::vector<int> counts(1000);
   for (int i = 0; i < 100000; ++i) ++counts[zipf.next_scrambled(random)];
-  const std::size_t hottest = Zipf::fnv1a(0) % 1000;
+  const std::size_t hottest = Shuffle(1000).place_of(0);
   for (const int count : counts) EXPECT_LE(count, counts[hottest]);
+}
+
+TEST(Shuffle, GivesEachNumberAPlaceOfItsOwn) {
+  for (std::uint64_t items = 1; items <= 300; ++items) expect_all_places(items);
+  for (const std::uint64_t items : {1000u, 4095u, 4096u, 4097u, 65536u, 1000003u}) expect_all_places(items);
+}
+
+/// Popular items are not side by side, and each part of the range has its share of them.
+TEST(Shuffle, SpreadsNeighbours) {
+  for (const std::uint64_t items : {100'000u, 1u << 20, 10'000'000u}) {
+    const Shuffle shuffle(items);
+    std::vector<std::uint64_t> places;
+    std::vector<int> parts(10);
+    for (std::uint64_t number = 0; number < 1000; ++number) {
+      places.push_back(shuffle.place_of(number));
+      ++parts[places.back() * parts.size() / items];
+    }
+    std::sort(places.begin(), places.end());
+    int neighbours = 0;
+    for (std::size_t i = 1; i < places.size(); ++i) neighbours += places[i] - places[i - 1] == 1 ? 1 : 0;
+    EXPECT_LE(neighbours, 30) << items;
+    for (const int part : parts) EXPECT_NEAR(part, 100, 50) << items;
+  }
+}
+
+TEST(Zipf, ScrambledReachesAllItems) {
+  constexpr std::uint64_t kItems = 100;
+  for (const double theta : {0.0, 0.5}) {
+    const Zipf zipf(kItems, theta);
+    Random random(7);
+    std::vector<int> counts(kItems);
+    for (int i = 0; i < 100000; ++i) ++counts[zipf.next_scrambled(random)];
+    EXPECT_EQ(std::count(counts.begin(), counts.end(), 0), 0) << theta;
+  }
 }
 
 TEST(Zipf, TinyRanges) {
