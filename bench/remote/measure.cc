@@ -41,6 +41,7 @@ unsigned reads_of(const PeerRead& step) { return step.reads(); }
 
 /// How a figure's operations are done.
 struct Pass {
+  std::uint64_t number = 0;  ///< of all passes; each draws its own keys, so that a cache has not seen them in advance
   std::uint64_t rounds = 0;
   std::size_t together = kTogether;  ///< in each round
   Histogram* ticks = nullptr;        ///< of the rounds, if each is timed
@@ -82,7 +83,7 @@ class Bench {
     Figure figure{.what = what};
     counters_.emplace();
     const auto begin = std::chrono::steady_clock::now();
-    work(figure, Pass{.rounds = rounds()});
+    work(figure, Pass{.number = ++passes_, .rounds = rounds()});
     const std::chrono::duration<double, std::nano> time = std::chrono::steady_clock::now() - begin;
     figure.nanoseconds = time.count() / static_cast<double>(rounds() * kTogether);
     figure.reads /= static_cast<double>(rounds() * kTogether);
@@ -95,7 +96,7 @@ class Bench {
     if (alone == kAlso) {
       Histogram ticks;
       Figure again;
-      work(again, Pass{.rounds = rounds(), .together = 1, .ticks = &ticks});
+      work(again, Pass{.number = ++passes_, .rounds = rounds(), .together = 1, .ticks = &ticks});
       figure.alone_p50_ns = clock_.nanoseconds(ticks.percentile(50));
       figure.alone_p99_ns = clock_.nanoseconds(ticks.percentile(99));
       figure.wrong += again.wrong;
@@ -146,7 +147,7 @@ class Bench {
 
   /// Records lie side by side in the order of their keys, and are as many bytes as lookups read of them.
   void plain(Figure& figure, const Pass& pass) {
-    base::Random random(load_.seed);
+    base::Random random(load_.seed, pass.number);
     const std::uint64_t first = first_record();
     const std::uint64_t stride = record::shared_block_bytes(sizeof(std::uint64_t), load_.data.value_bytes);
     const auto bytes =
@@ -176,7 +177,7 @@ class Bench {
   /// `make` begins the step of a key and returns its address.
   template <typename Read, typename Make>
   void lookups(Figure& figure, const Pass& pass, const LocationCache* cache, Make&& make) {
-    base::Random random(load_.seed);
+    base::Random random(load_.seed, pass.number);
     std::uint64_t reads = 0;
     in_fiber([&](rdma::fiber::Rounds& together) {
       std::array<std::uint64_t, kTogether> keys{}, next{};
@@ -235,6 +236,7 @@ class Bench {
   const Zipf popularity_;
   LocationCache cache_;
   EarlyEnd end_;
+  std::uint64_t passes_ = 0;
   const base::TscClock clock_ = base::TscClock::calibrated();
   std::optional<LocationCacheCounters> counters_;
   std::vector<Figure> figures_;
