@@ -55,18 +55,18 @@ class StoreWorkload : public Workload {
     return nullptr;
   }
   Result<std::unique_ptr<Client>> make_client(std::uint32_t worker) final {
-    auto session = store_->session(seed_ + worker);
+    auto session = store_->session(seed_of(worker));
     if (!session.ok()) return session.status();
     return client_on(std::move(*session), worker);
   }
   Result<std::vector<std::unique_ptr<Client>>> make_clients(std::uint32_t worker, std::uint32_t count) final {
     if constexpr (requires(Session& session) { session.beside(seed_); }) {
       std::vector<std::unique_ptr<Client>> clients;
-      auto session = store_->session(seed_ + worker);
+      auto session = store_->session(seed_of(worker));
       if (!session.ok()) return session.status();
       for (std::uint32_t i = 1; i < count; ++i) {
         const std::uint32_t number = client_number(worker, i);
-        clients.push_back(client_on((*session)->beside(seed_ + number), number));
+        clients.push_back(client_on((*session)->beside(seed_of(number)), number));
       }
       clients.insert(clients.begin(), client_on(std::move(*session), worker));
       return clients;
@@ -114,7 +114,7 @@ class StoreWorkload : public Workload {
     return {};
   }
   /// The first session lets the node serve.
-  Status start_store() { return store_->session(seed_).status(); }
+  Status start_store() { return store_->session(seed_of(0)).status(); }
   /// As start_store(), of a node that others wait for: else all have begun anew, each with what it had.
   Status return_to_others() {
     const Status started = start_store();
@@ -141,6 +141,10 @@ class StoreWorkload : public Workload {
   virtual std::vector<ExtraFigure> own_figures() const { return {}; }
 
  private:
+  /// Returns what a client's session draws its pauses from. All nodes of a cluster are given the same seed, and clients
+  /// of two nodes that drew the same pauses would meet again after each of them.
+  std::uint64_t seed_of(std::uint32_t client) const { return seed_ + client + (std::uint64_t{share_.node} << 32); }
+
   const OpenStore open_;
   const NodeShare share_;
   const std::uint64_t seed_;
