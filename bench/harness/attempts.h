@@ -15,11 +15,13 @@
 
 namespace granary::bench {
 
+/// How often back_off() doubles its pause.
+inline constexpr std::uint32_t kMostDoublings = 10;
+
 /// A jittered pause that doubles with each lost attempt: a fraction of a microsecond at first, some 50 at most. Who has
 /// lost that often gives the processor away as well: where there are more threads than cores, or other nodes beside us,
 /// the holder of the record may be waiting for it.
 inline void back_off(base::Random& random, std::uint32_t attempt) {
-  constexpr std::uint32_t kMostDoublings = 10;
   const std::uint64_t pauses = random.below(std::uint64_t{2} << std::min(attempt, kMostDoublings));
   for (std::uint64_t i = 0; i < pauses; ++i) base::spin_pause();
   if (attempt > kMostDoublings) [[unlikely]]
@@ -31,8 +33,8 @@ inline void back_off(base::Random& random, std::uint32_t attempt) {
 /// too.
 inline void back_off(Worker& worker, base::Random& random, std::uint32_t attempt) {
   if (!worker.let_others_run()) return back_off(random, attempt);
-  constexpr std::uint32_t kMostDoublings = 6, kOthersNeedTheProcessor = 32;
-  const std::uint64_t turns = random.below(std::uint64_t{2} << std::min(attempt, kMostDoublings));
+  constexpr std::uint32_t kMostDoublingsOfTurns = 6, kOthersNeedTheProcessor = 32;
+  const std::uint64_t turns = random.below(std::uint64_t{2} << std::min(attempt, kMostDoublingsOfTurns));
   for (std::uint64_t i = 0; i < turns; ++i) worker.let_others_run();
   if (attempt % kOthersNeedTheProcessor == kOthersNeedTheProcessor - 1) [[unlikely]]
     base::give_way();

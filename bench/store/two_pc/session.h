@@ -1,10 +1,12 @@
 #pragma once
 // A worker's access to the baseline: one transaction at a time, and its retries.
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
 
+#include "bench/harness/attempts.h"
 #include "bench/harness/workload.h"
 #include "bench/store/two_pc/transaction.h"
 #include "src/base/random.h"
@@ -63,16 +65,21 @@ class Session {
   }
   void collect() {}
 
+  /// Returns below how many microseconds the session sleeps after its lost attempt of this number, counted from 0. The
+  /// first attempts are as far apart as those of the engine that this is compared with, and have no sleep. From then on
+  /// the bound doubles up to a few milliseconds: the holder of the lock waits for messages and may need this processor.
+  static constexpr std::uint64_t most_sleep_us(std::uint32_t attempt) {
+    constexpr std::uint64_t kFirst_us = 50;
+    constexpr std::uint32_t kMostSleepDoublings = 7;
+    return attempt <= kMostDoublings ? 0 : kFirst_us << std::min(attempt - kMostDoublings - 1, kMostSleepDoublings);
+  }
   /// What it has asked of other nodes so far.
   const Traffic& traffic() const { return coordinator_.traffic(); }
 
  private:
-  /// Sleeps for a random time whose bound doubles with each lost attempt, from about a round trip to a few
-  /// milliseconds: the holder of the lock waits for messages, and may need this processor.
   void back_off(std::uint32_t attempt) {
-    constexpr std::uint64_t kFirst_us = 50;
-    constexpr std::uint32_t kMostDoublings = 7;
-    const std::uint64_t most_us = kFirst_us << std::min(attempt, kMostDoublings);
+    const std::uint64_t most_us = most_sleep_us(attempt);
+    if (most_us == 0) return bench::back_off(random_, attempt);
     std::this_thread::sleep_for(std::chrono::microseconds(random_.below(most_us)));
   }
 

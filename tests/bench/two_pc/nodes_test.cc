@@ -145,6 +145,14 @@ TEST_F(TwoPcNodes, ARowThatIsReadToBeWrittenIsLockedExclusively) {
   }
 }
 
+/// The engine that the baseline is compared with does not sleep either before it tries again.
+TEST(TwoPcSession, TriesAgainWithoutSleepAtFirst) {
+  for (std::uint32_t attempt = 0; attempt <= kMostDoublings; ++attempt) EXPECT_EQ(Session::most_sleep_us(attempt), 0u);
+  EXPECT_EQ(Session::most_sleep_us(kMostDoublings + 1), 50u);
+  EXPECT_EQ(Session::most_sleep_us(kMostDoublings + 2), 100u);
+  for (const std::uint32_t attempt : {100u, 100'000u}) EXPECT_EQ(Session::most_sleep_us(attempt), 6400u);
+}
+
 TEST_F(TwoPcNodes, WhatASessionHasCommittedIsDoneWhenItHasEnded) {
   const auto other = session(1);
   for (int i = 0; i < 20; ++i) {
