@@ -39,6 +39,12 @@ Json flags_in(const Json& report) {
   return flags;
 }
 
+bool keeps_account(const Json& report) {
+  const Json& flags = report.at("granary").at("parameters");
+  const auto account = flags.find("account");
+  return account != flags.end() && account->is_string() && *account != "";
+}
+
 /// The name of a flag that one of them has otherwise than the other, or has alone; empty if there is none.
 std::string difference(const Json& one, const Json& other) {
   for (const auto& [side, opposite] : {std::pair(&one, &other), std::pair(&other, &one)}) {
@@ -60,6 +66,7 @@ Result<Apart> read_apart(const std::string& benchmark, const std::vector<std::ui
     const Result<Json> report = report_of(benchmark, reports[i], nodes[i]);
     if (!report.ok()) return report.status();
     Json flags = flags_in(*report);
+    all.keep_accounts |= keeps_account(*report);
     const std::string version = report->at("DBMS Version");
     if (i == 0) {
       all.parameters = std::move(flags);

@@ -17,6 +17,7 @@ struct Apart {
   std::string version;                ///< common to all
   nlohmann::ordered_json machines = nlohmann::ordered_json::object(),
                          builds = nlohmann::ordered_json::object();  ///< of each node, by its label
+  bool keep_accounts = false;  ///< a node was started with --account, so that it could be killed and started again
 };
 
 /// From the reports of these nodes, in their order. An error: they are not these nodes', each once, or of runs that

@@ -211,7 +211,9 @@ ExitCode report(const NodesRun& run, const std::vector<Repeat>& repeats, const A
   const ExitCode written = bench::report(text + "\n" + nodes_text(run, repeats, median), run.flags.text("json"), json);
   if (written != ExitCode::kOk) return written;
   const ExitCode found = check_findings(totals);
-  return found == ExitCode::kOk ? check_given_up(totals) : found;
+  if (found != ExitCode::kOk) return found;
+  const bool nodes_die = run.kill.has_value() || (apart != nullptr && apart->keep_accounts);
+  return check_given_up(totals, nodes_die ? NodesDie::kYes : NodesDie::kNo);
 }
 
 /// One repeat, from start to end. `*code` is how the nodes ended if there is none.

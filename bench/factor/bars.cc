@@ -120,7 +120,8 @@ ExitCode judge(const std::vector<Bar>& measured) {
     }
   }
   for (const Bar& bar : measured) {
-    if (const ExitCode given_up = check_given_up(bar.runs, bar.name); given_up != ExitCode::kOk) return given_up;
+    if (const ExitCode given_up = check_given_up(bar.runs, NodesDie::kNo, bar.name); given_up != ExitCode::kOk)
+      return given_up;
   }
   return ExitCode::kOk;
 }

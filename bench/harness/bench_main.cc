@@ -123,7 +123,8 @@ ExitCode Bench::report() {
       bench::report(driven() ? "" : result_text(title, runs_, why_unverified), flags_.text("json"), json_report(input));
   if (written != ExitCode::kOk) return written;
   const ExitCode found = check_findings(runs_);
-  return found != ExitCode::kOk || driven() ? found : check_given_up(runs_);
+  if (found != ExitCode::kOk || driven()) return found;
+  return check_given_up(runs_, settings_.time_line == nullptr ? NodesDie::kNo : NodesDie::kYes);
 }
 
 ExitCode Bench::run() {

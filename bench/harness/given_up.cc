@@ -24,9 +24,9 @@ std::uint64_t sum_of(const AbortCounts& attempts, Wanted&& wanted) {
 }
 
 /// Requests that were given up although a retry mends each of their attempts, after very many of those, or without one
-/// (snapshots). Where other nodes were a reason, these cannot be told apart from theirs.
-std::uint64_t given_up_in_vain(const TypeResult& total) {
-  if (sum_of(total.aborts, is_of_other_nodes) != 0) return 0;
+/// (snapshots). Where nodes die, these cannot be told apart from those that were given up because of that.
+std::uint64_t given_up_in_vain(const TypeResult& total, NodesDie nodes_die) {
+  if (nodes_die == NodesDie::kYes && sum_of(total.aborts, is_of_other_nodes) != 0) return 0;
   const std::uint64_t explained = total.too_long + sum_of(total.aborts, ends_request);
   return total.gave_up - std::min(total.gave_up, explained);
 }
@@ -55,14 +55,15 @@ Status load_failure(const AbortCounts& attempts, std::string_view done, std::str
           fmt::format("loading was given up{} ({})", done, explained(reason))};
 }
 
-std::string given_up_text(const Measurement& run) {
+std::string given_up_text(const Measurement& run, NodesDie nodes_die) {
   const TypeResult total = run.total();
   for (std::size_t i = 0; i < total.aborts.size(); ++i) {
     const auto reason = static_cast<AbortReason>(i);
-    if (total.aborts[i] == 0 || !ends_request(reason) || is_of_other_nodes(reason)) continue;
+    if (total.aborts[i] == 0 || !ends_request(reason)) continue;
+    if (nodes_die == NodesDie::kYes && is_of_other_nodes(reason)) continue;
     return fmt::format("{} requests were given up ({})", with_commas(total.aborts[i]), explained(reason));
   }
-  const std::uint64_t rest = given_up_in_vain(total);
+  const std::uint64_t rest = given_up_in_vain(total, nodes_die);
   if (rest == 0) return {};
   const AbortReason most = reason_of(total.aborts);
   return fmt::format("{} requests were given up; {}", with_commas(rest),

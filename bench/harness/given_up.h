@@ -13,8 +13,11 @@
 
 namespace granary::bench {
 
-/// Whether other nodes are the reason, or that this one has lost them. Runs in which nodes are killed have such
-/// attempts, and their figures are meant to be of that.
+/// Whether nodes die during a run on purpose (--kill, --account). Requests that are given up because of that are part
+/// of what such a run measures.
+enum class NodesDie : bool { kNo, kYes };
+
+/// Whether other nodes are the reason, or that this one has lost them.
 constexpr bool is_of_other_nodes(AbortReason reason) {
   return reason == AbortReason::kNodeUnreachable || reason == AbortReason::kNodeRecovering ||
          reason == AbortReason::kMembershipLost || reason == AbortReason::kTooMuchUndelivered;
@@ -37,7 +40,8 @@ std::string explained(AbortReason reason);
 /// what to make less of if memory ran out.
 Status load_failure(const AbortCounts& attempts, std::string_view done, std::string_view size_flag);
 
-/// Tells, if requests of the run were given up for other reasons than other nodes, how many and why; else empty.
-std::string given_up_text(const Measurement& run);
+/// Tells, if requests of the run were given up, how many and why; else empty. Where nodes die, requests are left out
+/// that were given up because of that.
+std::string given_up_text(const Measurement& run, NodesDie nodes_die);
 
 }  // namespace granary::bench

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "bench/harness/given_up.h"
 #include "bench/harness/machine.h"
 #include "bench/harness/progress.h"
 #include "src/base/build_info.h"
@@ -102,7 +101,7 @@ ExitCode check_findings(const std::vector<Measurement>& runs) {
   return ExitCode::kOk;
 }
 
-ExitCode check_given_up(const std::vector<Measurement>& runs, std::string_view step) {
+ExitCode check_given_up(const std::vector<Measurement>& runs, NodesDie nodes_die, std::string_view step) {
   const std::string name = step.empty() ? "" : fmt::format("{}: ", step);
   for (const Measurement& run : runs) {
     if (const std::uint64_t starved = run.starved(); starved != 0) {
@@ -120,7 +119,7 @@ ExitCode check_given_up(const std::vector<Measurement>& runs, std::string_view s
                       "(--epoch_ms; in a cluster, 'epoch_ms' of its file)",
                       name, with_commas(too_long), Options().max_open_epochs));
     }
-    if (const std::string others = given_up_text(run); !others.empty()) {
+    if (const std::string others = given_up_text(run, nodes_die); !others.empty()) {
       return refuse(ExitCode::kEnvironment, fmt::format("{}{}, so the figures are of something else", name, others));
     }
   }

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "bench/harness/command.h"
+#include "bench/harness/given_up.h"
 #include "bench/harness/runner.h"
 
 namespace granary::bench {
@@ -36,9 +37,10 @@ ExitCode interrupted(const StopSignals& signals);
 ExitCode check_findings(const std::vector<Measurement>& runs);
 
 /// kEnvironment, said on standard error, if requests were given up because memory ran out, because they take longer
-/// than a transaction may be open, or for any other reason but nodes that cannot be reached. `step` names the runs
-/// where there are others beside them.
-ExitCode check_given_up(const std::vector<Measurement>& runs, std::string_view step = "");
+/// than a transaction may be open, or for any other reason (given_up_text()). `step` names the runs where there are
+/// others beside them.
+ExitCode check_given_up(const std::vector<Measurement>& runs, NodesDie nodes_die = NodesDie::kNo,
+                        std::string_view step = "");
 
 /// Whether the file that --`flag` names can be written (or none is named), found out before a run and not after it.
 /// Leaves nothing where there was no file.

@@ -13,13 +13,13 @@ namespace granary::bench::cluster {
 namespace {
 
 /// A report of a node that committed so many requests, with its part of a sum.
-nlohmann::ordered_json node_report(std::uint64_t committed, Tally tally, std::uint64_t starved) {
+nlohmann::ordered_json node_report(std::uint64_t committed, Tally tally, const AbortCounts& aborts) {
   Measurement run;
   run.elapsed_ns = 1'000'000'000;
   run.types.resize(1);
   run.types[0].name = "pay";
   run.types[0].committed = committed;
-  run.types[0].aborts[static_cast<std::size_t>(AbortReason::kOutOfMemory)] = starved;
+  run.types[0].aborts = aborts;
   run.verified = true;
   run.findings = {sums_agree("money", tally, {.node = 0, .nodes = 2, .in_cluster = true})};
   const BenchCommand command{.name = "bank"};
@@ -41,7 +41,7 @@ class RunNodes : public testing::Test {
     const Settings settings;
     const auto words = [&](std::size_t node, const std::string& report) -> std::vector<std::string> {
       const std::string made = directory_ / ("made-" + std::to_string(node));
-      std::ofstream(made) << node_report(100 * (node + 1), tallies[node], starved_).dump();
+      std::ofstream(made) << node_report(100 * (node + 1), tallies[node], aborts_).dump();
       return {"/bin/sh", "-c", "R=" + report + "; cp " + made + " $R && " + then};
     };
     return run_nodes({command, flags, settings, {"node 1", "node 2"}, words});
@@ -52,7 +52,7 @@ class RunNodes : public testing::Test {
   }
 
   const tests::TemporaryDirectory directory_;
-  std::uint64_t starved_ = 0;  // requests of each node that memory ran out for
+  AbortCounts aborts_{};  // of each node
 };
 
 TEST_F(RunNodes, ReportsTotalsAndEachNode) {
@@ -70,9 +70,14 @@ TEST_F(RunNodes, ReportsTotalsAndEachNode) {
 TEST_F(RunNodes, FailsIfTheNodesSumsDoNotAgree) { EXPECT_EQ(run({10, 4}, {10, 15}), ExitCode::kCheckFailed); }
 
 TEST_F(RunNodes, FailsIfMemoryRanOut) {
-  starved_ = 3;
+  aborts_[static_cast<std::size_t>(AbortReason::kOutOfMemory)] = 3;
   EXPECT_EQ(run({10, 4}, {10, 16}), ExitCode::kEnvironment);
   EXPECT_EQ(run({10, 4}, {10, 15}), ExitCode::kCheckFailed) << "the worse of the two";
+}
+
+TEST_F(RunNodes, FailsIfANodeCouldNotBeReachedAlthoughNoneWasKilled) {
+  aborts_[static_cast<std::size_t>(AbortReason::kNodeUnreachable)] = 3;
+  EXPECT_EQ(run({10, 4}, {10, 16}), ExitCode::kEnvironment);
 }
 
 TEST_F(RunNodes, FailsAsTheNodeThatFailed) { EXPECT_EQ(run({10, 4}, {10, 16}, "exit 5"), ExitCode::kDiskFault); }

@@ -103,14 +103,15 @@ TEST(Report, TellsThatRequestsTookTooLong) {
             std::string::npos);
 }
 
-/// Whatever no retry mends makes figures that are not the workload's. Nodes that die are part of what is measured.
+/// Whatever no retry mends makes figures that are not the workload's. Nodes that are killed on purpose are part of what
+/// is measured.
 TEST(Report, RequestsThatWereGivenUpAreAnError) {
-  const auto judged = [](AbortReason reason, std::uint64_t gave_up, std::string* told) {
+  const auto judged = [](AbortReason reason, std::uint64_t gave_up, NodesDie nodes_die, std::string* told) {
     Measurement run = measurement(900, 100);
     run.types[0].gave_up = gave_up;
     run.types[0].aborts[static_cast<std::size_t>(reason)] += gave_up;
     testing::internal::CaptureStderr();
-    const ExitCode code = check_given_up({run}, "a step");
+    const ExitCode code = check_given_up({run}, nodes_die, "a step");
     *told = testing::internal::GetCapturedStderr();
     return code;
   };
@@ -119,13 +120,17 @@ TEST(Report, RequestsThatWereGivenUpAreAnError) {
     const auto reason = static_cast<AbortReason>(i);
     const bool of_nodes = reason == AbortReason::kNodeUnreachable || reason == AbortReason::kNodeRecovering ||
                           reason == AbortReason::kMembershipLost || reason == AbortReason::kTooMuchUndelivered;
-    EXPECT_EQ(judged(reason, 1234, &told), of_nodes ? ExitCode::kOk : ExitCode::kEnvironment) << name(reason);
-    EXPECT_EQ(told.find("a step: 1,234 requests were given up") == std::string::npos, of_nodes) << told;
+    for (const NodesDie nodes_die : {NodesDie::kNo, NodesDie::kYes}) {
+      const bool expected = of_nodes && nodes_die == NodesDie::kYes;
+      EXPECT_EQ(judged(reason, 1234, nodes_die, &told), expected ? ExitCode::kOk : ExitCode::kEnvironment)
+          << name(reason);
+      EXPECT_EQ(told.find("a step: 1,234 requests were given up") == std::string::npos, expected) << told;
+    }
   }
-  judged(AbortReason::kLogEntryTooLarge, 5, &told);
+  judged(AbortReason::kLogEntryTooLarge, 5, NodesDie::kNo, &told);
   EXPECT_NE(told.find("5 requests were given up (log_entry_too_large: the transaction writes more"), std::string::npos)
       << told;
-  judged(AbortReason::kWriteLocked, 50, &told);
+  judged(AbortReason::kWriteLocked, 50, NodesDie::kNo, &told);
   EXPECT_NE(told.find("most attempts failed by write_locked: "), std::string::npos) << told;
 }
 
