@@ -189,25 +189,26 @@ std::string nodes_text(const NodesRun& run, const std::vector<Repeat>& repeats, 
   return text + recovery_text(run.labels, killed_runs(repeats), shown);
 }
 
-/// `apart`: if the nodes were not started by this process.
-ExitCode report(const NodesRun& run, const std::vector<Repeat>& repeats, const Apart* apart = nullptr) {
+/// `apart`: if the nodes were not started by this process. `interrupted`: ReportInput::interrupted.
+ExitCode report(const NodesRun& run, const std::vector<Repeat>& repeats, bool interrupted,
+                const Apart* apart = nullptr) {
   std::vector<Measurement> totals;
   for (const Repeat& repeat : repeats) totals.push_back(repeat.all);
   const std::size_t median = median_by_throughput(totals);
   const Machine machine = describe_machine();
-  Json json = json_report(
-      {run.command, run.flags, run.settings, machine, repeats[median].scale_factor, totals, run.labels.size()});
+  Json json = json_report({run.command, run.flags, run.settings, machine, repeats[median].scale_factor, totals,
+                           interrupted, run.labels.size()});
   json["granary"]["nodes"] = nodes_json(repeats);
   if (run.kill) json["granary"]["killed"] = recovery_json(run.labels, killed_runs(repeats));
   if (apart != nullptr) put_into(json, *apart);
   const std::string title =
-      fmt::format("granary cluster {} {}, {} nodes of {} worker{} each, {}", apart == nullptr ? "run" : "merge",
+      fmt::format("granary cluster {} {}, {} nodes of {} worker{} each, {}{}", apart == nullptr ? "run" : "merge",
                   run.command.name, run.labels.size(), run.settings.workers, run.settings.workers == 1 ? "" : "s",
-                  apart == nullptr ? base::version_text() : apart->version);
+                  apart == nullptr ? base::version_text() : apart->version, interrupted ? "; interrupted" : "");
   if (apart == nullptr) note_build_type();
   const bool asked = apart == nullptr ? run.flags.declared("verify") && run.flags.enabled("verify")
                                       : apart->parameters.value("verify", true);
-  const std::string text = result_text(title, totals, asked ? kNotBack : kUnasked);
+  const std::string text = result_text(title, totals, !asked ? kUnasked : interrupted ? kInterrupted : kNotBack);
   const ExitCode written = bench::report(text + "\n" + nodes_text(run, repeats, median), run.flags.text("json"), json);
   if (written != ExitCode::kOk) return written;
   const ExitCode found = check_findings(totals);
@@ -270,7 +271,10 @@ ExitCode run_nodes(const NodesRun& run) {
     if (!run.kill && repeats.size() == count) continue;
     if (const Status emptied = empty(run.directories); !emptied.ok()) return failed(emptied, code);
   }
-  return repeats.empty() ? interrupted(signals) : report(run, repeats);
+  if (repeats.empty()) return interrupted(signals);
+  const bool cut_short = repeats.back().all.interrupted || repeats.size() < count;
+  if (repeats.back().all.interrupted && repeats.size() > 1) repeats.pop_back();
+  return report(run, repeats, cut_short);
 }
 
 ExitCode merge_nodes(const NodesRun& run, const std::vector<std::uint16_t>& nodes,
@@ -289,7 +293,7 @@ ExitCode merge_nodes(const NodesRun& run, const std::vector<std::uint16_t>& node
   if (const auto workers = apart->parameters.find("workers");
       workers != apart->parameters.end() && workers->is_number_unsigned())
     settings.workers = workers->get<std::uint32_t>();
-  return report({run.command, run.flags, settings, run.labels, {}}, {*repeat}, &*apart);
+  return report({run.command, run.flags, settings, run.labels, {}}, {*repeat}, /*interrupted=*/false, &*apart);
 }
 
 }  // namespace granary::bench::cluster

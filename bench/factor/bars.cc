@@ -61,7 +61,7 @@ std::string text_of(const std::vector<Bar>& measured) {
 
 /// The report of the bar that is the whole system ("+overwrites"), with all bars beside it.
 nlohmann::ordered_json json_of(const std::vector<Bar>& measured, const BenchCommand& workload, const Settings& settings,
-                               const FlagValues& flags) {
+                               const FlagValues& flags, bool interrupted) {
   const Machine machine = describe_machine();
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   nlohmann::ordered_json whole;
@@ -69,7 +69,7 @@ nlohmann::ordered_json json_of(const std::vector<Bar>& measured, const BenchComm
     if (bar.runs.empty()) continue;
     Settings of_bar = settings;
     of_bar.variants = bar.variants;
-    nlohmann::ordered_json report = json_report({workload, flags, of_bar, machine, 0, bar.runs});
+    nlohmann::ordered_json report = json_report({workload, flags, of_bar, machine, 0, bar.runs, interrupted});
     list.push_back({{"step", bar.name},
                     {"throughput", report["granary"]["throughput"]},
                     {"repeats", report["granary"]["repeats"]}});
@@ -81,13 +81,15 @@ nlohmann::ordered_json json_of(const std::vector<Bar>& measured, const BenchComm
   return whole;
 }
 
-ExitCode report(const std::vector<Bar>& measured, const BenchCommand& workload, const Settings& settings,
-                const FlagValues& flags) {
-  base::print("granary bench factor on {}, {} worker{}, {}\n\n{}", workload.name, settings.workers,
-              settings.workers == 1 ? "" : "s", base::version_text(), text_of(measured));
+ExitCode report(std::vector<Bar>& measured, const BenchCommand& workload, const Settings& settings,
+                const FlagValues& flags, bool interrupted) {
+  for (Bar& bar : measured) interrupted |= leave_out_interrupted(bar.runs);
+  base::print("granary bench factor on {}, {} worker{}, {}{}\n\n{}", workload.name, settings.workers,
+              settings.workers == 1 ? "" : "s", base::version_text(), interrupted ? "; interrupted" : "",
+              text_of(measured));
   std::fflush(stdout);
   if (const std::string& path = flags.text("json"); !path.empty() && !measured.front().runs.empty()) {
-    const Status written = write_json(path, json_of(measured, workload, settings, flags));
+    const Status written = write_json(path, json_of(measured, workload, settings, flags, interrupted));
     if (!written.ok()) return refuse(ExitCode::kEnvironment, written.message());
   }
   return judge(measured);
@@ -136,12 +138,12 @@ ExitCode run_bars(const BenchCommand& workload, const Settings& settings, const 
   for (std::uint64_t repeat = 0; repeat < flags.integer("repeat"); ++repeat) {
     for (Bar& bar : measured) {
       if (signals.requested() && measured.front().runs.empty()) return interrupted(signals);
-      if (signals.requested()) return report(measured, workload, settings, flags);
+      if (signals.requested()) return report(measured, workload, settings, flags, /*interrupted=*/true);
       const Status done = measure_bar(bar, workload, settings, flags, clock, signals);
       if (!done.ok()) return refuse(exit_code_of(done), done.message());
     }
   }
-  return report(measured, workload, settings, flags);
+  return report(measured, workload, settings, flags, /*interrupted=*/false);
 }
 
 }  // namespace granary::bench::factor

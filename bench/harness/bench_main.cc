@@ -46,7 +46,8 @@ class Bench {
   Machine machine_ = describe_machine();
   LoadedWorkload loaded_;
   std::vector<Measurement> runs_;
-  Status failure_;  ///< status_of() the workload
+  bool interrupted_ = false;  ///< a signal has ended the runs before all of them were whole
+  Status failure_;            ///< status_of() the workload
 };
 
 /// Meets the other nodes, if there are any. A process that has started all nodes brings them together, since it sees
@@ -72,7 +73,10 @@ Status Bench::measure_one(std::uint64_t repeat) {
   if (Status ready = prepare(); !ready.ok()) return ready;
   // Who comes back, comes to nodes that have met there.
   if (Status met = settings_.returned() ? Status() : meet(Meeting::kLoaded); !met.ok()) return met;
-  if (signals_.requested()) return {};  // while reloading: report the repeats there are
+  if (signals_.requested()) {  // while reloading: report the repeats there are
+    interrupted_ = true;
+    return {};
+  }
   if (plan_.progress) {
     base::print(stderr, "[run {} of {}]  {} worker{}, {} s after {} s of warm-up; loaded in {:.1f} s\n", repeat + 1,
                 repeats_, plan_.workers, plan_.workers == 1 ? "" : "s", plan_.seconds, plan_.warmup_seconds,
@@ -112,13 +116,15 @@ ExitCode Bench::report() {
   const NodeShare& share = settings_.share;
   const std::string node =
       share.in_cluster ? fmt::format("node {} of {}, ", settings_.cluster.node, share.nodes) : std::string();
-  const std::string title = fmt::format("granary bench {}, {}{} worker{}, {}", command_.name, node, settings_.workers,
-                                        settings_.workers == 1 ? "" : "s", base::version_text());
+  const std::string title =
+      fmt::format("granary bench {}, {}{} worker{}, {}{}", command_.name, node, settings_.workers,
+                  settings_.workers == 1 ? "" : "s", base::version_text(), interrupted_ ? "; interrupted" : "");
   if (!driven()) note_build_type();
-  const ReportInput input{command_, flags_, settings_, machine_, loaded_.workload->scale_factor(), runs_};
+  const ReportInput input{command_, flags_, settings_, machine_, loaded_.workload->scale_factor(), runs_, interrupted_};
   const std::string_view why_unverified = !flags_.enabled("verify") ? kUnasked
-                                          : failure_.ok()           ? kNotBack
-                                                                    : "the run failed";
+                                          : !failure_.ok()          ? "the run failed"
+                                          : interrupted_            ? kInterrupted
+                                                                    : kNotBack;
   const ExitCode written =
       bench::report(driven() ? "" : result_text(title, runs_, why_unverified), flags_.text("json"), json_report(input));
   if (written != ExitCode::kOk) return written;
@@ -143,6 +149,7 @@ ExitCode Bench::run() {
     return refuse(exit_code_of(failure_), failure_.message());
   }
   if (runs_.empty()) return interrupted(signals_);
+  interrupted_ |= leave_out_interrupted(runs_) || (signals_.requested() && runs_.size() < repeats_);
   return report();
 }
 

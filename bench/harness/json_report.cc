@@ -254,7 +254,7 @@ Json json_report(const ReportInput& input) {
       {"DBMS Type", "granary"},
       {"DBMS Version", base::version_text()},
       {"Elapsed Time (nanoseconds)", median.elapsed_ns},
-      {"Final State", median.interrupted ? "INTERRUPTED" : "EXIT"},
+      {"Final State", input.interrupted || median.interrupted ? "INTERRUPTED" : "EXIT"},
       {"Goodput (requests/second)", median.goodput()},
       {"Latency Distribution", benchbase_latency(median)},
       {"Measured Requests", total.finished()},

@@ -23,7 +23,8 @@ struct ReportInput {
   const Machine& machine;
   double scale_factor = 0;
   const std::vector<Measurement>& runs;
-  std::uint64_t nodes = 1;  ///< whose requests these are, each with the settings' workers
+  bool interrupted = false;  ///< not all repeats came to their end; those that did not may be left out of `runs`
+  std::uint64_t nodes = 1;   ///< whose requests these are, each with the settings' workers
 };
 
 /// Returns all flags by their names, given or not, with the values that hold (set_implied_values()).

@@ -26,6 +26,12 @@ TypeResult Measurement::total() const {
   return sum;
 }
 
+bool leave_out_interrupted(std::vector<Measurement>& runs) {
+  if (runs.empty() || !runs.back().interrupted) return false;
+  if (runs.size() > 1) runs.pop_back();
+  return true;
+}
+
 double abort_share(const TypeResult& type) {
   const double aborted = static_cast<double>(type.aborted());
   const double attempts = aborted + static_cast<double>(type.transactions);

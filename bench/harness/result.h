@@ -73,6 +73,9 @@ struct Measurement {
   }
 };
 
+/// Leaves out the last run if a signal has cut it short and whole runs are left. Returns whether a run was cut short.
+bool leave_out_interrupted(std::vector<Measurement>& runs);
+
 /// Failed attempts among all attempts of transactions, 0 to 1.
 double abort_share(const TypeResult& type);
 

@@ -162,10 +162,7 @@ std::string findings_text(const std::vector<Measurement>& runs, std::string_view
       }
     }
   }
-  if (!verified) {
-    const bool interrupted = std::ranges::any_of(runs, &Measurement::interrupted);
-    return fmt::format("verified    nothing ({})\n", interrupted ? "the run was interrupted" : why_unverified);
-  }
+  if (!verified) return fmt::format("verified    nothing ({})\n", why_unverified);
   return fmt::format("verified    {} of {} conditions hold\n{}", checked - failed, checked, lines);
 }
 
@@ -214,6 +211,7 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows) {
 std::string result_text(const std::string& title, const std::vector<Measurement>& runs,
                         std::string_view why_unverified) {
   const Measurement& median = runs[median_by_throughput(runs)];
+  if (median.interrupted) why_unverified = kInterrupted;
   return title + "\n\n" + type_table(median) + abort_table(median) + summary(runs, median) +
          findings_text(runs, why_unverified);
 }

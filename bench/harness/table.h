@@ -15,11 +15,11 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows);
 std::string cluster_text(const ClusterFigures& figures);
 
 inline constexpr std::string_view kUnasked = "--verify was not asked for";
+inline constexpr std::string_view kInterrupted = "the run was interrupted";
 inline constexpr std::string_view kNotBack = "a killed node did not come back";
 
 /// Everything worth reading about a set of repeats: the table of the median one by transaction type, aborts by reason,
-/// totals with minimum and maximum, memory, and what was verified. `why_unverified` is told if nothing was, although no
-/// run was interrupted.
+/// totals with minimum and maximum, memory, and what was verified. `why_unverified` is told if nothing was.
 std::string result_text(const std::string& title, const std::vector<Measurement>& runs,
                         std::string_view why_unverified = kUnasked);
 

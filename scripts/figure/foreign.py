@@ -9,6 +9,7 @@ from typing import Any
 
 from .command_line import THROUGHPUT
 from .errors import UsageError
+from .measure import was_interrupted
 from .toml_table import is_number
 
 TIME = "Time (seconds)"  # of BenchBase's CSV of a run over time
@@ -117,6 +118,8 @@ def _report(file: Path, text: str, label: str, x: str, y: str) -> Line:
         report = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"'{file}' is no JSON: {error}") from error
+    if was_interrupted(report):
+        raise UsageError(f"'{file}' is of a run that was interrupted; run it again")
     latencies = report.get("Latency Distribution")
     values = report | (latencies if isinstance(latencies, dict) else {})
     for key in (x, y):

@@ -102,3 +102,10 @@ def check_path(where: str, path: str) -> str:
         raise UsageError(f"{where}: '{path}' is no path into a report; expected steps between slashes, such as "
                          f"'throughput/median'")
     return path
+
+
+def was_interrupted(report: Any) -> bool:
+    """Whether a signal has ended the run before it was whole. Its figures are those of less than was asked for."""
+    ours = report.get("granary") if isinstance(report, dict) else None
+    return isinstance(report, dict) and (report.get("Final State") == "INTERRUPTED" or
+                                         isinstance(ours, dict) and ours.get("interrupted") is True)

@@ -11,6 +11,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from .measure import was_interrupted
 from .places import Places
 from .plan import Plan, Run
 from .progress import Progress
@@ -102,9 +103,10 @@ class Runner:
 
     def _report(self) -> "tuple[Any, str]":
         try:
-            return json.loads(self.places.report.read_text(encoding="utf-8")), ""
+            report = json.loads(self.places.report.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             return None, f"it wrote no report: {error}"
+        return (None, "it was interrupted") if was_interrupted(report) else (report, "")
 
 
 def _end_with_parent() -> None:

@@ -228,6 +228,30 @@ TEST(Report, JsonHasBenchBasesKeysAndOurs) {
   EXPECT_FALSE(ours["build"]["commit"].get<std::string>().empty());
 }
 
+/// What a shorter run has measured would count as much as the others, and might be the median.
+TEST(Report, ARunThatWasCutShortIsNoRepeatBesideWholeOnes) {
+  const BenchCommand command{.name = "tpcc"};
+  const FlagValues flags;
+  const Settings settings;
+  const Machine machine;
+  std::vector<Measurement> runs{measurement(900, 100), measurement(1000, 0), measurement(800, 0)};
+  EXPECT_FALSE(leave_out_interrupted(runs));
+  EXPECT_EQ(runs.size(), 3u);
+  EXPECT_EQ(json_report({command, flags, settings, machine, 2.0, runs})["Final State"], "EXIT");
+  runs.push_back(measurement(10, 0));
+  runs.back().interrupted = true;
+  ASSERT_TRUE(leave_out_interrupted(runs));
+  EXPECT_EQ(runs.size(), 3u);
+  const auto json = json_report({command, flags, settings, machine, 2.0, runs, /*interrupted=*/true});
+  EXPECT_EQ(json["Final State"], "INTERRUPTED");
+  EXPECT_DOUBLE_EQ(json["granary"]["throughput"]["min"].get<double>(), 400);
+  std::vector<Measurement> only{measurement(10, 0)};
+  only.back().interrupted = true;
+  ASSERT_TRUE(leave_out_interrupted(only));
+  EXPECT_EQ(only.size(), 1u) << "the only run is better than none";
+  EXPECT_EQ(json_report({command, flags, settings, machine, 2.0, only})["Final State"], "INTERRUPTED");
+}
+
 TEST(Report, UnwritableFileIsAnErrorThatNamesIt) {
   const Status status = write_json("/nonexistent/x.json", {});
   ASSERT_FALSE(status.ok());

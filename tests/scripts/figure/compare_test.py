@@ -53,6 +53,11 @@ class Compare(Rig):
         self.assertIn("0.25 times granary ycsb", said)
         self.assertEqual(self.lines_in_the_picture(), {"line granary ycsb": 1, "line POSTGRES ycsb": 2})
 
+    def test_a_run_that_was_interrupted_is_refused(self):
+        for name, cut_short in (("a.json", {"Final State": "INTERRUPTED"}), ("b.json", {"granary": {"interrupted": True}})):
+            self.assertIn(f"{name}' is of a run that was interrupted", self.compare(2, self.file(name, OURS | cut_short)))
+        self.compare(0, self.file("whole.json", OURS | {"Final State": "EXIT"}))
+
     def test_other_keys_and_names(self):
         self.compare(0, f"we={self.file('ours.json', OURS)}", "--x=scalefactor", "--y=Median Latency (microseconds)")
         self.assertEqual(self.rows(), [("we", "10.0", "800.0", "800.0", "800.0")])

@@ -79,7 +79,7 @@ at_least = 1.8
 
 # Takes granary's place. Its reports depend on the command line only. Files beside it change what it does:
 # `fails` has words, and a command with all of them says what `says` has and ends with the code that is the last word of
-# `fails`; `slow` has the seconds that each command takes, and perhaps from which command on. It is started hundreds of
+# `fails`; `state` has the final state that it reports; `slow` has the seconds that each command takes, and perhaps from which command on. It is started hundreds of
 # times: -I and -S spare it to look for packages.
 PROGRAM = f"#!{sys.executable} -IS" + """
 import json, os, sys, time
@@ -96,12 +96,13 @@ fails = told("fails").split()
 if fails and all(word in sys.argv for word in fails[:-1]):
     print(told("says", "granary: something is wrong"), file=sys.stderr)
     sys.exit(int(fails[-1]))
+state = told("state", "EXIT")
 seconds, first, *_ = [*told("slow", "0").split(), "1"]
 if told("calls").count("\\n") >= int(first):
     time.sleep(float(seconds))
 flags = dict(word[2:].partition("=")[::2] for word in sys.argv if word.startswith("--"))
 rate = float(flags.get("slope", 1)) * float(flags.get("workers", 1)) * (1 + 0.001 * int(flags["seed"]))
-report = {"Throughput (requests/second)": rate, "granary": {"throughput": {"median": rate},
+report = {"Throughput (requests/second)": rate, "Final State": state, "granary": {"throughput": {"median": rate},
           "parameters": flags, "machine": {"cpus": 2},
           "repeats": [{"samples": [{"seconds": s + 0.001, "requests": rate * s} for s in range(4)]}],
           "lookups": [{"table": "a", "reads": 1.5}, {"table": "b", "reads": 3}]}}

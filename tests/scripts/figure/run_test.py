@@ -250,6 +250,10 @@ class Runs(Rig):
         self.assertIn("PASS  A1", self.figure(0, "one", "--quick", "--resume"))
         self.assertEqual(len(self.bench_calls()), 12 + 3 + 3)
 
+    def test_a_run_that_was_interrupted_has_no_result(self):
+        (self.folder / "state").write_text("INTERRUPTED")
+        self.assertIn("ended with 3: it was interrupted", self.figure(3, "one", "--quick"))
+
     def test_a_node_that_fails(self):
         (self.folder / "says").write_text("node 2: granary: no room\nnode 1: granary: all others left\n"
                                           "granary: node 2 ended with exit code 3\n")
