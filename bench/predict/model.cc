@@ -45,6 +45,12 @@ Result<Model> Model::fit(const Measured& less, const Measured& more, const Costs
   model.extra_ns_ =
       (worker_ns(more) - worker_ns(less)) / (more.distributed_per_request() - less.distributed_per_request());
   model.local_ns_ = worker_ns(less) - less.distributed_per_request() * model.extra_ns_;
+  if (model.extra_ns_ <= 0 || model.local_ns_ <= 0) {
+    return refusal(fmt::format(
+        "by '{}' and '{}' a request of one node takes {:.0f} ns, and each distributed transaction {:.0f} ns more; both "
+        "must be above 0. The runs were disturbed, or not equal but for their distributed share: measure both again",
+        less.path, more.path, model.local_ns_, model.extra_ns_));
+  }
   // This is below 0 where operations overlap with other work, so that they cost less in a transaction than `bench
   // fabric` measures.
   model.beside_fabric_ns_ = model.extra_ns_ - model.fabric_ns(costs);
@@ -56,7 +62,7 @@ Prediction Model::predict(double distributed_share, const Place& place) const {
   const Costs& costs = place.costs;
   const double fabric = fabric_ns(costs);
   const double of_worker =
-      costs.by_processor ? beside_fabric_ns_ + fabric : software_ns() + each_.round_trips * costs.post;
+      costs.by_processor ? std::max(0.0, beside_fabric_ns_ + fabric) : software_ns() + each_.round_trips * costs.post;
   Prediction prediction{.processor_ns = local_ns_ + distributed * of_worker,
                         .waiting_ns = costs.by_processor ? 0 : distributed * fabric};
   const double threads = static_cast<double>(place.nodes) * place.workers;

@@ -35,7 +35,7 @@ struct Prediction {
 class Model {
  public:
   /// From two runs of one benchmark, of which `less` has a smaller distributed share; `costs` are those of their
-  /// machine. kInvalidArgument if they do not tell the two apart.
+  /// machine. kInvalidArgument if they do not tell the two apart, or tell of a time that is not above 0.
   static Result<Model> fit(const Measured& less, const Measured& more, const Costs& costs);
 
   /// Returns the time that a worker spends on a request without distributed transactions.

@@ -96,6 +96,28 @@ TEST(Predict, RefusesRunsThatTellNothingApart) {
   EXPECT_EQ(Model::fit(run_with(0), run_with(0.5), kCard).status().code(), StatusCode::kInvalidArgument);
 }
 
+/// A throughput that follows from such times would be negative, or of no end.
+TEST(Predict, RefusesRunsByWhichATransactionTakesNoTime) {
+  Measured faster = run_with(0.5);
+  faster.throughput = run_with(0).throughput * 1.1;
+  const Status of_distributed = Model::fit(run_with(0), faster, kShm).status();
+  EXPECT_EQ(of_distributed.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(of_distributed.message().find("measure both again"), std::string::npos) << of_distributed.message();
+  Measured slower = run_with(1);
+  slower.throughput = run_with(0.9).throughput / 10;
+  EXPECT_EQ(Model::fit(run_with(0.9), slower, kShm).status().code(), StatusCode::kInvalidArgument) << "of a local one";
+}
+
+/// Operations overlap with other work here, and cost nothing there.
+TEST(Predict, WorkIsNotNegativeWhereOperationsAreCheaper) {
+  Measured more = run_with(0.5);
+  more.throughput = 2e9 / (1'000 + 0.5 * 400);
+  const Model overlaps = Model::fit(run_with(0), more, kShm).value();
+  const Costs nothing{.by_processor = true};
+  const Prediction there = overlaps.predict(1, {.costs = nothing});
+  EXPECT_GE(there.processor_ns, overlaps.local_ns());
+}
+
 class Reports : public testing::Test {
  protected:
   std::string file(const std::string& text) {
