@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "bench/fabric/nodes.h"
+#include "bench/fabric/post_and_wait.h"
 #include "bench/harness/histogram.h"
 #include "rdma/fiber/fabric_wait.h"
 #include "src/base/random.h"
@@ -21,8 +22,9 @@ namespace {
 
 using namespace rdma;
 
-constexpr std::size_t kLongest = 16;      // chain
-constexpr std::uint64_t kSlot = 4096;     // of local memory, for each operation under way
+constexpr std::size_t kLongest = 16;   // chain
+constexpr std::uint64_t kSlot = 4096;  // of local memory, for each operation under way
+constexpr std::uint64_t kTouchStep = 4096;
 constexpr std::uint64_t kTimedPart = 4;   // of the operations are run again with a clock
 constexpr std::uint64_t kRingPart = 100;  // of the operations are rings, which take so much longer
 constexpr std::uint64_t kLongSleep_us = 10'000'000;
@@ -41,7 +43,8 @@ class Bench {
         random_(load.seed),
         end_(load.signals) {}
 
-  std::vector<Figure> run() {
+  Result<std::vector<Figure>> run() {
+    touch();
     for (const std::uint32_t bytes : {64u, 256u, 1024u}) {
       for (const std::size_t length : kSweep) {
         if (bytes != 64 && length != 1 && length != kLongest) continue;
@@ -53,6 +56,7 @@ class Bench {
     for (const std::size_t length : {std::size_t{1}, kLongest}) operations(OperationKind::kCompareSwap, 8, length);
     for (const std::size_t fibers : kSweep) in_fibers(fibers);
     rings();
+    if (!failure_.ok()) return failure_;
     return std::move(figures_);
   }
 
@@ -65,6 +69,23 @@ class Bench {
   }
   std::uint64_t place() { return random_.below(places_) * kSlot; }
 
+  /// Reaches every page once, by operations and by the processor, so that no figure has the time in which the system
+  /// maps it.
+  void touch() {
+    std::array<Operation, kLongest> chain;
+    for (std::uint64_t begin = 0; begin < nodes_.there->size(); begin += kLongest * kTouchStep) {
+      std::size_t length = 0;
+      for (std::uint64_t at = begin; at < nodes_.there->size() && length < kLongest; at += kTouchStep) {
+        static_cast<void>(*static_cast<const volatile char*>(target_ + at));
+        chain[length] = operation_at(OperationKind::kRead, at, sizeof(std::uint64_t), length);
+        ++length;
+      }
+      post_and_wait(std::span(chain).first(length));
+    }
+  }
+  /// Whether a loop is to end at this turn: a signal has asked for it, or an operation has failed.
+  bool over_at(std::uint64_t turn) const { return !failure_.ok() || end_.requested_at(turn); }
+
   template <typename Work>
   void figure(const char* operation, std::uint32_t bytes, std::size_t length, Work&& work) {
     const std::uint64_t turns = std::max<std::uint64_t>(load_.operations / length, 1);
@@ -74,28 +95,26 @@ class Bench {
   template <typename Work>
   void figure(Figure result, std::size_t length, std::uint64_t turns, Work&& work) {
     const auto begin = std::chrono::steady_clock::now();
-    for (std::uint64_t turn = 0; turn < turns && !end_.requested_at(turn); ++turn) work();
+    for (std::uint64_t turn = 0; turn < turns && !over_at(turn); ++turn) work();
     const std::chrono::duration<double, std::nano> time = std::chrono::steady_clock::now() - begin;
     Histogram ticks;
     std::uint64_t last = clock_.ticks();
     for (std::uint64_t turn = 0; turn < std::max<std::uint64_t>(turns / kTimedPart, 1); ++turn) {
-      if (end_.requested_at(turn)) return;
+      if (over_at(turn)) return;
       work();
       const std::uint64_t now = clock_.ticks();
       ticks.record(now - last);
       last = now;
     }
-    const auto percentile = [&](double percent) {
-      return clock_.nanoseconds(ticks.percentile(percent)) / static_cast<double>(length);
-    };
     result.nanoseconds = time.count() / static_cast<double>(turns * length);
-    result.p50_ns = percentile(50);
-    result.p99_ns = percentile(99);
+    result.length = length;
+    result.p50_ns = clock_.nanoseconds(ticks.percentile(50));
+    result.p99_ns = clock_.nanoseconds(ticks.percentile(99));
     add(std::move(result));
   }
   /// Leaves out a figure that was cut short.
   void add(Figure result) {
-    if (end_.requested()) return;
+    if (end_.requested() || !failure_.ok()) return;
     figures_.push_back(std::move(result));
     end_.have_figure();
   }
@@ -119,10 +138,9 @@ class Bench {
   }
 
   void post_and_wait(std::span<const Operation> chain) {
-    Completion completion;
-    (void)nodes_.endpoint->post(nodes_.connection, chain, Signal::kYes, 0);
-    while (nodes_.endpoint->poll({&completion, 1}) == 0) {
-    }
+    const PostResult done = fabric::post_and_wait(*nodes_.endpoint, nodes_.connection, chain);
+    if (done != PostResult::kPosted) [[unlikely]]
+      failure_ = failure_of(done);
   }
 
   void operations(OperationKind kind, std::uint32_t bytes, std::size_t length) {
@@ -146,17 +164,18 @@ class Bench {
     for (std::size_t slot = 0; slot < fibers; ++slot) {
       scheduler.spawn([&, slot] {
         fiber::Chains chains(scheduler, shared);
-        for (std::uint64_t i = 0; i < each && !end_.requested_at(i); ++i) {
+        for (std::uint64_t i = 0; i < each && !over_at(i); ++i) {
           const Operation read = operation_at(OperationKind::kRead, place(), 64, slot);
-          (void)chains.post(nodes_.connection, {&read, 1});
-          (void)chains.wait();
+          const PostResult posted = chains.post(nodes_.connection, {&read, 1});
+          if (!chains.wait() || posted != PostResult::kPosted) [[unlikely]]
+            failure_ = failure_of(posted == PostResult::kPosted ? PostResult::kBroken : posted);
         }
       });
     }
     const auto begin = std::chrono::steady_clock::now();
     scheduler.run();
     const std::chrono::duration<double, std::nano> time = std::chrono::steady_clock::now() - begin;
-    add({"READ", 64, fmt::format("{} fiber{}", fibers, fibers == 1 ? "" : "s"),
+    add({"READ", 64, fmt::format("{} fiber{}", fibers, fibers == 1 ? "" : "s"), 1,
          time.count() / static_cast<double>(each * fibers)});
   }
 
@@ -186,6 +205,7 @@ class Bench {
   const base::TscClock clock_ = base::TscClock::calibrated();
   base::Random random_;
   EarlyEnd end_;
+  Status failure_;  ///< why an operation has failed
   std::vector<Figure> figures_;
 };
 

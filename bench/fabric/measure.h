@@ -22,11 +22,13 @@ struct Load {
   StopSignals* signals = nullptr;  ///< end it early, with the figures that are complete
 };
 
-/// Of one operation, or a chain's divided by its length; of fibers only the mean.
+/// How long an operation takes. The mean of a chain is divided by its length. Its percentiles are those of the whole
+/// chain: nobody knows how long each of its operations takes. Fibers have the mean only.
 struct Figure {
   std::string operation;  ///< "READ", ..., "memcpy"
   std::uint32_t bytes = 0;
   std::string how;         ///< "one by one", "chains of 16", "16 fibers"
+  std::size_t length = 1;  ///< of the chain
   double nanoseconds = 0;  ///< mean
   double p50_ns = 0;       ///< from a second, shorter run that looks at the clock after each
   double p99_ns = 0;

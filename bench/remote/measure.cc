@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 
+#include "bench/fabric/post_and_wait.h"
 #include "bench/harness/histogram.h"
 #include "bench/harness/zipf.h"
 #include "bench/remote/nodes.h"
@@ -61,8 +62,9 @@ class Bench {
         cache_(load.location_cache),
         end_(load.signals) {}
 
-  std::vector<Figure> run() {
+  Result<std::vector<Figure>> run() {
     touch();
+    if (!failure_.ok()) return failure_;
     figure("READs of the records", nullptr, kAlso, [this](Figure& figure, const Pass& pass) { plain(figure, pass); });
     ours("lookups, no cache", nullptr, kAlso);
     ours("lookups, cache from empty", &cache_, kNever);
@@ -72,6 +74,7 @@ class Bench {
       theirs<HopscotchRead>("hopscotch, 8 (FaRM)", tables_.peers.hopscotch);
       theirs<HopscotchRead>("hopscotch, 8 (FaRM), values in the slots", tables_.peers.inlined);
     }
+    if (!failure_.ok()) return failure_;
     return std::move(figures_);
   }
 
@@ -101,7 +104,7 @@ class Bench {
       figure.alone_p99_ns = clock_.nanoseconds(ticks.percentile(99));
       figure.wrong += again.wrong;
     }
-    if (end_.requested()) return;  // it was cut short
+    if (end_.requested() || !failure_.ok()) return;  // it was cut short
     figures_.push_back(figure);
     end_.have_figure();
   }
@@ -128,16 +131,17 @@ class Bench {
   char* buffer(std::size_t number) const { return mine_.base() + number * stride_; }
 
   void post_and_wait(std::span<const rdma::Operation> chain) {
-    rdma::Completion completion;
-    (void)endpoint_.post(*peers_.find(kOwner), chain, rdma::Signal::kYes, 1);
-    while (endpoint_.poll({&completion, 1}) == 0) {
-    }
+    const auto connection = peers_.find(kOwner);
+    const rdma::PostResult done =
+        connection ? fabric::post_and_wait(endpoint_, *connection, chain) : rdma::PostResult::kBroken;
+    if (done != rdma::PostResult::kPosted) [[unlikely]]
+      failure_ = fabric::failure_of(done);
   }
 
   /// Reaches every page of the owner's once, so that no figure has the time in which the system maps it.
   void touch() {
     std::array<rdma::Operation, kTogether> chain;
-    for (std::uint64_t begin = 0; begin < tables_.bytes; begin += kTogether * kTouchStep) {
+    for (std::uint64_t begin = 0; begin < tables_.bytes && failure_.ok(); begin += kTogether * kTouchStep) {
       std::size_t length = 0;
       for (std::uint64_t at = begin; at < tables_.bytes && length < kTogether; at += kTouchStep)
         chain[length++] = rdma::Operation::read(buffer(0), table_.at(at), base::kWord);
@@ -153,7 +157,7 @@ class Bench {
     const auto bytes =
         static_cast<std::uint32_t>(record::shared_record_bytes(sizeof(std::uint64_t), load_.data.value_bytes));
     std::array<rdma::Operation, kTogether> chain;
-    for (std::uint64_t round = 0; round < pass.rounds && !end_.requested_at(round); ++round) {
+    for (std::uint64_t round = 0; round < pass.rounds && failure_.ok() && !end_.requested_at(round); ++round) {
       for (std::size_t i = 0; i < pass.together; ++i)
         chain[i] = rdma::Operation::read(buffer(i), table_.at(first + next_key(random) * stride), bytes);
       const std::uint64_t begin = clock_of(pass);
@@ -237,6 +241,7 @@ class Bench {
   LocationCache cache_;
   EarlyEnd end_;
   std::uint64_t passes_ = 0;
+  Status failure_;  ///< why a chain has failed
   const base::TscClock clock_ = base::TscClock::calibrated();
   std::optional<LocationCacheCounters> counters_;
   std::vector<Figure> figures_;

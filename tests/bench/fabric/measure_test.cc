@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "bench/fabric/nodes.h"
+#include "bench/fabric/post_and_wait.h"
 #include "tests/support/temporary_directory.h"
 
 namespace granary::bench::fabric {
@@ -21,11 +23,30 @@ TEST(FabricBench, MeasuresEveryOperationEachWay) {
     if (figure.how.find("fiber") != std::string::npos) continue;
     EXPECT_GT(figure.p50_ns, 0);
     EXPECT_GE(figure.p99_ns, figure.p50_ns);
+    if (figure.length > 1) {
+      EXPECT_GT(figure.p99_ns, figure.nanoseconds) << "the percentiles are of whole chains";
+    }
   }
   for (const Comparison& one : compare(*figures)) {
     EXPECT_GT(one.ours, 0) << one.what;
     EXPECT_GT(one.most, one.plain) << one.what;
   }
+}
+
+/// A chain that the fabric refuses has no completion: a benchmark that waits for it would never end.
+TEST(FabricBench, AChainThatIsRefusedIsAnError) {
+  const tests::TemporaryDirectory directory;
+  auto nodes = open_nodes(cluster_config::Provider::kShm, 1u << 20, 4096, directory.path());
+  ASSERT_TRUE(nodes.ok()) << nodes.status().message();
+  const auto read_at = [&](std::uint64_t offset) {
+    const rdma::Operation read = rdma::Operation::read(nodes->here->base(), nodes->first.plus(offset), 64);
+    return post_and_wait(*nodes->endpoint, nodes->connection, {&read, 1});
+  };
+  EXPECT_EQ(read_at(0), rdma::PostResult::kPosted);
+  const rdma::PostResult beyond = read_at(std::uint64_t{1} << 40);
+  EXPECT_EQ(beyond, rdma::PostResult::kInvalidRemote);
+  EXPECT_EQ(failure_of(beyond).code(), StatusCode::kUnavailable);
+  EXPECT_EQ(post_and_wait(*nodes->endpoint, nodes->connection, {}), rdma::PostResult::kInvalidChain);
 }
 
 TEST(FabricBench, ADirectoryThatIsNotThereIsAnError) {
