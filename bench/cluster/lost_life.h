@@ -9,8 +9,8 @@
 namespace granary::bench::cluster {
 
 /// Adds the account of the killed life to what the node's next life expects. Each of the killed clients had one request
-/// open, of which nobody was told whether it was committed: it counts as such if the sums of all nodes agree with it,
-/// and not without. Sums are judged one by one. Findings that are no sums stay as they are.
+/// open, of which nobody was told whether it was committed. The open requests that count as committed are those with
+/// which most of the sums of all nodes agree. Findings that are no sums stay as they are.
 void add_lost_life(const LifeAccount& lost, std::span<Measurement> nodes, std::size_t victim);
 
 }  // namespace granary::bench::cluster

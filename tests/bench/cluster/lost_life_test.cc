@@ -56,6 +56,21 @@ TEST_F(LostLife, AnOpenRequestMayHaveBeenCommitted) {
   EXPECT_FALSE(holds(112, 21)) << "another sum's";
 }
 
+/// A sum must not count a request that another sum takes for one that was not committed.
+TEST_F(LostLife, AnOpenRequestCountsInAllSumsOrInNone) {
+  lost_.workers[0].open[0] = 20;
+  lost_.workers[0].open[1] = 1;
+  lost_.workers[1].open[0] = 3;
+  lost_.workers[1].open[1] = 1;
+  EXPECT_TRUE(holds(112, 1)) << "none was committed";
+  EXPECT_TRUE(holds(112 + 20, 1 + 1));
+  EXPECT_TRUE(holds(112 + 3, 1 + 1));
+  EXPECT_TRUE(holds(112 + 23, 1 + 2));
+  EXPECT_FALSE(holds(112 + 20, 1)) << "the other sum has lost it";
+  EXPECT_FALSE(holds(112, 1 + 1));
+  EXPECT_FALSE(holds(112 + 3, 1 + 2)) << "one request changes the other sum by one";
+}
+
 TEST_F(LostLife, AnOpenRequestMayHaveTakenAway) {
   lost_.workers[0].open[0] = static_cast<std::uint64_t>(-20);
   EXPECT_TRUE(holds(92, 1));
