@@ -37,15 +37,20 @@ class DurableLatency {
     }
   }
 
+  /// The measurement ends now, and no request is added any more. What is released later counts in the last piece.
+  void end(std::uint64_t now) { ends_ = now; }
+  bool waits() const { return !waiting_.empty(); }
+
   /// Forgets all, as the warm-up or the measurement begins.
   void begin(std::uint64_t now) {
     begins_ = now;
+    ends_ = ~std::uint64_t{0};
     waiting_.clear();
     pieces_.clear();
     for (Histogram& histogram : latencies_) histogram.reset();
   }
   const Histogram& of(std::size_t type) const { return latencies_[type]; }
-  /// Requests of the type whose results may not be shown yet. They are in no latency.
+  /// Requests of the type whose results may not be shown yet. They are in no latency, and would be among the longest.
   std::uint64_t unreleased(std::size_t type) const {
     return static_cast<std::uint64_t>(
         std::ranges::count_if(waiting_, [type](const Waiting& waiting) { return waiting.type == type; }));
@@ -62,13 +67,14 @@ class DurableLatency {
 
   /// The last piece takes what is released after its end.
   Histogram& piece_at(std::uint64_t now) {
-    const std::size_t piece = std::min<std::uint64_t>((now - begins_) / piece_ticks_, kMostPieces - 1);
+    const std::uint64_t at = std::min(now, ends_) - begins_;
+    const std::size_t piece = std::min<std::uint64_t>(at / piece_ticks_, kMostPieces - 1);
     if (piece >= pieces_.size()) pieces_.resize(piece + 1);
     return pieces_[piece];
   }
 
   const std::uint64_t piece_ticks_;
-  std::uint64_t begins_ = 0;
+  std::uint64_t begins_ = 0, ends_ = ~std::uint64_t{0};
   std::deque<Waiting> waiting_;  // epochs of one worker ascend
   std::vector<Histogram> latencies_, pieces_;
 };

@@ -24,7 +24,7 @@ struct TypeResult {
   AbortCounts aborts{};            ///< attempts that failed, by reason
   Histogram latency;               ///< in clock ticks, sampled
   Histogram durable;               ///< until the result may be shown; empty without a log
-  std::uint64_t unreleased = 0;    ///< sampled as well, but their results could not be shown before the end
+  std::uint64_t unreleased = 0;    ///< sampled as well, but their results could not be shown within a bounded time
 
   /// Requests that count as throughput.
   std::uint64_t finished() const { return committed + rolled_back; }

@@ -1,5 +1,6 @@
 #include "bench/harness/worker_thread.h"
 
+#include <chrono>
 #include <utility>
 
 #include "bench/harness/machine.h"
@@ -37,6 +38,7 @@ void WorkerThread::main() {
   run_phase(Phase::kWarmUp);
   begin_measurement();
   run_phase(Phase::kMeasure);
+  await_releases();
   end_measurement();
   clients_.front()->idle();
   clients_.clear();
@@ -112,6 +114,19 @@ void WorkerThread::begin_measurement() {
   }
   durable_.begin(clock_.ticks());
   published_aborts_.store(0, std::memory_order_relaxed);
+}
+
+/// Waits a bounded time until the results of all timed requests may be shown. The latencies would otherwise leave out
+/// the last ones, and the more of them the longer a release takes.
+void WorkerThread::await_releases() {
+  constexpr std::uint64_t kMost_ns = 2 * base::kSecondNs;
+  durable_.end(clock_.ticks());
+  const std::uint64_t deadline = base::monotonic_ns() + kMost_ns;
+  while (durable_.waits() && base::monotonic_ns() < deadline && status_of(workload_).ok()) {
+    clients_.front()->idle();
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    durable_.release(logged_->released_epoch(), clock_.ticks());
+  }
 }
 
 void WorkerThread::end_measurement() {

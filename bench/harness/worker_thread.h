@@ -26,8 +26,8 @@ enum class Phase : std::uint8_t { kSetUp, kWarmUp, kMeasure, kStop };
 /// request: relaxed, as nothing is handed over through it (joining the threads does that).
 struct RunControl {
   alignas(base::kCacheLine) std::atomic<Phase> phase{Phase::kSetUp};
-  alignas(base::kCacheLine) std::atomic<std::uint32_t> settled{
-      0};  ///< workers whose set-up has ended; they add with release
+  /// Workers whose set-up has ended. They add with release.
+  alignas(base::kCacheLine) std::atomic<std::uint32_t> settled{0};
   std::uint64_t latency_sample = 1;
   std::uint64_t piece_ticks = 1;  ///< of the measurement, see DurableLatency
   std::uint32_t fibers = 1;       ///< clients of each worker
@@ -101,6 +101,7 @@ class alignas(base::kCacheLine) WorkerThread {
   void publish_aborts();
   void track(Client& client, const Request& request);
   void begin_measurement();
+  void await_releases();
   void end_measurement();
 
   const std::uint32_t id_;

@@ -46,6 +46,15 @@ TEST(Run, YcsbWritesBenchBasesKeysAndOurs) {
   for (const auto& finding : ours["repeats"][1]["findings"]) EXPECT_TRUE(finding["holds"]) << finding.dump();
 }
 
+/// The results of the last epochs may be shown only after the end. Their latencies count as well.
+TEST(Run, EachTimedRequestHasAReleasedLatency) {
+  const nlohmann::json json = json_of(std::string("bench ycsb --repeat=1 --durability=tmpfs --epoch_ms=50") + kTiny);
+  const auto& total = json["granary"]["repeats"][0]["total"];
+  EXPECT_EQ(total["unreleased"], 0u);
+  EXPECT_GT(total["released_latency"]["samples"], 0u);
+  EXPECT_EQ(total["released_latency"]["samples"], total["latency"]["samples"]);
+}
+
 TEST(Run, WhatHtmReallyRanIsInTheJson) {
   const nlohmann::json json = json_of(std::string("bench ycsb --repeat=1 --htm=auto") + kTiny);
   const auto& htm = json["granary"]["repeats"][0]["memory"]["at_end"]["htm"];

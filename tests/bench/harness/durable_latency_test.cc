@@ -61,6 +61,19 @@ TEST(DurableLatency, LastPieceTakesWhatComesAfterIt) {
   EXPECT_EQ(latencies.pieces().back().count(), 1u);
 }
 
+TEST(DurableLatency, WhatIsReleasedAfterTheEndIsInTheLastPiece) {
+  DurableLatency latencies(1, kPiece);
+  latencies.begin(10'000);
+  latencies.add(0, 1, 11'500);
+  latencies.end(11'900);
+  EXPECT_TRUE(latencies.waits());
+  latencies.release(1, 15'500);
+  EXPECT_FALSE(latencies.waits());
+  ASSERT_EQ(latencies.pieces().size(), 2u);
+  EXPECT_EQ(latencies.pieces()[1].max(), 4'000u) << "its latency is the whole one";
+  EXPECT_EQ(latencies.of(0).max(), 4'000u);
+}
+
 TEST(DurableLatency, BeginsAnewWithTheMeasurement) {
   DurableLatency latencies(1, kPiece);
   latencies.begin(0);
