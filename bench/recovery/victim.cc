@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <ctime>
 #include <optional>
 #include <thread>
 
@@ -99,12 +100,14 @@ Status write_share(std::vector<std::unique_ptr<Writer>>& writers, const Load& lo
 }
 
 /// A snapshot that holds all that is written now, then a checkpoint of it.
-Status checkpoint_all(Database& database, double* seconds) {
+Status checkpoint_all(Database& database, Written& written) {
   const std::uint64_t seen = database.current_epoch() + 2 * database.options().snapshot_epochs + 1;
   while (database.current_epoch() < seen) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const std::uint64_t start = base::monotonic_ns();
+  const double processor = processor_seconds();
   const Status done = database.checkpoint();
-  *seconds = seconds_since(start);
+  written.checkpoint_core_seconds = processor_seconds() - processor;
+  written.checkpoint_seconds = seconds_since(start);
   return done;
 }
 
@@ -120,7 +123,7 @@ Status write_all(Database& database, const Load& load, CheckpointAt checkpoint, 
   if (checkpoint == CheckpointAt::kHalf) {
     if (const Status half = write_share(writers, load, 0.5, progress); !half.ok()) return half;
     const std::uint64_t pause = base::monotonic_ns();
-    if (const Status done = checkpoint_all(database, &written->checkpoint_seconds); !done.ok()) return done;
+    if (const Status done = checkpoint_all(database, *written); !done.ok()) return done;
     paused_ns = base::monotonic_ns() - pause;
   }
   if (const Status rest = write_share(writers, load, 1, progress); !rest.ok()) return rest;
@@ -128,7 +131,7 @@ Status write_all(Database& database, const Load& load, CheckpointAt checkpoint, 
   const Statistics statistics = database.statistics();
   written->log_bytes = statistics.log_bytes;
   written->transactions = statistics.commits;
-  return checkpoint == CheckpointAt::kEnd ? checkpoint_all(database, &written->checkpoint_seconds) : Status();
+  return checkpoint == CheckpointAt::kEnd ? checkpoint_all(database, *written) : Status();
 }
 
 /// In the process that will be killed: never comes back.
@@ -163,6 +166,12 @@ Status failed(const char* what) {
 }
 
 }  // namespace
+
+double processor_seconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
 
 Result<Written> write_and_kill(const Options& options, const Load& load, CheckpointAt checkpoint, bool progress) {
   int ends[2];

@@ -22,9 +22,13 @@ struct Written {
   double seconds = 0;  ///< of writing, until all was durable; without the checkpoint
   std::uint64_t log_bytes = 0, transactions = 0;
   double checkpoint_seconds = 0;
+  double checkpoint_core_seconds = 0;  ///< processor time of the process meanwhile; it does little else
 };
 
 inline constexpr const char* kTableName = "records";
+
+/// Returns the processor time that this process has taken so far.
+double processor_seconds();
 
 /// Runs a process that opens an empty database, writes the load, takes the checkpoint, and is killed by SIGKILL when
 /// all of it is durable, in the middle of its life. Precondition: this process has only one thread.

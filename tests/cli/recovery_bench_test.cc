@@ -29,6 +29,11 @@ TEST_P(RecoveryBench, GivesBackWhatWasWritten) {
       std::string_view(GetParam()) == "--checkpoint=none" || std::string_view(GetParam()) == "--release=commit";
   EXPECT_GT(parsed["granary"]["log_bytes"], all_in_log ? 5000 * 100 : 0) << "of 100 bytes each, and their keys";
   EXPECT_EQ(parsed["granary"]["parameters"]["writes"], in_memory ? 1 : 4);
+  for (const auto& phase : parsed["granary"]["phases"]) {
+    if (phase["name"] != "checkpoint write") continue;
+    EXPECT_GT(phase["core_seconds"], 0);
+    EXPECT_NE(phase["core_seconds"], phase["seconds"]) << "its writer does not take a whole core";
+  }
   EXPECT_TRUE(std::filesystem::is_empty(directory.path())) << "it leaves nothing behind";
 }
 
