@@ -46,7 +46,9 @@ class Runner:
         self.progress.begin(list(runs.values()))
 
     def run_all(self, plan: Plan) -> None:
-        """Round 1 of all runs, then round 2, so that noise of minutes hits all alike."""
+        """Round 1 of all runs, then round 2, so that noise of minutes hits all alike. Every other round goes backwards: what
+        a run leaves behind, such as a warm processor or a full page cache, is not always the same series' gain or loss.
+        """
         try:
             for number, run in self._missing_runs(plan):
                 self.progress.show(plan.figure.name, run, number, plan.rounds)
@@ -61,7 +63,7 @@ class Runner:
 
     def _missing_runs(self, plan: Plan) -> "list[tuple[int, Run]]":
         rounds = range(1, plan.rounds + 1)
-        return [(number, run) for number in rounds for run in plan.runs if self._missing(run, number)]
+        return [(number, run) for number in rounds for run in in_order(plan.runs, number) if self._missing(run, number)]
 
     def _missing(self, run: Run, number: int) -> bool:
         key = run.key(self.build, number)
@@ -107,6 +109,11 @@ class Runner:
         except (OSError, ValueError) as error:
             return None, f"it wrote no report: {error}"
         return (None, "it was interrupted") if was_interrupted(report) else (report, "")
+
+
+def in_order(runs: "list[Run]", number: int) -> "list[Run]":
+    """The runs as the round of this number takes them."""
+    return runs if number % 2 == 1 else runs[::-1]
 
 
 def _end_with_parent() -> None:

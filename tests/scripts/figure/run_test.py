@@ -144,6 +144,14 @@ class Runs(Rig):
         self.figure(3, "one", "--quick")
         self.assertFalse([call for call in self.bench_calls() if "--slope=20" in call])
 
+    def test_every_other_round_goes_backwards(self):
+        self.figure(0, "one", "--quick")
+        calls = [(call.split("--seed=")[1].split()[0], call.split("--seed=")[0]) for call in self.bench_calls()]
+        rounds = [[words for seed, words in calls if seed == number] for number in "123"]
+        self.assertEqual(len(rounds[0]), 4)
+        self.assertEqual(rounds[1], rounds[0][::-1])
+        self.assertEqual(rounds[2], rounds[0])
+
     def test_equal_runs_of_two_figures_are_shared(self):
         self.write(FIGURE.replace("A figure", "Another"), "two")
         self.figure(0, "--all", "--quick")
