@@ -160,6 +160,11 @@ class Edges(unittest.TestCase):
         many = interval(range(1, 22))
         self.assertEqual((many.low, many.median, many.high), (6, 11, 16))
 
+    def test_an_interval_tells_how_often_such_ones_have_the_median(self):
+        for rounds, coverage in ((1, 0), (3, 0.75), (5, 0.9375), (6, 0.96875), (21, 0.973)):
+            self.assertAlmostEqual(interval(range(rounds)).coverage, coverage, 3)
+        self.assertEqual(str(interval([3, 1, 2])), "2 (1 to 3 in 3 rounds, 75%)")
+
     def test_ratios_are_made_within_rounds(self):
         drifting = MadeUp({("a", 1): [10, 20, 40], ("b", 1): [5, 10, 20]})
         self.assertEqual(Ratio("p", ("a", "b"), 1, 1, 1.9, 2.1).judge(drifting).result, PASS)
