@@ -15,7 +15,7 @@ from .template import filled
 
 @dataclass
 class Point:
-    """A figure at a place: one value for each round, None where the round has none; NEVER is a value for claims only."""
+    """A figure at a place: one value for each round, None where the round has none, NEVER where it would be infinite."""
 
     panel: str
     series: str
@@ -27,11 +27,17 @@ class Point:
 
     @property
     def known(self) -> "list[float]":
+        """The finite values."""
         return [value for value in self.values if value is not None and value != NEVER]
 
     @property
+    def has_median(self) -> bool:
+        """Whether there is a median that can be drawn: it is infinite if half of the rounds or more are NEVER."""
+        return len(self.known) > sum(value == NEVER for value in self.values)
+
+    @property
     def median(self) -> float:
-        return statistics.median(self.known)
+        return statistics.median(value for value in self.values if value is not None)
 
     @property
     def drawn_x(self) -> Any:
@@ -66,8 +72,9 @@ class Points:
         return list(self._all.values())
 
     def of(self, panel: str, series: str) -> "list[Point]":
-        """Those of a series that have a value, in the order in which they were planned."""
-        return [point for point in self._all.values() if (point.panel, point.series) == (panel, series) and point.known]
+        """Those of a series that can be drawn, in the order in which they were planned."""
+        return [point for point in self._all.values()
+                if (point.panel, point.series) == (panel, series) and point.has_median]
 
     def places(self, panel: str, series: str) -> "list[Any]":
         found = [point.x for point in self._all.values() if (point.panel, point.series) == (panel, series)]

@@ -40,7 +40,7 @@ def csv_text(points: Points) -> str:
     figure = points.figure
     units = {panel.name: undivided_unit(panel) for panel in figure.panels}
     for point in points.all():
-        values = (point.median, min(point.known), max(point.known)) if point.known else ("", "", "")
+        values = (point.median, min(point.known), max(point.known)) if point.has_median else ("", "", "")
         writer.writerow([figure.name, "granary", point.panel, point.series, point.drawn_x, units[point.panel],
                          len(point.known), *values, f"granary {point.command}"])
     for each in figure.published:
@@ -78,7 +78,8 @@ def json_of(points: Points, judged: "list[Judged]", machine: Machine) -> "dict[s
         "build": sorted({result["build"] for result in points.reports}),
         "environments": environments(points),
         "points": [{"panel": point.panel, "series": point.series, "x": point.x, "shown_x": point.drawn_x,
-                    "values": ["never" if value == NEVER else value for value in point.values], "median": point.median if point.known else None,
+                    "values": ["never" if value == NEVER else value for value in point.values],
+                    "median": point.median if point.has_median else None,
                     "command": f"granary {point.command}", "troubles": point.troubles} for point in points.all()],
         "notes": plan.notes(),
         "left_out": [{"series": name, "x": x, "reason": why} for (name, x), why in plan.left_out.items()]

@@ -14,7 +14,7 @@ from figure.measure import Measure, NotInReport, everything_at, number_at
 from figure.noise import FAIL, NEVER, CannotTell
 from figure.places import Places
 from figure.plan import plan
-from figure.points import read_points
+from figure.points import Point, read_points
 from figure.store import Store
 from figure.template import filled_words, plain
 
@@ -50,6 +50,16 @@ class Paths(unittest.TestCase):
                         Measure("a/b", ("a/b",), per_less="a/b"), Measure("none", never=True)):
             with self.assertRaises(NotInReport):
                 measure.of(REPORT)
+
+
+class Medians(unittest.TestCase):
+    def test_what_never_comes_is_longer_than_all_else(self):
+        for values, median in (([1, 2, 3], 2), ([1, 5, NEVER], 5), ([None, 4, 6], 5), ([1, 2, 3, NEVER], 2.5)):
+            point = Point("p", "s", 1, values)
+            self.assertTrue(point.has_median)
+            self.assertEqual(point.median, median, values)
+        for values in ([1, NEVER, NEVER], [1, NEVER], [NEVER], [None], []):
+            self.assertFalse(Point("p", "s", 1, values).has_median, values)
 
 
 class OurMeasures(unittest.TestCase):
