@@ -1,6 +1,7 @@
 // The flags that every benchmark has, and what they mean.
 
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -79,6 +80,8 @@ Status set_durability(const FlagValues& flags, Settings& settings) {
   const auto log_parents = comma_list("log_dirs", flags.text("log_dirs"));
   if (!log_parents.ok()) return log_parents.status();
   for (const std::string& parent : *log_parents) {
+    if (std::error_code ignored; !std::filesystem::is_directory(parent, ignored))
+      return {StatusCode::kInvalidArgument, fmt::format("--log_dirs: '{}' is no directory", parent)};
     auto logs = scratch_below(parent, settings);
     if (!logs.ok()) return logs.status();
     options.log_directories.push_back(*logs + "/log");

@@ -95,6 +95,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "compress, tictoc-no-wait, tictoc-preempt, tictoc-history"},
         Mistake{"bench ycsb --variant=no-gc,no-gc", "--variant=no-gc,no-gc: 'no-gc' is named twice"},
         Mistake{"bench ycsb --variant=no-gc,", "--variant=no-gc,: a name is missing beside a comma"},
+        Mistake{"bench ycsb --durability=disk --log_dirs=/no/such/place",
+                "--log_dirs: '/no/such/place' is no directory"},
         Mistake{"bench ycsb --durability=disk --log_dirs=/tmp,/tmp", "--log_dirs=/tmp,/tmp: '/tmp' is named twice"},
         Mistake{"bench ycsb --durability=disk --directory=", "--directory: a value is missing; expected DIR"},
         Mistake{"bench ycsb --directory=/tmp",
