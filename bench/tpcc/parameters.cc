@@ -149,6 +149,8 @@ void set_defaults(FlagValues& flags) {
   const bool two_pc = on_cluster(flags) && flags.text("protocol") == name(Protocol::kTwoPcTcp);
   if (partitioned || two_pc || variants.has(Variant::kNoSnapshots))
     flags.set_unless_given("stock_level", "transaction");
+  // Unless given, it follows from the scale (command.cc).
+  flags.set_unless_given("prefault", {.kind = FlagKind::kBytes, .unset = true});
   for (const char* flag : {"cross_partition", "cross_warehouse_percent"})
     flags.set_unless_given(flag, {.kind = FlagKind::kReal, .unset = true});
   const Remote remote = remote_from(flags, warehouses);

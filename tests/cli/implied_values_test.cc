@@ -57,6 +57,8 @@ TEST_F(ImpliedValues, OfTpccTellWhatCrossesWarehouses) {
   expect_remote("--warehouses=2 --cross_partition=0", 0, 0);
   expect_remote("--warehouses=2 --cross_partition=100", 100, 100);
   expect_remote("--warehouses=2 --cross_warehouse_percent=5", 5, 5);
+  expect("tpcc --items=200 --customers=30 ", {{"prefault", nullptr}});
+  expect(kTpcc, {{"prefault", 0}});
   expect(kTpcc, {{"cross_partition", nullptr}, {"cross_warehouse_percent", nullptr}});
   expect(kTpcc + "--cross_partition=0", {{"cross_partition", 0.0}, {"cross_warehouse_percent", nullptr}});
 }
