@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "bench/harness/database_figures.h"
+#include "bench/harness/fresh_database.h"
 
 namespace granary::bench::append {
 namespace {
@@ -54,7 +55,7 @@ class NodeRun {
 
   Status open() {
     auto joined = Cluster::join(place_.cluster);
-    if (!joined.ok()) return joined.status();
+    if (!joined.ok()) return in_flags_of_node(joined.status());
     cluster_ = std::move(*joined);
     const auto home = [nodes = cluster_->nodes()](std::string_view bytes) {
       const auto key = static_cast<history::Key>(Lists::number_of(bytes));

@@ -267,6 +267,10 @@ ExitCode run_nodes(const NodesRun& run) {
       empty_if_refused(run, code);
       return failed(repeat.status(), code);
     }
+    if (repeat->all.elapsed_ns == 0 && !signals.requested()) {
+      return failed({StatusCode::kUnavailable, "a signal has ended the nodes before they had measured anything"},
+                    ExitCode::kOk);
+    }
     if (repeat->all.elapsed_ns != 0) repeats.push_back(std::move(*repeat));
     if (!run.kill && repeats.size() == count) continue;
     if (const Status emptied = empty(run.directories); !emptied.ok()) return failed(emptied, code);

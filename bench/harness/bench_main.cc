@@ -140,7 +140,8 @@ ExitCode Bench::run() {
   for (std::uint64_t repeat = 0; repeat < repeats_ && !signals_.requested(); ++repeat) {
     const Status done = measure_one(repeat);
     if (loaded_.workload) failure_ = status_of(*loaded_.workload);
-    if (!done.ok() && failure_.ok()) return refuse(exit_code_of(done), done.message());
+    if (!done.ok() && failure_.ok())
+      return refuse(exit_code_of(done), (settings_.share.in_cluster ? in_flags_of_node(done) : done).message());
     if (!failure_.ok()) break;  // nothing that follows could come to an end
   }
   // Said last, and decides the exit code: it explains requests and checks that failed.

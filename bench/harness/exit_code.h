@@ -10,7 +10,7 @@ enum class ExitCode : int {
   /// The machine lacks something, e.g. room for a log, or a file cannot be written, or there is no database.
   kEnvironment = 3,
   kDamagedData = 4,     ///< stored data does not read back
-  kDiskFault = 5,       ///< a read, write or sync failed, or the disk is full
+  kDiskFault = 5,       ///< a read, write or sync failed, or the disk became full; kEnvironment: that was seen before
   kMembershipLost = 6,  ///< the node is no longer a member of its cluster
   // 128 and a signal's number: it has ended a run that had nothing to report (StopSignals::exit_code()).
 };

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,16 +29,29 @@ constexpr std::pair<std::string_view, std::string_view> kFlagsOfOptions[] = {
     {"log_reserve_bytes", "--log_reserve"},
     {"with log_directories", "with --log_dirs"}};
 
-}  // namespace
+/// Options that a node of a cluster has from the cluster's file, and how a message names their keys.
+constexpr std::pair<std::string_view, std::string_view> kKeysOfOptions[] = {
+    {"ClusterOptions::start_timeout_ms", "--start_timeout"},
+    {"Options::memory_limit_bytes", "'memory' of the cluster's file"},
+    {"Options::log_directories", "'log_directories' of the cluster's file"},
+    {"Options::directory", "'data_directory' of the cluster's file"},
+    {"Options::epoch_ms", "'epoch_ms' of the cluster's file"},
+    {"Options::snapshot_epochs", "'snapshot_epochs' of the cluster's file"},
+    {"Options::release", "'release' of the cluster's file"}};
 
-Status in_flags(const Status& status) {
+Status in_words(const Status& status, std::span<const std::pair<std::string_view, std::string_view>> words) {
   std::string text(status.message());
-  for (const auto& [option, flag] : kFlagsOfOptions) {
-    for (std::size_t at = 0; (at = text.find(option, at)) != std::string::npos; at += flag.size())
-      text.replace(at, option.size(), flag);
+  for (const auto& [option, word] : words) {
+    for (std::size_t at = 0; (at = text.find(option, at)) != std::string::npos; at += word.size())
+      text.replace(at, option.size(), word);
   }
   return {status.code(), std::move(text)};
 }
+
+}  // namespace
+
+Status in_flags(const Status& status) { return in_words(status, kFlagsOfOptions); }
+Status in_flags_of_node(const Status& status) { return in_flags(in_words(status, kKeysOfOptions)); }
 
 Result<std::unique_ptr<Database>> open_fresh(const Options& options) {
   std::error_code ignored;  // what cannot be removed, opening will report

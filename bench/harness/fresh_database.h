@@ -19,6 +19,8 @@ Result<std::unique_ptr<Database>> open_fresh(const Options& options);
 
 /// Returns the status with flags in the place of options, since whoever runs a benchmark has given flags.
 Status in_flags(const Status& status);
+/// The same for a node of a cluster, with keys of the cluster's file in the place of options that are there.
+Status in_flags_of_node(const Status& status);
 
 /// Tells what becomes of a ScratchDirectory if its process is killed.
 enum class WhenKilled : std::uint8_t {

@@ -21,5 +21,19 @@ TEST(FreshDatabase, NamesFlagsInThePlaceOfOptions) {
   }
 }
 
+TEST(FreshDatabase, NamesKeysOfTheFileInThePlaceOfANodesOptions) {
+  for (const auto& [of_library, of_benchmark] :
+       {std::pair("its memory limit of 5 bytes (Options::memory_limit_bytes)",
+                  "its memory limit of 5 bytes ('memory' of the cluster's file)"),
+        std::pair("Options::log_directories names 'x'", "'log_directories' of the cluster's file names 'x'"),
+        std::pair("longer (ClusterOptions::start_timeout_ms)", "longer (--start_timeout)"),
+        std::pair("Options::protocol is 'silo' here", "--protocol is 'silo' here"),
+        std::pair("a disk is full", "a disk is full")}) {
+    const Status told = in_flags_of_node({StatusCode::kUnavailable, of_library});
+    EXPECT_EQ(told.message(), of_benchmark);
+    EXPECT_EQ(told.code(), StatusCode::kUnavailable);
+  }
+}
+
 }  // namespace
 }  // namespace granary::bench
