@@ -19,6 +19,8 @@ class CheckpointCost {
   /// What lies between them counts, unless a checkpoint began or ended there.
   void observe(const Look& look);
 
+  bool seen_during() const { return during_.seconds > 0; }
+  bool seen_without() const { return without_.seconds > 0; }
   /// Requests a second; 0 if it was never seen.
   double throughput_during() const { return during_.rate(); }
   double throughput_without() const { return without_.rate(); }

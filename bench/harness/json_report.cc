@@ -78,6 +78,9 @@ Json type_json(const Measurement& run, const TypeResult& type) {
           {"unreleased", type.unreleased}};
 }
 
+/// The list, or null if there is nothing to list: nobody took note of a course of time.
+Json or_null(Json list) { return list.empty() ? Json() : list; }
+
 /// Latencies until results may be shown over time; `seconds` since the measurement began, in the middle of each piece.
 Json released_over_time_json(const Measurement& run) {
   Json pieces = Json::array();
@@ -90,7 +93,15 @@ Json released_over_time_json(const Measurement& run) {
     }
     middle += run.durable_piece_seconds;
   }
-  return pieces;
+  return or_null(std::move(pieces));
+}
+
+/// What was never seen is null. A throughput of 0 is one that was seen.
+Json checkpoint_cost_json(const CheckpointCost& cost) {
+  const bool both = cost.seen_during() && cost.seen_without() && cost.throughput_without() > 0;
+  return {{"throughput_during", cost.seen_during() ? Json(cost.throughput_during()) : Json()},
+          {"throughput_without", cost.seen_without() ? Json(cost.throughput_without()) : Json()},
+          {"ratio", both ? Json(cost.ratio()) : Json()}};
 }
 
 Json store_json(const StoreFigures& store) {
@@ -129,7 +140,7 @@ Json samples_json(const std::vector<Sample>& samples) {
     entry.update(store_json(sample.store));
     list.push_back(std::move(entry));
   }
-  return list;
+  return or_null(std::move(list));
 }
 
 void add_buckets(const Measurement& run, Json& repeat) {
@@ -147,6 +158,7 @@ Json machine_json(const Machine& machine, const std::string& page_kind) {
           {"page_kind", page_kind},
           {"governor", machine.governor},
           {"transparent_huge_pages", machine.transparent_huge_pages},
+          {"shared_huge_pages", machine.shared_huge_pages},
           {"huge_pages_total", machine.huge_pages_total},
           {"huge_pages_free", machine.huge_pages_free}};
 }
@@ -231,10 +243,7 @@ Json repeat_json(const Measurement& run) {
             {"at_begin", store_json(run.baseline())},
             {"at_end", store_json(run.store)},
             {"resident_bytes", run.resident_bytes}}},
-          {"checkpoint_cost",
-           {{"throughput_during", run.checkpoint_cost.throughput_during()},
-            {"throughput_without", run.checkpoint_cost.throughput_without()},
-            {"ratio", run.checkpoint_cost.ratio()}}},
+          {"checkpoint_cost", checkpoint_cost_json(run.checkpoint_cost)},
           {"extra", extra},
           {"cluster", run.cluster ? cluster_json(*run.cluster) : Json()},
           {"verified", run.verified},

@@ -226,7 +226,27 @@ TEST(Report, JsonHasBenchBasesKeysAndOurs) {
   EXPECT_DOUBLE_EQ(ours["throughput"]["min"].get<double>(), 400);
   EXPECT_EQ(ours["repeats"][0]["types"]["new_order"]["aborts_by_reason"]["node_changed"], 7);
   EXPECT_FALSE(ours["machine"]["cpu_model"].get<std::string>().empty());
+  EXPECT_EQ(ours["machine"]["shared_huge_pages"], machine.shared_huge_pages);
   EXPECT_FALSE(ours["build"]["commit"].get<std::string>().empty());
+}
+
+/// A merged report of nodes knows no course of time, and a run without checkpoints nothing of their cost. 0 would be a
+/// figure.
+TEST(Report, WhatWasNotSeenIsNull) {
+  Measurement run = measurement(900, 100);
+  nlohmann::ordered_json json = repeat_json(run);
+  for (const char* key : {"samples", "released_latency_over_time"}) EXPECT_TRUE(json[key].is_null()) << key;
+  for (const char* key : {"throughput_during", "throughput_without", "ratio"})
+    EXPECT_TRUE(json["checkpoint_cost"][key].is_null()) << key;
+  run.checkpoint_cost.begin({});
+  run.checkpoint_cost.observe({.ns = 1'000'000'000, .requests = 100});
+  run.samples.emplace_back();
+  json = repeat_json(run);
+  EXPECT_EQ(json["checkpoint_cost"]["throughput_without"], 100);
+  EXPECT_TRUE(json["checkpoint_cost"]["ratio"].is_null());
+  EXPECT_EQ(json["samples"].size(), 1u);
+  run.checkpoint_cost.observe({.ns = 2'000'000'000, .requests = 100, .seconds_in_progress = 1});
+  EXPECT_EQ(repeat_json(run)["checkpoint_cost"]["ratio"], 0) << "nothing was done meanwhile";
 }
 
 /// What a shorter run has measured would count as much as the others, and might be the median.
