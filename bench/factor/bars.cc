@@ -24,6 +24,7 @@ Status measure_bar(Bar& bar, const BenchCommand& workload, Settings settings, co
   apply(bar.variants, settings.options);
   Result<LoadedWorkload> loaded = make_loaded(workload, settings, flags);
   if (!loaded.ok()) return loaded.status();
+  bar.scale_factor = loaded->workload->scale_factor();
   if (flags.enabled("progress")) base::print(stderr, "[{}]\n", bar.name);
   Result<Measurement> measured = measure(*loaded->workload, plan_from(settings, flags), clock, signals);
   if (!measured.ok()) return measured.status();
@@ -69,7 +70,8 @@ nlohmann::ordered_json json_of(const std::vector<Bar>& measured, const BenchComm
     if (bar.runs.empty()) continue;
     Settings of_bar = settings;
     of_bar.variants = bar.variants;
-    nlohmann::ordered_json report = json_report({workload, flags, of_bar, machine, 0, bar.runs, interrupted});
+    nlohmann::ordered_json report =
+        json_report({workload, flags, of_bar, machine, bar.scale_factor, bar.runs, interrupted});
     list.push_back({{"step", bar.name},
                     {"throughput", report["granary"]["throughput"]},
                     {"repeats", report["granary"]["repeats"]}});

@@ -14,6 +14,7 @@ struct Bar {
   std::string name;
   VariantSet variants;  ///< of this step
   std::vector<Measurement> runs;
+  double scale_factor = 0;  ///< of the data that it was measured on
 };
 
 /// In the paper's order, nothing measured yet: its "Regular" group, or "Persistence" for databases with a log.

@@ -253,6 +253,15 @@ TEST(Run, TheHashBenchmarkShowsTheSlidesFigures) {
   EXPECT_GT(json["granary"]["cache"]["misses_per_lookup"].get<double>(), 0);
 }
 
+TEST(Run, TheFactorAnalysisTellsItsScale) {
+  const nlohmann::json json = json_of(
+      "bench factor --warehouses=2 --items=200 --customers=30 --prefault=0 --repeat=1 --seconds=0.1 --warmup=0 "
+      "--noprogress");
+  ASSERT_TRUE(json.is_object());
+  EXPECT_EQ(json["scalefactor"], 2.0) << "of two warehouses";
+  EXPECT_EQ(json["granary"]["bars"].size(), 5u);
+}
+
 TEST(Run, TheRemoteBenchmarkFindsAllInTheReadsItShould) {
   const nlohmann::json json = json_of("bench remote --keys=2000 --lookups=20000 --location_cache=64KiB");
   ASSERT_TRUE(json.is_object());
