@@ -9,14 +9,14 @@ namespace granary::bench::cluster {
 namespace {
 
 void add(StoreFigures& sum, const StoreFigures& node) {
-  const auto add = [&](auto member) { sum.*member += node.*member; };
+  const auto add_member = [&](auto member) { sum.*member += node.*member; };
   for (const auto bytes : {&StoreFigures::memory_bytes, &StoreFigures::records_bytes, &StoreFigures::index_bytes,
                            &StoreFigures::version_bytes, &StoreFigures::garbage_items, &StoreFigures::log_bytes,
                            &StoreFigures::log_entries, &StoreFigures::log_syncs, &StoreFigures::ring_waits,
                            &StoreFigures::checkpoints, &StoreFigures::checkpoint_bytes}) {
-    add(bytes);
+    add_member(bytes);
   }
-  add(&StoreFigures::checkpoint_seconds);
+  add_member(&StoreFigures::checkpoint_seconds);
   sum.epoch = std::max(sum.epoch, node.epoch);
   sum.durable_epoch = std::min(sum.durable_epoch, node.durable_epoch);
   const auto add_htm = [&](auto member) { sum.htm.*member += node.htm.*member; };
@@ -27,17 +27,20 @@ void add(StoreFigures& sum, const StoreFigures& node) {
 }
 
 /// The mean of a figure that nodes have under one name.
-ExtraFigure mean(const std::string& name, std::span<const Measurement> nodes) {
+ExtraFigure mean(const ExtraFigure& wanted, std::span<const Measurement> nodes) {
   double sum = 0, weights = 0;
   for (const Measurement& node : nodes) {
-    const auto weight = static_cast<double>(std::max<std::uint64_t>(1, node.total().finished()));
+    const auto requests = static_cast<double>(std::max<std::uint64_t>(1, node.total().finished()));
     for (const ExtraFigure& figure : node.extra) {
-      if (figure.name != name) continue;
+      if (figure.name != wanted.name) continue;
+      const double weight = figure.of.value_or(requests);
       sum += weight * figure.value;
       weights += weight;
     }
   }
-  return {name, sum / weights};
+  ExtraFigure all{wanted.name, weights == 0 ? 0 : sum / weights};
+  if (wanted.of) all.of = weights;
+  return all;
 }
 
 /// One condition over all nodes.
@@ -81,7 +84,7 @@ Measurement merged(std::span<const Measurement> nodes) {
     add(all.store, node.store);
     if (all.cluster && node.cluster) all.cluster->add(*node.cluster);
   }
-  for (ExtraFigure& figure : all.extra) figure = mean(figure.name, nodes);
+  for (ExtraFigure& figure : all.extra) figure = mean(figure, nodes);
   all.findings.clear();
   if (!same_findings(nodes)) {
     all.findings = {{"the nodes check the same conditions", false, "some node has others"}};

@@ -92,7 +92,11 @@ Measurement measurement(const Json& report) {
   run.store = store_of(repeat.at("memory").at("at_end"), page_kind);
   run.verified = repeat.at("verified");
   for (const auto& [name, type] : repeat.at("types").items()) run.types.push_back(type_of(name, type));
-  for (const auto& [name, value] : repeat.at("extra").items()) run.extra.push_back({name, value});
+  const Json of = repeat.value("extra_of", Json::object());  // reports of older releases do not tell it
+  for (const auto& [name, value] : repeat.at("extra").items()) {
+    run.extra.push_back({name, value});
+    if (of.contains(name)) run.extra.back().of = of.at(name);
+  }
   if (!repeat.at("cluster").is_null()) run.cluster = cluster_figures_of(repeat.at("cluster"));
   for (const Json& finding : repeat.at("findings")) run.findings.push_back(finding_of(finding));
   if (repeat.contains("lost_life")) run.lost_life = life_of(repeat.at("lost_life"));

@@ -222,7 +222,11 @@ Json parameters_json(const FlagValues& flags) {
 Json repeat_json(const Measurement& run) {
   Json types = Json::object(), extra = Json::object(), findings = Json::array();
   for (const TypeResult& type : run.types) types[type.name] = type_json(run, type);
-  for (const ExtraFigure& figure : run.extra) extra[figure.name] = figure.value;
+  Json of = Json::object();
+  for (const ExtraFigure& figure : run.extra) {
+    extra[figure.name] = figure.value;
+    if (figure.of) of[figure.name] = *figure.of;
+  }
   for (const Finding& finding : run.findings) {
     findings.push_back({{"condition", finding.condition}, {"holds", finding.holds}, {"detail", finding.detail}});
     if (finding.tally)
@@ -245,6 +249,7 @@ Json repeat_json(const Measurement& run) {
             {"resident_bytes", run.resident_bytes}}},
           {"checkpoint_cost", checkpoint_cost_json(run.checkpoint_cost)},
           {"extra", extra},
+          {"extra_of", of},
           {"cluster", run.cluster ? cluster_json(*run.cluster) : Json()},
           {"verified", run.verified},
           {"findings", findings},

@@ -122,6 +122,8 @@ struct Sample {
 struct ExtraFigure {
   std::string name;
   double value = 0;
+  /// If it is a mean: of how many. The figures of nodes are merged by that, and otherwise by the nodes' requests.
+  std::optional<double> of = {};
 };
 
 /// Two sums (modulo 2^64) that must be alike. Where data lies on several nodes, each node has its part of both, and

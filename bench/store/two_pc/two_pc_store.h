@@ -64,15 +64,17 @@ class TwoPcStore {
   /// The share of transactions that touched other nodes, and what each of them cost on average; and how long a round
   /// trip took, for requests as they came, and for the fastest that asks for nothing.
   std::vector<ExtraFigure> extra_figures() const {
-    const auto ratio = [](const std::atomic<std::uint64_t>& sum, const std::atomic<std::uint64_t>& of) {
+    const auto mean = [](const char* name, const std::atomic<std::uint64_t>& sum, const std::atomic<std::uint64_t>& of,
+                         double divide = 1) -> ExtraFigure {
       const auto count = static_cast<double>(of.load(std::memory_order_relaxed));
-      return count == 0 ? 0 : static_cast<double>(sum.load(std::memory_order_relaxed)) / count;
+      const auto all = static_cast<double>(sum.load(std::memory_order_relaxed));
+      return {name, count == 0 ? 0 : all / count / divide, count};
     };
-    return {{"distributed_share", ratio(sums_.distributed, sums_.transactions)},
-            {"messages_each", ratio(sums_.messages, sums_.distributed)},
-            {"round_trips_each", ratio(sums_.round_trips, sums_.distributed)},
-            {"round_trip_us", ratio(sums_.waited_ns, sums_.round_trips) / 1000},
-            {"ping_us", ratio(sums_.pinged_ns, sums_.pings) / 1000}};
+    return {mean("distributed_share", sums_.distributed, sums_.transactions),
+            mean("messages_each", sums_.messages, sums_.distributed),
+            mean("round_trips_each", sums_.round_trips, sums_.distributed),
+            mean("round_trip_us", sums_.waited_ns, sums_.round_trips, 1000),
+            mean("ping_us", sums_.pinged_ns, sums_.pings, 1000)};
   }
 
  private:

@@ -78,6 +78,19 @@ TEST(MergedReports, FiguresAreMeansByRequests) {
   EXPECT_DOUBLE_EQ(all.extra[0].value, (0.1 * 1000 + 0.4 * 3000) / 4000);
 }
 
+/// A mean over the distributed transactions of each node: the node that has few of them counts little, however many
+/// requests it had.
+TEST(MergedReports, MeansAreMergedByHowManyTheyAreOf) {
+  std::vector<Measurement> nodes{node(9000), node(1000)};
+  nodes[0].extra = {{"messages_each", 2, 10}, {"ping_us", 0, 0}};
+  nodes[1].extra = {{"messages_each", 4, 30}, {"ping_us", 0, 0}};
+  const Measurement all = merged(std::vector{sent(nodes[0]), sent(nodes[1])});
+  ASSERT_EQ(all.extra.size(), 2u);
+  EXPECT_DOUBLE_EQ(all.extra[0].value, 3.5);
+  EXPECT_EQ(all.extra[0].of, 40);
+  EXPECT_EQ(all.extra[1].value, 0) << "of none";
+}
+
 /// A node of which so many transactions, of 100, read three records of others each.
 Measurement node_with_others(std::uint64_t distributed, const ClockStatus& clock) {
   Measurement run = node(1000);
