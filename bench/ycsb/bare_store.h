@@ -24,9 +24,11 @@ class BareStore {
     Session& operator=(const Session&) = delete;
 
     Ending read(std::string_view key, std::span<char> buffer, AbortCounts&) {
-      access_.read(key, buffer);
+      missed_ += access_.read(key, buffer) ? 0 : 1;
       return Ending::kCommitted;
     }
+    /// How many reads have found no record.
+    std::uint64_t missed() const { return missed_; }
     /// A read that tells if the key is there.
     Ending find(std::string_view key, std::span<char> buffer, bool& found, AbortCounts&) {
       found = access_.read(key, buffer);
@@ -74,6 +76,7 @@ class BareStore {
    private:
     kv::Store& store_;
     kv::Access& access_;
+    std::uint64_t missed_ = 0;
   };
 
   static Result<std::unique_ptr<BareStore>> open(const Settings& settings, const Parameters& parameters) {

@@ -30,20 +30,25 @@ struct TypeMap {
   std::vector<std::string> names;
 };
 
+/// What all clients have done; each adds its part at its end, and others read it when all have ended. Relaxed.
+struct ClientSums {
+  std::atomic<std::uint64_t> additions{0};         ///< committed read-modify-writes
+  std::atomic<std::uint64_t> reads{0}, missed{0};  ///< reads, and those that found no record
+};
+
 template <typename Store>
 class YcsbClient final : public store::StoreClient<Store> {
  public:
   using Session = typename Store::Session;
 
-  /// `additions` gets the number of committed read-modify-writes at the end.
   YcsbClient(std::unique_ptr<Session> session, const Parameters& parameters, const TypeMap& types, const Zipf& zipf,
-             KeySpace& keys, std::uint32_t worker, std::atomic<std::uint64_t>& additions)
+             KeySpace& keys, std::uint32_t worker, ClientSums& sums)
       : store::StoreClient<Store>(std::move(session)),
         types_(types),
         keys_(keys),
         random_(parameters.seed, (std::uint64_t{parameters.share.node} << 32) + worker + 1),
         requests_(parameters, zipf, keys, random_),
-        additions_(additions),
+        sums_(sums),
         buffer_(parameters.value_bytes),
         value_(parameters.value_bytes),
         fields_(parameters.fields),
@@ -51,7 +56,12 @@ class YcsbClient final : public store::StoreClient<Store> {
         multi_get_(parameters.multi_get),
         steps_(parameters.in_steps() ? parameters.ops : 0) {}
 
-  ~YcsbClient() override { additions_.fetch_add(added_, std::memory_order_relaxed); }
+  ~YcsbClient() override {
+    sums_.additions.fetch_add(added_, std::memory_order_relaxed);
+    sums_.reads.fetch_add(reads_, std::memory_order_relaxed);
+    if constexpr (requires { session_->missed(); })
+      sums_.missed.fetch_add(session_->missed(), std::memory_order_relaxed);
+  }
 
   Request run_one() override {
     if (!steps_.empty()) return run_steps();
@@ -65,7 +75,7 @@ class YcsbClient final : public store::StoreClient<Store> {
 
   Ending run(Operation operation, AbortCounts& aborts) {
     switch (operation) {
-      case Operation::kRead: return session_->read(KeyBytes(requests_.next_key()).view(), buffer_, aborts);
+      case Operation::kRead: ++reads_; return session_->read(KeyBytes(requests_.next_key()).view(), buffer_, aborts);
       case Operation::kReadModifyWrite: return add_one(KeyBytes(requests_.next_key()), aborts);
       case Operation::kUpdate:
         set_counter(value_.data(), value_.size(), ++writes_);
@@ -144,14 +154,13 @@ class YcsbClient final : public store::StoreClient<Store> {
   KeySpace& keys_;
   base::Random random_;
   Requests requests_;
-  std::atomic<std::uint64_t>&
-      additions_;  // added to once by each client at its end, read after all have ended; relaxed
+  ClientSums& sums_;
   std::vector<char> buffer_, value_;
   const std::uint32_t fields_;
   const std::size_t part_bytes_;  // 0: steps read and write whole records
   const bool multi_get_;          // all reads of a transaction first, in one go
   std::vector<Step> steps_;       // of one transaction; empty if operations are run one by one
-  std::uint64_t writes_ = 0, added_ = 0;
+  std::uint64_t writes_ = 0, added_ = 0, reads_ = 0;
 };
 
 }  // namespace granary::bench::ycsb

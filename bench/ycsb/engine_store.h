@@ -59,10 +59,15 @@ class KeySession {
   }
 
   Ending read(std::string_view key, std::span<char> buffer, AbortCounts& aborts) {
-    return run(aborts, [&](Transaction& t) {
-      if (declare(t, key, false)) static_cast<void>(t.get(table_, key, buffer));
+    bool missing = false;
+    const Ending ending = run(aborts, [&](Transaction& t) {
+      if (declare(t, key, false)) missing = t.get(table_, key, buffer).outcome == Outcome::kNotFound;
     });
+    missed_ += missing && ending == Ending::kCommitted ? 1 : 0;
+    return ending;
   }
+  /// How many reads have found no record.
+  std::uint64_t missed() const { return missed_; }
   Ending update(std::string_view key, std::string_view value, AbortCounts& aborts) {
     return run(aborts, [&](Transaction& t) {
       if (declare(t, key, true)) static_cast<void>(t.update(table_, key, value));
@@ -192,6 +197,7 @@ class KeySession {
   std::vector<Declared> declared_;
   std::vector<MultiGet> gets_;  // of one transaction that reads in one go, and what they have read
   std::vector<char> fetched_;
+  std::uint64_t missed_ = 0;
   std::optional<RequestTimes> times_;  // behind what it looks at
 };
 

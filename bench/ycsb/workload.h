@@ -46,18 +46,24 @@ class YcsbWorkload final : public store::StoreWorkload<Store> {
 
   std::vector<ExtraFigure> own_figures() const override {
     const double records = static_cast<double>(keys_.count());
-    return {{"theta", parameters_.theta},
-            {"ops", static_cast<double>(parameters_.ops)},
-            {"fields", static_cast<double>(parameters_.fields)},
-            {"parts", parameters_.parts ? 1.0 : 0.0},
-            {"multi_get", parameters_.multi_get ? 1.0 : 0.0},
-            {"value_bytes", static_cast<double>(parameters_.value_bytes)},
-            {"bytes_per_record", static_cast<double>(this->figures().memory_bytes) / records},
-            {"loaded_resident_bytes_per_record", loaded_resident_bytes_ / static_cast<double>(parameters_.keys)}};
+    std::vector<ExtraFigure> figures{
+        {"theta", parameters_.theta},
+        {"ops", static_cast<double>(parameters_.ops)},
+        {"fields", static_cast<double>(parameters_.fields)},
+        {"parts", parameters_.parts ? 1.0 : 0.0},
+        {"multi_get", parameters_.multi_get ? 1.0 : 0.0},
+        {"value_bytes", static_cast<double>(parameters_.value_bytes)},
+        {"bytes_per_record", static_cast<double>(this->figures().memory_bytes) / records},
+        {"loaded_resident_bytes_per_record", loaded_resident_bytes_ / static_cast<double>(parameters_.keys)}};
+    // A key is taken before its record is inserted, so a read of the latest keys may come too early.
+    if (const std::uint64_t reads = sums_.reads.load(std::memory_order_relaxed); parameters_.mix.latest && reads != 0) {
+      const auto missed = static_cast<double>(sums_.missed.load(std::memory_order_relaxed));
+      figures.push_back({"missing_share", missed / static_cast<double>(reads)});
+    }
+    return figures;
   }
   std::unique_ptr<Client> client_on(std::unique_ptr<Session> session, std::uint32_t worker) override {
-    return std::make_unique<YcsbClient<Store>>(std::move(session), parameters_, types_, zipf_, keys_, worker,
-                                               additions_);
+    return std::make_unique<YcsbClient<Store>>(std::move(session), parameters_, types_, zipf_, keys_, worker, sums_);
   }
   /// These call visit(number, value) for all records, and return for how many keys or chunks that was not possible.
   template <typename Visit>
@@ -72,7 +78,7 @@ class YcsbWorkload final : public store::StoreWorkload<Store> {
   const Zipf zipf_;
   KeySpace keys_;
   double loaded_resident_bytes_ = 0;
-  std::atomic<std::uint64_t> additions_{0};  // committed read-modify-writes: see YcsbClient
+  ClientSums sums_;
 };
 
 template <typename Store>
@@ -188,7 +194,7 @@ std::vector<Finding> YcsbWorkload<Store>::verify() {
   }
   findings.push_back({"no value is torn", torn == 0, fmt::format("{} torn", torn)});
   if (parameters_.mix.share(Operation::kUpdate) == 0) {
-    const std::uint64_t added = additions_.load(std::memory_order_relaxed);
+    const std::uint64_t added = sums_.additions.load(std::memory_order_relaxed);
     findings.push_back(sums_agree("no read-modify-write is lost", {added, sum}, parameters_.share));
   }
   return findings;

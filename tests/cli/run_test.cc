@@ -76,6 +76,14 @@ TEST_P(EveryMix, RunsAndVerifiesOnEngineAndBareIndex) {
 
 INSTANTIATE_TEST_SUITE_P(Ycsb, EveryMix, testing::Values("silo", "a", "b", "c", "d", "e", "f"));
 
+TEST(Run, ReadsOfTheLatestKeysTellHowManyFoundNone) {
+  const nlohmann::json json = json_of(std::string("bench ycsb --repeat=1 --mix=d") + kTiny);
+  const nlohmann::json share = json["granary"]["repeats"][0]["extra"]["missing_share"];
+  ASSERT_TRUE(share.is_number()) << share;
+  EXPECT_GE(share, 0.0);
+  EXPECT_LT(share, 0.5);
+}
+
 class EveryVariant : public testing::TestWithParam<const char*> {};
 
 TEST_P(EveryVariant, RunsAndVerifies) {

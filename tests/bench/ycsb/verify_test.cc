@@ -45,6 +45,23 @@ void expect_all_hold(const std::vector<Finding>& findings) {
   for (const Finding& finding : findings) EXPECT_TRUE(finding.holds) << finding.condition << ": " << finding.detail;
 }
 
+template <typename Store>
+std::uint64_t missed_of_two_reads() {
+  const auto workload = loaded<Store>(changes(10));
+  const auto session = std::move(*workload->store().session(0));
+  std::vector<char> buffer(100);
+  AbortCounts aborts{};
+  for (const std::uint64_t number : {9u, 10u})
+    EXPECT_EQ(session->read(KeyBytes(number).view(), buffer, aborts), Ending::kCommitted);
+  return session->missed();
+}
+
+/// A read of a key that is not there commits, too, and has done less.
+TEST(YcsbReads, ThoseThatFindNoRecordAreCounted) {
+  EXPECT_EQ(missed_of_two_reads<EngineStore>(), 1u);
+  EXPECT_EQ(missed_of_two_reads<BareStore>(), 1u);
+}
+
 /// A record changes between the check's scan and its commit, which therefore fails, and the records are scanned again.
 TEST(YcsbVerify, AScanThatIsRetriedCountsItsRecordsOnce) {
   if constexpr (!base::kTestHooks) GTEST_SKIP();
