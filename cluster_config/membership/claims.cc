@@ -13,12 +13,6 @@
 namespace granary::membership {
 namespace {
 
-/// Whether the claim's life goes on.
-bool is_claimed(const Configuration& configuration, const Owed& debt) {
-  const Member* const claimer = debt.claimed_generation == 0 ? nullptr : configuration.find(debt.claimed_by);
-  return claimer != nullptr && claimer->live() && claimer->generation == debt.claimed_generation;
-}
-
 /// The number of the membership about which all have to be quiet before somebody else may act on the debt. A former
 /// claimer may still be acting until it has been cut off, like the dead node itself. One that owes nothing any more was
 /// cut off before it was recovered.
@@ -39,11 +33,14 @@ Status Membership::claim(NodeId node, Generation generation) {
     if (Status lost = check_own(configuration); !lost.ok()) return lost;
     Owed* const debt = configuration.debt(node, generation);
     if (debt == nullptr) return refuse(fmt::format("{} owes nothing any more", life_text(node, generation)));
-    if (is_claimed(configuration, *debt)) {
+    if (configuration.is_claimed(*debt)) {
       if (debt->claimed_by == options_.node) return {};
       return refuse(fmt::format("{} is recovered by {}", life_text(node, generation),
                                 life_text(debt->claimed_by, debt->claimed_generation)));
     }
+    // The next life of the node itself visits, and whoever claims may have an older configuration.
+    if (node != options_.node && configuration.lives(node))
+      return refuse(fmt::format("{} is left to the next life of its node", life_text(node, generation)));
     if (!configuration.quiet_since(quiet_number(configuration, *debt)) && !base::injected("claim-before-quiet"))
       return refuse(not_all_quiet(node, generation));
     debt->claimed_by = options_.node;
@@ -94,10 +91,12 @@ Status Membership::note_recovered(NodeId node, Generation generation) {
 }
 
 Status Membership::give_up_claim(NodeId node, Generation generation) {
-  return change_claimed(node, generation, [](Configuration&, Owed& debt) -> Status {
+  return change_claimed(node, generation, [this](Configuration&, Owed& debt) -> Status {
     debt.claimed_by = 0;
     debt.claimed_generation = 0;
     debt.phase = RecoveryPhase::kGivenUp;
+    const NamedLife own{.node = options_.node, .generation = generation_};
+    if (std::ranges::find(debt.declined, own) == debt.declined.end()) debt.declined.push_back(own);
     return {};
   });
 }

@@ -11,6 +11,8 @@
 #include <span>
 #include <utility>
 
+#include "src/base/test_hooks.h"
+
 namespace granary::membership {
 namespace {
 
@@ -98,6 +100,7 @@ std::optional<Member> member_of(const json& object) {
   if (object.contains("has_data")) member.has_data = fields.flag("has_data");
   // Older releases count every life as one of the data.
   member.data_life = object.contains("data_life") ? fields.number<Generation>("data_life") : member.generation;
+  if (object.contains("recovers")) member.recovers = fields.flag("recovers");
   if (object.contains("quiet"))
     member.quiet = {.number = fields.number<std::uint64_t>("quiet"),
                     .epoch = fields.number<std::uint64_t>("epoch"),
@@ -118,8 +121,18 @@ std::optional<Owed> owed_of(const json& object) {
     owed.claimed_by = fields.number<NodeId>("claimed_by");
     owed.claimed_generation = fields.number<Generation>("claimed_generation");
   }
+  if (object.contains("declined")) {
+    const json* const declined = fields.array("declined");
+    if (!fields.ok()) return std::nullopt;
+    for (const json& one : *declined) {
+      Fields life(one);
+      owed.declined.push_back(
+          {.node = life.number<NodeId>("node"), .generation = life.number<Generation>("generation")});
+      if (!life.ok()) return std::nullopt;
+    }
+  }
   const bool sound = fields.ok() && owed.generation != 0 && owed.node < kMostMembers;
-  return sound ? std::optional(owed) : std::nullopt;
+  return sound ? std::optional(std::move(owed)) : std::nullopt;
 }
 
 /// Takes what is told of lives that begin and end; false if it is not sound.
@@ -130,9 +143,9 @@ bool take_lives(const json& document, Configuration& configuration) {
   const json* const owed = fields.array("owed");
   if (!fields.ok()) return false;
   for (const json& object : *owed) {
-    const std::optional<Owed> debt = owed_of(object);
+    std::optional<Owed> debt = owed_of(object);
     if (!debt || configuration.find(debt->node) == nullptr) return false;
-    configuration.owed.push_back(*debt);
+    configuration.owed.push_back(std::move(*debt));
   }
   return !configuration.leads || configuration.find(*configuration.leads) != nullptr;
 }
@@ -207,6 +220,17 @@ Owed* Configuration::debt(NodeId node, Generation generation) {
 
 bool Configuration::owes(NodeId node) const { return std::ranges::find(owed, node, &Owed::node) != owed.end(); }
 
+bool Configuration::is_claimed(const Owed& debt) const {
+  const Member* const claimer = debt.claimed_generation == 0 ? nullptr : find(debt.claimed_by);
+  return claimer != nullptr && claimer->live() && claimer->generation == debt.claimed_generation;
+}
+
+bool recovers(const Member& member, const Owed& debt) {
+  const bool able = member.state == MemberState::kServing && member.recovers && member.id != debt.node;
+  const auto declined = std::ranges::find(debt.declined, NamedLife{member.id, member.generation});
+  return able && (declined == debt.declined.end() || base::injected("declined-is-forgotten"));
+}
+
 bool Configuration::quiet_since(std::uint64_t ended) const {
   return std::ranges::all_of(members, [ended](const Member& member) {
     return member.state != MemberState::kServing || member.quiet.number >= ended;
@@ -266,6 +290,12 @@ void count_lives(const Configuration& before, Configuration& after) {
   if (!counts) return;
   after.number = before.number + 1;
   after.owed.insert(after.owed.end(), owed.begin(), owed.end());
+  for (Owed& debt : after.owed) {
+    std::erase_if(debt.declined, [&](const NamedLife& life) {
+      const Member* const member = after.find(life.node);
+      return member == nullptr || !member->live() || member->generation != life.generation;
+    });
+  }
   const auto serves = std::ranges::find(after.members, MemberState::kServing, &Member::state);
   const auto lives = std::ranges::find_if(after.members, [](const Member& member) { return member.live(); });
   after.leads.reset();
@@ -284,6 +314,7 @@ std::string to_text(const Configuration& configuration) {
     if (!member.release.empty()) members.back()["release"] = member.release;
     if (member.has_data) members.back()["has_data"] = true;
     if (member.data_life != member.generation) members.back()["data_life"] = member.data_life;
+    if (!member.recovers) members.back()["recovers"] = false;
     if (member.quiet == Quiet{}) continue;
     members.back()["quiet"] = member.quiet.number;
     members.back()["epoch"] = member.quiet.epoch;
@@ -293,6 +324,8 @@ std::string to_text(const Configuration& configuration) {
   for (const Owed& debt : configuration.owed) {
     owed.push_back(
         {{"node", debt.node}, {"generation", debt.generation}, {"number", debt.number}, {"phase", name(debt.phase)}});
+    for (const NamedLife& life : debt.declined)
+      owed.back()["declined"].push_back({{"node", life.node}, {"generation", life.generation}});
     if (debt.claimed_generation == 0) continue;
     owed.back()["claimed_by"] = debt.claimed_by;
     owed.back()["claimed_generation"] = debt.claimed_generation;

@@ -62,6 +62,7 @@ struct Member {
   /// The last life that found data in its directory, or served; an older copy of the data is of a life before it. Lives
   /// in between found an empty directory, as of a volume that is not mounted, and left the data alone.
   Generation data_life = 0;
+  bool recovers = true;  ///< it recovers dead nodes whose directories it sees
   Quiet quiet{};
 
   bool live() const { return state != MemberState::kLeft && state != MemberState::kDead; }
@@ -77,6 +78,13 @@ enum class RecoveryPhase : std::uint8_t {
 };
 std::string_view name(RecoveryPhase phase);
 
+/// A life of a node, by name.
+struct NamedLife {
+  NodeId node = 0;
+  Generation generation = 0;
+  bool operator==(const NamedLife&) const = default;
+};
+
 /// A life that ended without having given back what it held. Somebody recovers it; until then the node does not come
 /// back, and results of the whole cluster wait.
 struct Owed {
@@ -87,8 +95,15 @@ struct Owed {
   /// The life that recovers it; generation 0: nobody's. It loses the claim by dying.
   NodeId claimed_by = 0;
   Generation claimed_generation = 0;
+  /// Lives that had the claim and gave it up. They try again from time to time, but nobody counts on them any more: a
+  /// life stays in this list, whatever it does later, until it ends or the debt does.
+  std::vector<NamedLife> declined{};
   bool operator==(const Owed&) const = default;
 };
+
+/// Whether others may count on the member to recover the life, if it sees the directory: it serves, recovers others, and
+/// has not given up a claim on this life.
+bool recovers(const Member& member, const Owed& debt);
 
 struct Configuration {
   std::string cluster;            ///< the cluster's name
@@ -113,6 +128,8 @@ struct Configuration {
   const Owed* debt(NodeId node, Generation generation) const;
   Owed* debt(NodeId node, Generation generation);
   bool owes(NodeId node) const;
+  /// Whether the life that has claimed the debt lives on.
+  bool is_claimed(const Owed& debt) const;
   /// Whether every member that serves is quiet about the lives that were over in the membership of that number.
   bool quiet_since(std::uint64_t ended) const;
   /// The member, added at its place if need be.
@@ -123,7 +140,7 @@ struct Configuration {
 
 /// Completes a change that was made to `before`: counts lives that have begun or ended in it, chooses the leader if
 /// there are any, and notes what lives owe that did not end in order. A life that never served is not noted if another
-/// one's entry stands for it.
+/// one's entry stands for it. Forgets which claims the ended lives have given up.
 void count_lives(const Configuration& before, Configuration& after);
 
 /// The document; the same for equal configurations.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -41,6 +42,8 @@ class Joining {
   void forget_nodes(Configuration& configuration) const;
   Status make_mark();
   Status await_debts(std::uint64_t patience_us);
+  /// Whether this node may join for a visit: await_debts() has ended for that reason.
+  bool may_visit() const { return may_visit_; }
 
  private:
   Status compare(Configuration& configuration) const;
@@ -56,6 +59,7 @@ class Joining {
   const MembershipOptions& options_;
   ConfigurationDocument& document_;
   Board& board_;
+  bool may_visit_ = false;
 };
 
 /// Makes this node's mark, once nobody counts on an earlier life of it any more.
@@ -108,15 +112,25 @@ Status Joining::await_together(std::uint64_t patience_us) {
                   serving, options_.node));
 }
 
-/// A node comes back to others that serve only when nobody owes anything: what it is to load is whole then.
+/// A node comes back to others that serve only when nobody owes anything: what it is to load is whole then. Or it visits,
+/// to recover itself what is owed.
 Status Joining::await_debts(std::uint64_t patience_us) {
   std::string waits_for;
+  std::optional<Configuration> visited;
   const auto settled =
       document_.await(patience_us, options_.give_up, [&](const Configuration& found, const Marks& marks) {
         waits_for = found.owed.empty() ? "" : debt_text(found.owed.front());
-        return found.owed.empty() || other_that_serves(found, marks) == nullptr || options_.visits(found);
+        if (found.owed.empty() || other_that_serves(found, marks) == nullptr) return true;
+        if (options_.visits(found)) visited = found;
+        return visited.has_value();
       });
-  if (!settled.ok() || *settled) return settled.status();
+  if (!settled.ok()) return settled.status();
+  if (visited) {
+    const Status may = options_.check_visit(*visited);
+    may_visit_ = may.ok();
+    return may;
+  }
+  if (*settled) return {};
   return Status(StatusCode::kUnavailable, fmt::format("node {} cannot come back after {} ms, since {}", options_.node,
                                                       patience_us / 1000, waits_for));
 }
@@ -281,8 +295,8 @@ Status Membership::enter() {
     const Result<bool> rejoins = joining.rejoins(configuration);
     if (!rejoins.ok()) return rejoins.status();
     visits_ = *rejoins && options_.visits(configuration);
-    in_debt =
-        *rejoins && !visits_ && !configuration.owed.empty();  // somebody has died since this node has waited for that
+    // Somebody has died since this node has waited for that.
+    in_debt = *rejoins && !configuration.owed.empty() && !(visits_ && joining.may_visit());
     if (in_debt) return Status(StatusCode::kUnavailable, debt_text(configuration.owed.front()));
     rejoined_ = *rejoins;
     own = {.id = options_.node,
@@ -292,7 +306,8 @@ Status Membership::enter() {
            .protocol = options_.protocol,
            .release = options_.release,
            .has_data = own.has_data,
-           .data_life = own.data_life};
+           .data_life = own.data_life,
+           .recovers = options_.recovers};
     generation_ = own.generation;
     if (options_.finds_data) own.data_life = generation_;
     cluster_id_ = configuration.cluster_id;

@@ -77,9 +77,13 @@ struct MembershipOptions {
   /// This node comes back also while others serve, once no node owes anything any more. It waits for that, at most so
   /// long.
   std::optional<std::uint64_t> rejoins_us = {};
-  /// Whether this node is to recover a life itself that owes something, since no node that serves can. Then it joins
+  bool recovers = true;  ///< Member::recovers
+  /// Whether this node is to recover a life itself that owes something, since no node that serves does. Then it joins
   /// before that is settled, in a life for that alone (Membership::visits).
   std::function<bool(const Configuration&)> visits = [](const Configuration&) { return false; };
+  /// Asked once before such a life begins, and not within a conversation with the board: an error ends join() before
+  /// the others have learned of the life, as a visit that comes to nothing would make all of them begin anew.
+  std::function<Status(const Configuration&)> check_visit = [](const Configuration&) { return Status(); };
   /// For how long join(), be_ready() and serve() ask the board again if it does not answer.
   std::uint64_t unreachable_us = 0;
   /// Asked now and then by join() while it waits: true ends it with kUnavailable.
@@ -144,7 +148,7 @@ class Membership {
   /// Tells the others how far this node has done its part after lives have ended or begun.
   Status be_quiet(const Quiet& quiet);
   /// Claims the recovery of what a life owes, for this node. kFailedPrecondition if it owes nothing any more, if
-  /// somebody lives who has claimed it, or if not all are quiet yet that have to be: about the life itself, and about
+  /// somebody lives who has claimed it, if the node itself is back to recover it, or if not all are quiet yet that have to be: about the life itself, and about
   /// whoever claimed it before.
   Status claim(NodeId node, Generation generation);
   /// Tells the others how far the recovery has come that this node has claimed. kFailedPrecondition if it has the claim
@@ -153,8 +157,8 @@ class Membership {
   /// The life that this node has claimed owes nothing any more. kFailedPrecondition as above; kUnavailable while a
   /// member that has begun to serve since the claim is not quiet yet, so it is to be tried again soon.
   Status note_recovered(NodeId node, Generation generation);
-  /// Gives a claim back, if this node has it: it cannot recover the life. Nobody waits for that any more
-  /// (RecoveryPhase::kGivenUp), until a recoverer gets further.
+  /// Gives a claim back, if this node has it: it cannot recover the life. Nobody waits for this life of the node any
+  /// more (Owed::declined), though it may claim again.
   Status give_up_claim(NodeId node, Generation generation);
   /// From now on nothing is committed here, and the membership is no more to be used but to be ended: what is still
   /// under way gives up.

@@ -146,6 +146,7 @@ constexpr KnownBug kBugs[] = {
     {"fence-moves-late", "a member tells of a configuration before its fence has moved to it (I11)"},
     {"fence-stays-open", "the fence does not close when the membership is lost"},
     {"fence-extended-by-read", "what a ZooKeeper server answers from its memory keeps the fence open"},
+    {"declined-is-forgotten", "a node that has given up a recovery counts as one that may do it"},
     {"death-before-fence", "a member counts as dead as soon as its mark is missed, when its fence may still be open"},
     {"stamp-before-last-wait",
      "a TID is taken before the last wait, in which another transaction of the worker may take it"},

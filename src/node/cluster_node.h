@@ -100,8 +100,12 @@ class ClusterNode {
   Status come_back();
   bool sees_directory(const cluster_config::NodeConfig& node, const membership::Owed& debt) const;
   bool recovers_by_itself(const membership::Configuration& configuration, const membership::Owed& debt) const;
+  bool can_be_recovered(const membership::Configuration& configuration, NodeNumber dead) const;
+  bool has_to_recover(const membership::Configuration& configuration, const membership::Owed& debt) const;
   bool has_to_visit(const membership::Configuration& configuration) const;
+  Status check_visit(const membership::Configuration& configuration);
   Status visit();
+  Status failure_of_visit() const;
   bool others_serve(const membership::Configuration& configuration) const;
   Status or_given_up(Status status) const;
   Status map_control();
@@ -138,6 +142,8 @@ class ClusterNode {
   void take_back_lent(const membership::Configuration& configuration);
   void learn_returned(const membership::Configuration& configuration);
   void drop_former_tables();
+  std::optional<Options> seen_directory(NodeNumber id) const;
+  Result<membership::Generation> remembered_life(NodeNumber id) const;
   RecovererParts recoverer_parts();
   bool comes_back(NodeNumber node) const;
   std::function<bool(rdma::NodeId)> come_back_predicate() const;

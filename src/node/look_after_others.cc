@@ -92,19 +92,24 @@ void ClusterNode::drop_former_tables() {
   std::erase_if(former_tables_, [complete](const auto& former) { return former.first <= complete; });
 }
 
+/// Returns the options of a node's database, if this node sees its directories.
+std::optional<Options> ClusterNode::seen_directory(NodeNumber id) const {
+  const cluster_config::NodeConfig* const node = config_.find(id);
+  if (node == nullptr || node->data_directory.empty() || !sees(config_, own_, *node)) return std::nullopt;
+  return database_options(options_, config_, *node);
+}
+
+Result<membership::Generation> ClusterNode::remembered_life(NodeNumber id) const {
+  const auto life = read_life(config_, *config_.find(id), /*salvage=*/false);
+  if (!life.ok()) return life.status();
+  return life->generation;
+}
+
 RecovererParts ClusterNode::recoverer_parts() {
   return {.membership = *membership_,
           .files = files_,
-          .directory_of = [this](membership::NodeId id) -> std::optional<Options> {
-            const cluster_config::NodeConfig* const node = config_.find(id);
-            if (node == nullptr || node->data_directory.empty() || !sees(config_, own_, *node)) return std::nullopt;
-            return database_options(options_, config_, *node);
-          },
-          .remembered = [this](membership::NodeId id) -> Result<membership::Generation> {
-            const auto life = read_life(config_, *config_.find(id), /*salvage=*/false);
-            if (!life.ok()) return life.status();
-            return life->generation;
-          },
+          .directory_of = [this](membership::NodeId id) { return seen_directory(id); },
+          .remembered = [this](membership::NodeId id) { return remembered_life(id); },
           .settle = [this](std::span<const log::Debt> debts,
                            const std::function<bool()>& may_act) { return survivor_worker_->settle(debts, may_act); },
           .epoch = [this] { return database_->engine().epochs().current(); },
@@ -120,8 +125,8 @@ bool ClusterNode::comes_back(NodeNumber node) const {
   const Member* const member = configuration->find(node);
   if (member != nullptr && member->live()) return member->state != MemberState::kServing;
   return std::ranges::any_of(configuration->owed, [&](const membership::Owed& debt) {
-    if (debt.node != node || debt.phase == membership::RecoveryPhase::kGivenUp) return false;
-    const bool claimed = debt.claimed_generation != 0 && configuration->lives(debt.claimed_by);
+    if (debt.node != node) return false;
+    const bool claimed = configuration->is_claimed(debt) && debt.phase != membership::RecoveryPhase::kGivenUp;
     return claimed || recovers_by_itself(*configuration, debt);
   });
 }

@@ -33,8 +33,8 @@ std::string with_logs(const PeerView& view, const Member& dead) {
         view.durable);
   }
   return fmt::format(
-      "No result is released (D stays {}) until it is started again, as no node that serves sees its directories: it "
-      "recovers itself what it had under way. Transactions that need it abort; others go on",
+      "No result is released (D stays {}) until it is started again, as no node that serves sees its directories and "
+      "recovers others: it recovers itself what it had under way. Transactions that need it abort; others go on",
       view.durable);
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "cluster_config/membership/life.h"
 #include "src/base/test_hooks.h"
 
 namespace granary::db {
@@ -58,23 +57,19 @@ bool Recoverer::may_recover(const Configuration& configuration, const Owed& debt
   const Member* const own = configuration.find(parts_.membership.node());
   const bool acts = own != nullptr && (own->state == MemberState::kServing || parts_.membership.visits());
   if (!acts || (configuration.lives(debt.node) && debt.node != own->id)) return false;
-  const bool claimed = debt.claimed_generation != 0 && debt.claimed_by != own->id &&
-                       configuration.lives(debt.claimed_by) &&
-                       configuration.find(debt.claimed_by)->generation == debt.claimed_generation;
+  const bool claimed = debt.claimed_by != own->id && configuration.is_claimed(debt);
   return !claimed && configuration.quiet_since(debt.number);
 }
 
 Status Recoverer::recover(const Owed& debt, const Options& options, const Superseded& superseded) {
   RecoveryTry now = parts_.recoveries.begin(debt);
   base::sync_point("recovery.claimed");
-  auto dead = DeadNode::open(options, parts_.files);
-  if (!dead.ok() && dead.status().code() != StatusCode::kNotFound) return dead.status();
-  if (!dead.ok() && had_data(debt)) return membership::lost_data(fmt::format("'{}'", options.directory));
-  if (Status other = check_directory(debt, options.directory); !other.ok()) return other;
+  auto dead = open_dead(*parts_.membership.configuration(), debt, options, parts_.remembered, parts_.files);
+  if (!dead.ok()) return dead.status();
   now.end_step(&RecoveryWork::opened_us);
   parts_.recoveries.note(debt, now.work);
   base::sync_point("recovery.opened");
-  if (dead.ok()) {
+  if (*dead != nullptr) {
     if (const Status done = settle_and_adopt(debt, **dead, now, superseded); !done.ok()) return done;
     dead->reset();  // before the node's next life asks for the directory
   }
@@ -109,29 +104,6 @@ Status Recoverer::settle_and_adopt(const Owed& debt, DeadNode& dead, RecoveryTry
   if (const Status adopted = dead.adopt(parts_.epoch()); !adopted.ok()) return adopted;
   base::sync_point("recovery.adopted");
   return {};
-}
-
-/// Whether the life found data in its directory, or served. A life that did neither may have died before it had made a
-/// manifest.
-bool Recoverer::had_data(const Owed& debt) const {
-  const auto configuration = parts_.membership.configuration();
-  const Member* const member = configuration->find(debt.node);
-  return member != nullptr && member->data_life >= debt.generation && !base::injected("recover-without-data");
-}
-
-/// A life notes itself in its directory before anybody else learns of it, so one that does not know the life has been
-/// exchanged for another. To take what it has for what the dead node left would free locks of transactions that are
-/// decided.
-Status Recoverer::check_directory(const Owed& debt, const std::string& directory) const {
-  const auto remembered = parts_.remembered(debt.node);
-  if (!remembered.ok()) return remembered.status();
-  if (*remembered >= debt.generation || base::injected("recover-from-older-copy")) return {};
-  const std::string found = *remembered == 0 ? "holds no data (is a volume not mounted?)"
-                                             : fmt::format("has the data of its life {}, an older copy", *remembered);
-  return Status(StatusCode::kFailedPrecondition,
-                fmt::format("its directory '{}' {}: put back what life {} left. If that is lost, end all nodes of the "
-                            "cluster, then start all of them with --salvage",
-                            directory, found, debt.generation));
 }
 
 void Recoverer::tell_recovered(const Owed& debt, const RecoveryWork& work) const {
@@ -180,6 +152,12 @@ Status Recoverer::failure() const {
   const auto lasting =
       std::ranges::find_if(failures_, [](const auto& one) { return one.second.code() != StatusCode::kUnavailable; });
   return lasting != failures_.end() ? lasting->second : failures_.begin()->second;
+}
+
+Status Recoverer::failure_of(const Owed& debt) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = failures_.find({debt.node, debt.generation});
+  return found == failures_.end() ? Status() : found->second;
 }
 
 /// Forgets the attempts at lives that this node or another one has recovered.

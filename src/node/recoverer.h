@@ -21,7 +21,7 @@
 #include "cluster_config/membership/membership.h"
 #include "src/base/file.h"
 #include "src/cluster/recovery/settle_all.h"
-#include "src/db/dead_node.h"
+#include "src/node/dead_directory.h"
 #include "src/node/recoveries.h"
 
 namespace granary::db {
@@ -32,8 +32,7 @@ struct RecovererParts {
   base::FileSystem& files;
   /// The options of a node's database, if this node sees its directories.
   std::function<std::optional<Options>(membership::NodeId)> directory_of;
-  /// The last life of a node that its directory remembers, 0 if it has no data.
-  std::function<Result<membership::Generation>(membership::NodeId)> remembered;
+  RememberedLife remembered;
   /// Settles debts at the nodes that live, by the calling thread. It ends with an error when `may_act` says no.
   std::function<Result<cluster::SettleCounts>(std::span<const log::Debt> debts, const std::function<bool()>& may_act)>
       settle;
@@ -58,6 +57,8 @@ class Recoverer {
   /// Why a life could not be recovered that still owes something; OK if there is none, or if the cause has yet to last
   /// for a while. kUnavailable: every such cause may still pass by itself. Any thread.
   Status failure() const;
+  /// The same of one life.
+  Status failure_of(const membership::Owed& debt) const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -74,8 +75,6 @@ class Recoverer {
   bool may_recover(const membership::Configuration& configuration, const membership::Owed& debt) const;
   Status recover(const membership::Owed& debt, const Options& options, const Superseded& superseded);
   Status settle_and_adopt(const membership::Owed& debt, DeadNode& dead, RecoveryTry& now, const Superseded& superseded);
-  bool had_data(const membership::Owed& debt) const;
-  Status check_directory(const membership::Owed& debt, const std::string& directory) const;
   void tell_recovered(const membership::Owed& debt, const RecoveryWork& work) const;
   void note_failure(const membership::Owed& debt, const Status& why, Clock::time_point began);
   void forget_recovered();

@@ -178,22 +178,20 @@ void ClusterNode::watch_peers() {
   const std::uint64_t still_us = std::max(kStill_us, kStillEpochs * config_.epoch_ms * 1000);
   constexpr std::uint64_t kIntervals = 2;
   const std::uint64_t keeps_us = kIntervals * options_.database.checkpoint_interval_s * 1'000'000;
-  peer_watch_ =
-      std::make_unique<PeerWatch>(PeerReports(own_.id, cluster_config::has_logs(config_), still_us, keeps_us),
-                                  options_.database.notices, [this](const std::function<void(const PeerView&)>& look) {
-                                    if (!membership_->status().ok()) return;
-                                    const auto configuration = membership_->configuration();
-                                    const epoch::ControlBlock& block = control_block();
-                                    look({.configuration = *configuration,
-                                          .nodes = ids_,
-                                          .epoch = block.by_leader.epoch.load(std::memory_order_acquire),
-                                          .durable = block.by_leader.durable.load(std::memory_order_acquire),
-                                          .waits_for = leader_->waits_for(),
-                                          .least_logged = leader_->least_logged(),
-                                          .can_be_recovered = [&](membership::NodeId dead) {
-                                            return recovers_by_itself(*configuration, {.node = dead});
-                                          }});
-                                  });
+  peer_watch_ = std::make_unique<PeerWatch>(
+      PeerReports(own_.id, cluster_config::has_logs(config_), still_us, keeps_us), options_.database.notices,
+      [this](const std::function<void(const PeerView&)>& look) {
+        if (!membership_->status().ok()) return;
+        const auto configuration = membership_->configuration();
+        const epoch::ControlBlock& block = control_block();
+        look({.configuration = *configuration,
+              .nodes = ids_,
+              .epoch = block.by_leader.epoch.load(std::memory_order_acquire),
+              .durable = block.by_leader.durable.load(std::memory_order_acquire),
+              .waits_for = leader_->waits_for(),
+              .least_logged = leader_->least_logged(),
+              .can_be_recovered = [&](membership::NodeId dead) { return can_be_recovered(*configuration, dead); }});
+      });
   database_->engine().set_obstacle([this] { return peer_watch_->obstacle(); });
 }
 

@@ -5,11 +5,12 @@
  * Then it cuts off the lives that are over, acts in the new membership, and says that it is quiet once its transaction has ended that
  * began before. A member that serves claims what a dead life owes, acts for it at each home, and ends the debt. It may also give the
  * claim up, leave or die. Declared dead, it goes on acting wherever it has not been cut off. A node whose life is over comes back when
- * nothing is owed. If no member that serves sees its directory, it comes back before, for a visit: a life that serves nobody, only
- * recovers, and leaves.
+ * nothing is owed. If no member that serves sees its directory, or all that do have given up, it comes back before, for a visit: a life
+ * that serves nobody, only recovers, and leaves. Whoever has given up may try again, but not during a visit.
  *
  *   (nothing)   three nodes that see each other's directories; two lives end, and their nodes come back
  *   -DVISIT     two nodes that do not; one of them dies, visits, dies during the visit, visits again, and comes back
+ *   -DDECLINE   two nodes that see each other's directories; the one that serves may give the other's recovery up for good
  *   -DLEAVE     three nodes; one life ends, and another one leaves in order meanwhile
  *   -DWHOLE     three nodes, one of which is alone on its host; two lives end, and another one leaves in order
  *
@@ -19,6 +20,7 @@
  * - D moves only if all that died have been recovered, so what a life owes ends in no other way.
  * - A transaction aborts because of the fence exactly if a life has begun or ended since it began.
  * - If nothing more happens and a member serves, nothing is owed.
+ * - A node does not visit twice for one debt, unless it has died meanwhile: each visit changes the membership twice.
  *
  * Not here: records, rings and logs (recovery.pml); all nodes that begin together. Four things make no difference here, so that no
  * -D<NAME> takes them away:
@@ -30,7 +32,10 @@
  *
  * Each other -D<NAME> takes one rule away, and must make the model fail (tests/models/CMakeLists.txt). */
 
-#if defined(VISIT)
+#if defined(DECLINE)
+#define NODES 2
+#define HOST(k) 0
+#elif defined(VISIT)
 #define NODES 2
 #define HOST(k) (k)
 #elif defined(WHOLE)
@@ -115,6 +120,23 @@ inline follow() {
 #define count_end() changes++; number++
 #endif
 
+#ifdef DECLINE
+byte declined[LIVES], visited[LIVES];              /* by these lives; by these nodes, whose visits have ended in order */
+#define has_declined(n, d) has(declined[d], n)
+#define decline(d) declined[d] = declined[d] | bit(l)
+#define forget(d) declined[d] = declined[d] & ~bit(l)
+#define forget_life() forget(0); forget(1); forget(2); forget(3); forget(4)
+#define note_visit(d) visited[d] = visited[d] | (owes_here(d, node[l]) -> bit(node[l]) : 0)
+#define note_visits() note_visit(0); note_visit(1); note_visit(2); note_visit(3); note_visit(4)
+#define was_visited(d, k) (waits_for(d, k) && has(visited[d], k))
+#define visits_again(k) SOME(was_visited, k)
+#else
+#define has_declined(n, d) false
+#define decline(d) skip
+#define forget_life() skip
+#define note_visits() skip
+#define visits_again(k) false
+#endif
 inline end_life() {
   count_end();
   over[l] = number;
@@ -122,6 +144,7 @@ inline end_life() {
   serves = serves & ~bit(l);
   knows[l] = serves;
   quiet[l] = 0;
+  forget_life();
   /* Nobody asks any more for what follows. */
   seen[l] = 0; seen_changes[l] = 0; to_cut[l] = 0; cut[l] = 0; acts_in[l] = 0; open[l] = 0; open_changes[l] = 0;
   has_begun_one = has_begun_one | bit(l)
@@ -187,7 +210,8 @@ inline leave() {
 #define since(d) (claimed[d] != 0 && has(owed, claimer(d)) && over[claimer(d)] > over[d] -> over[claimer(d)] : over[d])
 #endif
 
-#define may_claim(d) (recovers && acts_for[l] == 0 && has(owed, d) && sees(l, d) && \
+#define lives_again(d, k) (node[d] != (k) && has(lives, newest[node[d]]))
+#define may_claim(d) (recovers && acts_for[l] == 0 && has(owed, d) && sees(l, d) && !lives_again(d, node[l]) && \
                       (is_own(d) || (!is_claimed(d) && quiet_since(since(d)))))
 
 #ifdef CLAIMS_MOVE_FENCES
@@ -235,9 +259,10 @@ inline act(h) {
 
 /* ---- Coming back. */
 
-#define is_seen(n, d) (has(serves, n) && sees(n, d))
+#define is_seen(n, d) (has(serves, n) && sees(n, d) && !has_declined(n, d))
 #define is_seen_by_any(d) (is_seen(0, d) || is_seen(1, d) || is_seen(2, d) || is_seen(3, d) || is_seen(4, d))
-#define waits_for(d, k) (has(owed, d) && HOST(node[d]) == HOST(k) && !is_seen_by_any(d))
+#define owes_here(d, k) (has(owed, d) && HOST(node[d]) == HOST(k))
+#define waits_for(d, k) (owes_here(d, k) && !is_claimed(d) && !lives_again(d, k) && !is_seen_by_any(d))
 #define has_to_visit(k) SOME(waits_for, k)
 #ifdef JOINS_WHILE_OWED
 #define may_join true
@@ -257,7 +282,12 @@ inline join(k) {
 #define is_over(k) (l >= NODES && begun == l && !has(lives, newest[k]) && serves != 0)
 #define JOIN(k) \
   :: atomic { is_over(k) && may_join -> join(k) } \
-  :: atomic { is_over(k) && has_to_visit(k) -> visits = visits | bit(l); join(k) }
+  :: atomic { is_over(k) && has_to_visit(k) -> assert(!visits_again(k)); visits = visits | bit(l); join(k) }
+#ifdef VISIT_ENDS_EARLY
+#define visit_is_over (!has_to_visit(node[l]))
+#else
+#define visit_is_over (!SOME(owes_here, node[l]))
+#endif
 
 /* A life that serves has taken over what the node's former ones owe. */
 #define own_debt(d) (owes(d, node[l]) -> bit(d) : 0)
@@ -272,7 +302,7 @@ end:
   /* As a member. The last node is the first to die: where the nodes are alike, another one would show the same. */
   :: atomic { has(lives, l) && deaths < DEATHS && (deaths != 0 || l == NODES - 1) -> deaths++; end_life(); owe(); look_at_d() }
   :: atomic { has(serves, l) && leaves < LEAVES && owed != 0 && open[l] == 0 -> leaves++; leave() }
-  :: atomic { has(lives & visits, l) && (!has_to_visit(node[l]) || serves == 0) -> leave() }
+  :: atomic { has(lives & visits, l) && (visit_is_over || serves == 0) -> note_visits(); leave() }
   :: atomic {
        has(lives & ~serves & ~visits, l) -> serves = serves | bit(l);
        owed = owed & ~(own_debt(0) | own_debt(1) | own_debt(2) | own_debt(3) | own_debt(4));
@@ -325,7 +355,7 @@ end:
 #ifdef GIVES_UP_EARLY
   :: atomic { has_claim -> claimed[acts_for[l] - 1] = 0 }
 #else
-  :: atomic { has_claim -> claimed[acts_for[l] - 1] = 0; stop_acting() }
+  :: atomic { has_claim -> decline(acts_for[l] - 1); claimed[acts_for[l] - 1] = 0; stop_acting() }
 #endif
   :: atomic {
        has_claim && has_settled && quiet_since(over[acts_for[l] - 1]) -> d = acts_for[l] - 1;

@@ -61,7 +61,7 @@ class BankUnderLoad : public testing::Test {
     if (!base::kTestHooks) GTEST_SKIP() << "a build without sync points";
   }
 
-  ClusterOptions options(NodeNumber node) const {
+  virtual ClusterOptions options(NodeNumber node) const {
     ClusterOptions options = node_options(file_, node);
     constexpr std::uint64_t kSmall = std::uint64_t{1} << 20;
     options.database.ring_bytes = kSmall;
@@ -70,7 +70,7 @@ class BankUnderLoad : public testing::Test {
   }
   static std::uint64_t counter_of(NodeNumber node) { return first_of(node % kBankNodes + 1) + kAccounts; }
 
-  CrashChild::Body node(NodeNumber id, bool load) {
+  virtual CrashChild::Body node(NodeNumber id, bool load) {
     return [this, id, load](const CrashChild::Report& report) {
       base::set_process_sync_hook([this, id](std::string_view point) {
         if (flags_.armed && point == case_.point) at_point(id);
@@ -160,11 +160,12 @@ class BankUnderLoad : public testing::Test {
     (void)t.put(branch.accounts, counter_of(id), count);
   }
 
-  /// Returns what the configuration says of the node, as it was left.
-  membership::Member member(NodeNumber id) const {
+  membership::Configuration configuration() const {
     const auto board = membership::open_local_board(folder() / "run", 60'000'000).value();
-    return *membership::configuration_of(board->read()->text)->find(id);
+    return membership::configuration_of(board->read()->text).value();
   }
+  /// Returns what the configuration says of the node, as it was left.
+  membership::Member member(NodeNumber id) const { return *configuration().find(id); }
   std::filesystem::path folder() const { return std::filesystem::path(file_.path()).parent_path(); }
 
   std::unique_ptr<CrashChild>& child(NodeNumber id) { return children_[id]; }

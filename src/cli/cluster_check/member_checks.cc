@@ -47,17 +47,25 @@ std::string way_out(const ClusterConfig& config, const Configuration& configurat
   if (dead == nullptr) return "the cluster file has no such node any more: put it back, and start it";
   if (dead->data_directory.empty()) return "it keeps no data: end all nodes, then start all of them";
   bool serves = false;
+  const Member* seen_by = nullptr;
   for (const Member& member : configuration.members) {
     const cluster_config::NodeConfig* const node = config.find(member.id);
     if (node == nullptr || member.state != membership::MemberState::kServing) continue;
     serves = true;
     if (!db::sees(config, *node, *dead)) continue;
+    seen_by = &member;
+    if (!membership::recovers(member, debt)) continue;
     return fmt::format(
         "node {} sees its directory, and recovers it or says in its notices why it cannot; if log rings "
         "are lost, end all nodes, then start all of them",
         member.id);
   }
   if (!serves) return "start all nodes: they recover the whole cluster";
+  if (seen_by != nullptr)
+    return fmt::format(
+        "node {} sees its directory and does not recover it, as its notices say: start node {}, which tries it itself; "
+        "if log rings are lost, end all nodes, then start all of them",
+        seen_by->id, debt.node);
   return fmt::format("no node that serves sees its directory: start node {}, which recovers it itself", debt.node);
 }
 

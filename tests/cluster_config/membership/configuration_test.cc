@@ -26,6 +26,7 @@ Configuration example() {
                        .release = "0.1.0 (\"x\")",
                        .has_data = true,
                        .data_life = 7,
+                       .recovers = false,
                        .quiet = {.number = 1ull << 59, .epoch = 77}},
                       {.id = kMostMembers - 1, .generation = 2, .state = MemberState::kLeft, .address = ""}},
           .owed = {{.node = 0,
@@ -33,7 +34,8 @@ Configuration example() {
                     .number = 1ull << 58,
                     .phase = RecoveryPhase::kSettling,
                     .claimed_by = 3,
-                    .claimed_generation = 4'000'000'000},
+                    .claimed_generation = 4'000'000'000,
+                    .declined = {{.node = 3, .generation = 4'000'000'000}, {.node = 5, .generation = 2}}},
                    {.node = kMostMembers - 1, .generation = 1, .number = 12}}};
 }
 
@@ -65,6 +67,9 @@ TEST(Configuration, OtherTextsAreRefused) {
       changed("\"node\": 0", "\"node\": 7"),
       changed("\"claimed_by\": 3", "\"claimed_by\": -3"),
       changed("\"epoch\": 77", "\"epoch\": true"),
+      changed("\"recovers\": false", "\"recovers\": 0"),
+      changed("\"declined\": [", "\"declined\": [7,"),
+      changed("\"declined\": [", "\"declined\": [{},"),
       changed("1152921504606846976", "0"),
       changed("1152921504606846976", "-1"),
       changed("1152921504606846976", "1.5"),
@@ -197,6 +202,30 @@ TEST(Configuration, TheNumberGrowsWithLivesOnly) {
 }
 
 /// Node 1 owes what its life 1 has left, and its life 2 has begun, and ends without having served. Node 2 is dead.
+/// What others may count on is that a member which can recovers a dead life, whatever it has in hand at present.
+TEST(Configuration, ALifeThatHasGivenUpIsNotCountedOn) {
+  Member member{.id = 1, .generation = 2, .state = MemberState::kServing, .address = {}};
+  Owed debt{.node = 3,
+            .generation = 1,
+            .number = 5,
+            .declined = {{.node = 1, .generation = 1}, {.node = 2, .generation = 2}}};
+  EXPECT_TRUE(recovers(member, debt)) << "a former life and another node have";
+  debt.declined.push_back({.node = 1, .generation = 2});
+  EXPECT_FALSE(recovers(member, debt));
+  debt.claimed_by = 1;
+  debt.claimed_generation = 2;
+  EXPECT_FALSE(recovers(member, debt)) << "it may give up again";
+  debt.declined.clear();
+  member.recovers = false;
+  EXPECT_FALSE(recovers(member, debt));
+  member.recovers = true;
+  member.state = MemberState::kReady;
+  EXPECT_FALSE(recovers(member, debt)) << "it may not begin to serve";
+  debt.node = 1;
+  member.state = MemberState::kServing;
+  EXPECT_FALSE(recovers(member, debt)) << "who serves has taken over what its own former life owed";
+}
+
 class LoneStart : public testing::Test {
  protected:
   /// The lives that node 1 owes something for when its life 2 has ended.

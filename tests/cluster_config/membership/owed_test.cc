@@ -116,6 +116,72 @@ TEST_F(OwedSuite, AClaimCanBeGivenBack) {
   EXPECT_TRUE(two->claim(3, 1).ok());
 }
 
+/// Who has given up tries again from time to time. If that made others count on it again, a node that waits for the
+/// recovery would wait without end, or begin one visit after the other.
+TEST_F(OwedSuite, NobodyCountsOnALifeThatHasGivenUpUntilItEnds) {
+  Serving one(world(), 1);
+  std::optional<Serving> two(std::in_place, world(), 2);
+  { Serving three(world(), 3); }
+  const std::uint64_t number = one.number_of_debt(3, 1);
+  one.be_quiet(number);
+  two->be_quiet(number);
+  const auto counts_on_two = [&] {
+    const auto found = (*two)->configuration();
+    return recovers(*found->find(2), *found->debt(3, 1));
+  };
+  ASSERT_TRUE((*two)->claim(3, 1).ok());
+  EXPECT_TRUE(counts_on_two());
+  ASSERT_TRUE((*two)->give_up_claim(3, 1).ok());
+  EXPECT_FALSE(counts_on_two());
+  ASSERT_TRUE((*two)->claim(3, 1).ok());
+  ASSERT_TRUE((*two)->note_phase(3, 1, RecoveryPhase::kAdopting).ok());
+  EXPECT_FALSE(counts_on_two());
+  ASSERT_TRUE((*two)->give_up_claim(3, 1).ok());
+  EXPECT_EQ((*two)->configuration()->debt(3, 1)->declined, (std::vector<NamedLife>{{.node = 2, .generation = 1}}));
+  two.reset();
+  (void)one.number_of_debt(2, 1);
+  EXPECT_THAT(one->configuration()->debt(3, 1)->declined, testing::IsEmpty()) << "its next life may do better";
+}
+
+/// A member may not know yet that the node itself is back to recover its former life.
+TEST_F(OwedSuite, NobodyClaimsWhatANodeIsBackToRecoverItself) {
+  Serving one(world(), 1);
+  { Serving two(world(), 2); }
+  const std::uint64_t number = one.number_of_debt(2, 1);
+  one.be_quiet(number);
+  MembershipOptions visiting = options_of(2);
+  visiting.together_us = 0;
+  visiting.rejoins_us = kPatienceUs;
+  visiting.visits = [](const Configuration& found) { return !found.owed.empty(); };
+  std::optional<Node> back(std::in_place, world(), visiting);
+  ASSERT_TRUE(back->joined()) << back->status().message();
+  ASSERT_TRUE((*back)->visits());
+  EXPECT_THAT(one->claim(2, 1).message(), HasSubstr("life 1 of node 2 is left to the next life of its node"));
+  ASSERT_TRUE((*back)->claim(2, 1).ok());
+  ASSERT_TRUE((*back)->note_recovered(2, 1).ok());
+  ASSERT_TRUE((*back)->leave().ok());
+}
+
+/// Each life that begins or ends makes the transactions of all nodes abort, and a supervisor starts a node for ever.
+TEST_F(OwedSuite, AVisitThatIsOfNoUseDoesNotBegin) {
+  Serving one(world(), 1);
+  { Serving two(world(), 2); }
+  const std::uint64_t number = one.number_of_debt(2, 1);
+  MembershipOptions visiting = options_of(2);
+  visiting.together_us = 0;
+  visiting.rejoins_us = kPatienceUs;
+  visiting.visits = [](const Configuration& found) { return !found.owed.empty(); };
+  visiting.check_visit = [](const Configuration& found) {
+    return Status(StatusCode::kDamaged, "nothing is left of " + std::to_string(found.owed.front().node));
+  };
+  for (int start = 0; start < 3; ++start) {
+    Node refused(world(), visiting);
+    EXPECT_EQ(refused.status().code(), StatusCode::kDamaged);
+    EXPECT_EQ(refused.status().message(), "nothing is left of 2");
+  }
+  EXPECT_EQ(one->configuration()->number, number);
+}
+
 /// R6: a recoverer that is dead to the others may still be at work, until it has been cut off as well.
 TEST_F(OwedSuite, TheNextClaimWaitsUntilTheFormerClaimerIsCutOff) {
   Serving one(world(), 1);
