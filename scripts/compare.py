@@ -6,8 +6,8 @@
   scripts/compare.py --program_b=build/old/granary "bench ycsb" "bench ycsb"
 
 Each round runs A and B (or B and A: the order alternates, so that a drift of the machine hits both alike) with
---repeat=1 and compares throughputs. Reported is the median of the ratios A/B with a distribution-free confidence interval
-(order statistics, 95 %). With --at_least=X the exit code is 1 unless the lower bound is at least X.
+--repeat=1 and compares throughputs. Reported is the median of the ratios A/B with a distribution-free confidence
+interval (order statistics, 95 %). With --at_least=X the exit code is 1 unless the lower bound is at least X.
 """
 
 import argparse
@@ -61,19 +61,23 @@ def main():
     if options.rounds < 1:
         parser.error("--rounds: expected at least 1")
 
-    sides = {"A": (options.program, shlex.split(options.a)), "B": (options.program_b or options.program, shlex.split(options.b))}
+    sides = {"A": (options.program, shlex.split(options.a)),
+             "B": (options.program_b or options.program, shlex.split(options.b))}
     rates = {"A": [], "B": []}
     for number in range(options.rounds):
         for side in ("AB", "BA")[number % 2]:
             rates[side].append(run(*sides[side]))
         ratio = rates["A"][-1] / rates["B"][-1]
-        print(f"round {number + 1:3} of {options.rounds}   A {rates['A'][-1]:14,.0f} /s   B {rates['B'][-1]:14,.0f} /s   A/B {ratio:.4f}", flush=True)
+        print(f"round {number + 1:3} of {options.rounds}   A {rates['A'][-1]:14,.0f} /s   "
+              f"B {rates['B'][-1]:14,.0f} /s   A/B {ratio:.4f}", flush=True)
 
     ratios = [a / b for a, b in zip(rates["A"], rates["B"])]
     bounds = interval(ratios)
     print(f"\nA: {options.a}\nB: {options.b}")
     print(f"median A {statistics.median(rates['A']):,.0f} /s, B {statistics.median(rates['B']):,.0f} /s")
-    shown = f"95 % interval {bounds[0]:.4f} to {bounds[1]:.4f}" if bounds else "too few rounds for an interval (at least 6)"
+    shown = "too few rounds for an interval (at least 6)"
+    if bounds:
+        shown = f"95 % interval {bounds[0]:.4f} to {bounds[1]:.4f}"
     print(f"A/B {statistics.median(ratios):.4f}, {shown}")
     if options.at_least is not None:
         holds = bounds is not None and bounds[0] >= options.at_least

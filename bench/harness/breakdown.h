@@ -102,8 +102,8 @@ class RequestTimes {
   TimedWaiter timed_waiter_;
   TimeParts parts_;
   CommitTimes times_;
-  const std::uint64_t
-      first_epoch_;  // had begun before; its commit times are others' as well, and so it is left out of times_
+  // The epoch that had begun before. Its commit times are others' as well, so it is left out of times_.
+  const std::uint64_t first_epoch_;
   bool in_first_epoch_ = true;
   std::uint64_t requests_ = 0;
   bool timing_ = false;

@@ -32,7 +32,7 @@ struct TypeResult {
   void add(const TypeResult& other);
 };
 
-/// One repeat.
+/// The figures of one repeat.
 struct Measurement {
   std::vector<TypeResult> types;
   std::uint64_t elapsed_ns = 0;

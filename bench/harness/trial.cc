@@ -17,13 +17,13 @@ namespace granary::bench {
 
 namespace {
 
-/// Who allows no more memory than that.
+/// Names what limits the memory, as the beginning of a sentence that goes on with the limit.
 std::string limit_text(const Settings& settings) {
   if (!settings.share.in_cluster) return "--memory_limit allows";
   return fmt::format("node {} has, by 'memory' in '{}',", settings.cluster.node, settings.cluster.file);
 }
 
-/// The memory that the run will need against what there is.
+/// Compares the memory that the run will need with the limit and with what is available.
 Status check_memory(const BenchCommand& command, const Workload& workload, const Settings& settings) {
   const std::uint64_t needed = workload.estimated_bytes();
   const std::uint64_t limit = settings.options.memory_limit_bytes;

@@ -26,7 +26,7 @@ Status check_available(std::string_view command, std::uint64_t needed_bytes);
 
 /// Prints "granary: message" on standard error.
 ExitCode refuse(ExitCode code, const std::string& message);
-/// Whose fault it is: wrong usage for kInvalidArgument, the data's or the disk's, else the environment's.
+/// Returns whose fault an error is: wrong usage for kInvalidArgument, the data's or the disk's, else the environment's.
 ExitCode exit_code_of(const Status& status);
 
 /// Says "interrupted" on standard error, and returns the code that a run ends with that a signal has ended before there
@@ -46,7 +46,7 @@ ExitCode check_given_up(const std::vector<Measurement>& runs, NodesDie nodes_die
 /// Leaves nothing where there was no file.
 Status check_writable(const std::string& path, std::string_view flag = "json");
 
-/// Says so on standard error if this is no build to measure.
+/// Warns on standard error if this is no build to measure.
 void note_build_type();
 
 }  // namespace granary::bench

@@ -14,9 +14,9 @@ EPILOG = """\
   granary figure compare measured/silo-4.csv other/summary.json --out=beside
   granary figure gallery --from=measured --out=docs  a page in Markdown of all results in a directory
 
-DIR then has index.html, one page with all results that are there, and for each figure NAME.svg, .png, .csv and .json. DIR/runs
-has the report of each run. A figure is a file, NAME.toml: docs/figure-files.md tells how to write one, and nothing
-else is needed to add one. Verdicts are PASS, FAIL, or NULL where this machine or these runs cannot tell.
+DIR then has index.html, one page with all results that are there, and for each figure NAME.svg, .png, .csv and .json.
+DIR/runs has the report of each run. A figure is a file, NAME.toml: docs/figure-files.md tells how to write one, and
+nothing else is needed to add one. Verdicts are PASS, FAIL, or NULL where this machine or these runs cannot tell.
 
 Exit codes: 0 all claims pass or are NULL, 1 a claim failed or a run failed its own check, 2 wrong usage, 3 something is
 missing here (Python 3.11, matplotlib) or a run failed in another way, 130 interrupted."""
@@ -34,8 +34,9 @@ GALLERY_EPILOG = """\
   granary figure --all --quick --out=measured
   granary figure gallery --from=measured --out=docs
 
-DIR of --out then has gallery.md and images/figures/NAME.svg. Nothing is measured. What the page says of a verdict beside
-the figures measured stands with the claim in the figure's file, as 'why' (of a FAIL) and 'would_need' (of a NULL)."""
+DIR of --out then has gallery.md and images/figures/NAME.svg. Nothing is measured. What the page says of a verdict
+beside the figures measured stands with the claim in the figure's file, as 'why' (of a FAIL) and 'would_need' (of a
+NULL)."""
 
 RESULTS = "granary-figures"
 THROUGHPUT = "Throughput (requests/second)"
@@ -85,8 +86,8 @@ def _compare_parser() -> argparse.ArgumentParser:
     parser = _parser("granary figure compare", COMPARE_EPILOG, "Draws results of other engines beside ours.")
     parser.add_argument("files", metavar="[LABEL=]FILE", nargs="+", help="results")
     parser.add_argument("--x", help="of reports: the key of the x axis (terminals)")
-    parser.add_argument("--y", help=f"of reports: the key of the y axis ({THROUGHPUT}), as of 'Latency Distribution', too; "
-                        "of BenchBase's CSV of a run over time: the column")
+    parser.add_argument("--y", help=f"of reports: the key of the y axis ({THROUGHPUT}), as of 'Latency Distribution', "
+                        "too; of BenchBase's CSV of a run over time: the column")
     parser.add_argument("--panel", help="of a figure's CSV with several panels: which (the first)")
     _add_out(parser)
     return parser

@@ -76,7 +76,8 @@ def _csv_text(lines: "list[Line]") -> str:
 
 
 def _tell(lines: "list[Line]") -> None:
-    """A row for each point, with its ratio to the point of the line that its line is compared with, at the same place."""
+    """A row for each point, with its ratio to the point at the same place of the line that its line is compared with.
+    """
     width = max(len(line.name) for line in lines)
     for line in lines:
         beside = _compared_with(line, lines)

@@ -33,7 +33,8 @@ class Line:
 
     @property
     def whose(self) -> "tuple[str, bool, Path | None]":
-        """Reports of one engine and benchmark are of one line, whichever files they are in; other lines are their file's."""
+        """Reports of one engine and benchmark are of one line, whichever files they are in. Others are their file's.
+        """
         return self.label, self.paper, None if self.report else self.file
 
 
@@ -51,8 +52,9 @@ class Choice:
         """A flag that chooses nothing was meant for another file."""
         reports, over_time = any(line.report for line in lines), any(line.x_label == TIME for line in lines)
         figures = any(line.y_label not in ("y", self.y) and not line.report for line in lines)
-        for flag, value, used, use in (("x", self.x, reports, "reports"), ("panel", self.panel, figures, "a figure's CSV"),
-                                       ("y", self.y, reports or over_time, "reports and BenchBase's CSV of a run over time")):
+        for flag, value, used, use in (
+            ("x", self.x, reports, "reports"), ("panel", self.panel, figures, "a figure's CSV"),
+            ("y", self.y, reports or over_time, "reports and BenchBase's CSV of a run over time")):
             if value is not None and not used:
                 raise UsageError(f"--{flag}={value} is of use only with {use}")
 

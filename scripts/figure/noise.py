@@ -24,8 +24,8 @@ class CannotTell(Exception):
 
 @dataclass(frozen=True)
 class Interval:
-    """Where the median of a figure is, as some rounds tell. `coverage`: the share of such intervals that have it, if the
-    rounds are independent: 75 % of those from the smallest to the greatest of 3 rounds.
+    """Where the median of a figure is, as some rounds tell. `coverage`: the share of such intervals that have it, if
+    the rounds are independent: 75 % of those from the smallest to the greatest of 3 rounds.
     """
 
     low: float
@@ -58,8 +58,8 @@ def ranks_outside(count: int, chance: float) -> int:
 
 
 def interval(values: Sequence[float]) -> Interval:
-    """The median's interval by order statistics, whatever the distribution: the smallest that covers 95 %; of fewer than
-    6 rounds, which have none, all.
+    """The median's interval by order statistics, whatever the distribution: the smallest that covers 95 %; of fewer
+    than 6 rounds, which have none, all.
     """
     ordered = sorted(values)
     cut = max(1, ranks_outside(len(ordered), 0.025))
@@ -68,8 +68,8 @@ def interval(values: Sequence[float]) -> Interval:
 
 
 def within_bounds(name: str, values: Sequence[float], at_least: "float | None", at_most: "float | None") -> Verdict:
-    """PASS if the whole interval is within the bounds, FAIL if none of it is, and else NULL. A round in which something never
-    came that has to come in time is no noise, and so a FAIL.
+    """PASS if the whole interval is within the bounds, FAIL if none of it is, and else NULL. A round in which something
+    never came that has to come in time is no noise, and so a FAIL.
     """
     never = sum(value == NEVER for value in values)
     if never and at_most is not None:

@@ -15,7 +15,7 @@ from .template import filled
 
 @dataclass
 class Point:
-    """A figure at a place: one value for each round, None where the round has none, NEVER where it would be infinite."""
+    """A figure at a place: one value for each round, None where the round has none, NEVER where it is infinite."""
 
     panel: str
     series: str

@@ -46,8 +46,9 @@ class Runner:
         self.progress.begin(list(runs.values()))
 
     def run_all(self, plan: Plan) -> None:
-        """Round 1 of all runs, then round 2, so that noise of minutes hits all alike. Every other round goes backwards: what
-        a run leaves behind, such as a warm processor or a full page cache, is not always the same series' gain or loss.
+        """Round 1 of all runs, then round 2, so that noise of minutes hits all alike. Every other round goes backwards:
+        what a run leaves behind, such as a warm processor or a full page cache, is not always the same series' gain or
+        loss.
         """
         try:
             for number, run in self._missing_runs(plan):
