@@ -22,10 +22,10 @@ constexpr std::uint64_t kLeastRegion = 1 << 20;
 
 std::string rounded(double nanoseconds) { return nanoseconds == 0 ? "" : fmt::format("{:.0f}", nanoseconds); }
 
-std::string text_of(const std::vector<Figure>& figures, const Load& load) {
+std::string text_of(const std::vector<OperationFigure>& figures, const Load& load) {
   std::vector<std::vector<std::string>> cells{
       {"operation", "bytes", "how", "ns", "p50", "p99", "chain p50", "chain p99", "million/s"}};
-  for (const Figure& figure : figures) {
+  for (const OperationFigure& figure : figures) {
     const bool one = figure.length == 1;
     const std::string p50 = rounded(figure.p50_ns), p99 = rounded(figure.p99_ns);
     cells.push_back({figure.operation, std::to_string(figure.bytes), figure.how, rounded(figure.nanoseconds),
@@ -45,14 +45,14 @@ std::string text_of(const std::vector<Figure>& figures, const Load& load) {
   return text.append(end_text(load.signals->requested()));
 }
 
-nlohmann::ordered_json json_of(const std::vector<Figure>& figures, const Load& load) {
+nlohmann::ordered_json json_of(const std::vector<OperationFigure>& figures, const Load& load) {
   nlohmann::ordered_json ours{{"version", base::version_text()},
                               {"provider", name(load.provider)},
                               {"region_bytes", load.region_bytes},
                               {"operations", load.operations},
                               {"seed", load.seed},
                               {"interrupted", load.signals->requested()}};
-  for (const Figure& figure : figures) {
+  for (const OperationFigure& figure : figures) {
     ours["figures"].push_back({{"operation", figure.operation},
                                {"bytes", figure.bytes},
                                {"how", figure.how},

@@ -32,9 +32,9 @@ constexpr std::array kSweep{1u, 2u, 4u, 8u, 16u};
 
 std::string chains_of(std::size_t length) { return length == 1 ? "one by one" : fmt::format("chains of {}", length); }
 
-class Bench {
+class FabricBench {
  public:
-  Bench(const Load& load, Nodes& nodes)
+  FabricBench(const Load& load, Nodes& nodes)
       : load_(load),
         nodes_(nodes),
         local_(nodes.here->base()),
@@ -43,7 +43,7 @@ class Bench {
         random_(load.seed),
         end_(load.signals) {}
 
-  Result<std::vector<Figure>> run() {
+  Result<std::vector<OperationFigure>> run() {
     touch();
     for (const std::uint32_t bytes : {64u, 256u, 1024u}) {
       for (const std::size_t length : kSweep) {
@@ -93,7 +93,7 @@ class Bench {
   }
   /// `work` does a turn of `length` operations; it is run in two loops, one without a clock.
   template <typename Work>
-  void figure(Figure result, std::size_t length, std::uint64_t turns, Work&& work) {
+  void figure(OperationFigure result, std::size_t length, std::uint64_t turns, Work&& work) {
     const auto begin = std::chrono::steady_clock::now();
     for (std::uint64_t turn = 0; turn < turns && !over_at(turn); ++turn) work();
     const std::chrono::duration<double, std::nano> time = std::chrono::steady_clock::now() - begin;
@@ -113,7 +113,7 @@ class Bench {
     add(std::move(result));
   }
   /// Leaves out a figure that was cut short.
-  void add(Figure result) {
+  void add(OperationFigure result) {
     if (end_.requested() || !failure_.ok()) return;
     figures_.push_back(std::move(result));
     end_.have_figure();
@@ -206,25 +206,25 @@ class Bench {
   base::Random random_;
   EarlyEnd end_;
   Status failure_;  ///< why an operation has failed
-  std::vector<Figure> figures_;
+  std::vector<OperationFigure> figures_;
 };
 
-Figure figure_of(const std::vector<Figure>& figures, std::string_view operation, std::size_t length) {
-  const auto found = std::find_if(figures.begin(), figures.end(), [&](const Figure& figure) {
+OperationFigure figure_of(const std::vector<OperationFigure>& figures, std::string_view operation, std::size_t length) {
+  const auto found = std::find_if(figures.begin(), figures.end(), [&](const OperationFigure& figure) {
     return figure.operation == operation && figure.bytes == 64 && figure.how == chains_of(length);
   });
-  return found == figures.end() ? Figure{} : *found;
+  return found == figures.end() ? OperationFigure{} : *found;
 }
 
 }  // namespace
 
-Result<std::vector<Figure>> measure(const Load& load) {
+Result<std::vector<OperationFigure>> measure(const Load& load) {
   Result<Nodes> nodes = open_nodes(load.provider, load.region_bytes, kLongest * kSlot, load.run_directory);
   if (!nodes.ok()) return nodes.status();
-  return Bench(load, *nodes).run();
+  return FabricBench(load, *nodes).run();
 }
 
-std::vector<Comparison> compare(const std::vector<Figure>& figures) {
+std::vector<Comparison> compare(const std::vector<OperationFigure>& figures) {
   const double copy = figure_of(figures, "memcpy", 1).p50_ns;
   const double copies = figure_of(figures, "memcpy", kLongest).nanoseconds;
   std::vector<Comparison> all{{"p50 of a READ of 64 bytes, beside a dependent copy",

@@ -24,7 +24,7 @@ struct Load {
 
 /// How long an operation takes. The mean of a chain is divided by its length. Its percentiles are those of the whole
 /// chain: nobody knows how long each of its operations takes. Fibers have the mean only.
-struct Figure {
+struct OperationFigure {
   std::string operation;  ///< "READ", ..., "memcpy"
   std::uint32_t bytes = 0;
   std::string how;         ///< "one by one", "chains of 16", "16 fibers"
@@ -35,7 +35,7 @@ struct Figure {
 };
 
 /// One by one means: each waits for the one before, as the next address depends on what was read.
-Result<std::vector<Figure>> measure(const Load& load);
+Result<std::vector<OperationFigure>> measure(const Load& load);
 
 /// A figure set beside the plain copy of the same bytes at such places.
 struct Comparison {
@@ -46,6 +46,6 @@ struct Comparison {
 };
 /// For providers that work by the processor: a READ of 64 bytes, alone and in chains of 16, where these figures are
 /// there.
-std::vector<Comparison> compare(const std::vector<Figure>& figures);
+std::vector<Comparison> compare(const std::vector<OperationFigure>& figures);
 
 }  // namespace granary::bench::fabric

@@ -16,9 +16,9 @@ namespace granary::bench {
 
 namespace {
 
-class Bench {
+class BenchRun {
  public:
-  Bench(const BenchCommand& command, const FlagValues& flags, const Settings& settings)
+  BenchRun(const BenchCommand& command, const FlagValues& flags, const Settings& settings)
       : command_(command),
         flags_(flags),
         settings_(settings),
@@ -53,14 +53,14 @@ class Bench {
 /// Meets the other nodes, if there are any. A process that has started all nodes brings them together, since it sees
 /// which of them has died. Nodes that have loaded meet by way of the cluster as well: only behind Cluster::barrier() do
 /// they know which tables of the others are sealed.
-Status Bench::meet(Meeting meeting) {
+Status BenchRun::meet(Meeting meeting) {
   if (!driven()) return loaded_.workload->meet();
   const Status met = settings_.rendezvous->await(meeting);
   return met.ok() && meeting == Meeting::kLoaded ? loaded_.workload->meet() : met;
 }
 
 /// Makes and loads a workload, unless the last repeat's data will do.
-Status Bench::prepare() {
+Status BenchRun::prepare() {
   if (loaded_.workload && !loaded_.workload->reload_each_repeat()) return {};
   loaded_.workload.reset();  // before the next one is made: two loads may not fit
   Result<LoadedWorkload> loaded = make_loaded(command_, settings_, flags_);
@@ -69,7 +69,7 @@ Status Bench::prepare() {
   return {};
 }
 
-Status Bench::measure_one(std::uint64_t repeat) {
+Status BenchRun::measure_one(std::uint64_t repeat) {
   if (Status ready = prepare(); !ready.ok()) return ready;
   // Who comes back, comes to nodes that have met there.
   if (Status met = settings_.returned() ? Status() : meet(Meeting::kLoaded); !met.ok()) return met;
@@ -106,13 +106,13 @@ Status Bench::measure_one(std::uint64_t repeat) {
   return met;
 }
 
-void Bench::verify() {
+void BenchRun::verify() {
   if (plan_.progress) base::print(stderr, "[verifying]\n");
   runs_.back().findings = loaded_.workload->verify();
   runs_.back().verified = !runs_.back().findings.empty();
 }
 
-ExitCode Bench::report() {
+ExitCode BenchRun::report() {
   const NodeShare& share = settings_.share;
   const std::string node =
       share.in_cluster ? fmt::format("node {} of {}, ", settings_.cluster.node, share.nodes) : std::string();
@@ -133,7 +133,7 @@ ExitCode Bench::report() {
   return check_given_up(runs_, settings_.time_line == nullptr ? NodesDie::kNo : NodesDie::kYes);
 }
 
-ExitCode Bench::run() {
+ExitCode BenchRun::run() {
   if (const Status writable = check_writable(flags_.text("json")); !writable.ok()) {
     return refuse(ExitCode::kEnvironment, writable.message());
   }
@@ -160,7 +160,7 @@ ExitCode run_bench(const BenchCommand& command, const FlagValues& flags) {
   Result<Settings> settings = settings_from(command, flags);
   if (!settings.ok()) return refuse(exit_code_of(settings.status()), settings.status().message());
   if (command.run_instead) return command.run_instead(*settings, flags);
-  return Bench(command, flags, *settings).run();
+  return BenchRun(command, flags, *settings).run();
 }
 
 }  // namespace granary::bench

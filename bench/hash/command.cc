@@ -16,15 +16,15 @@
 namespace granary::bench::hash {
 namespace {
 
-struct Row {
+struct LookupRow {
   const TableKind* kind;
   double theta, occupancy, reads, slide;
 };
 
 /// Leaves out rows that were cut short.
-Result<std::vector<Row>> count(const FlagValues& flags, std::uint64_t seed, StopSignals& signals) {
+Result<std::vector<LookupRow>> count(const FlagValues& flags, std::uint64_t seed, StopSignals& signals) {
   EarlyEnd end(&signals);
-  std::vector<Row> rows;
+  std::vector<LookupRow> rows;
   for (const double theta : {0.0, flags.real("theta")}) {
     for (const TableKind& kind : kTableKinds) {
       for (std::size_t i = 0; i < kOccupancies.size(); ++i) {
@@ -55,9 +55,9 @@ std::string text_of(const CacheLoad& load, const CacheMisses& cache) {
       cache.oracle_per_lookup(), cache.of_oracle(), kSlideCacheCost);
 }
 
-std::string text_of(const std::vector<Row>& rows, const FlagValues& flags) {
+std::string text_of(const std::vector<LookupRow>& rows, const FlagValues& flags) {
   std::vector<std::vector<std::string>> cells{{"table", "popularity", "occupancy", "READs", "DrTM, slide 42"}};
-  for (const Row& row : rows) {
+  for (const LookupRow& row : rows) {
     cells.push_back({std::string(row.kind->name), row.theta == 0 ? "uniform" : fmt::format("zipf {:.2f}", row.theta),
                      fmt::format("{:.0f} %", row.occupancy * 100), fmt::format("{:.3f}", row.reads),
                      fmt::format("{:.3f}", row.slide)});
@@ -68,14 +68,14 @@ std::string text_of(const std::vector<Row>& rows, const FlagValues& flags) {
 }
 
 /// `cache` is not looked at if the measurement was interrupted.
-nlohmann::ordered_json json_of(const std::vector<Row>& rows, const CacheLoad& load, const CacheMisses& cache,
+nlohmann::ordered_json json_of(const std::vector<LookupRow>& rows, const CacheLoad& load, const CacheMisses& cache,
                                const FlagValues& flags, bool interrupted) {
   nlohmann::ordered_json ours{{"version", base::version_text()},
                               {"slots", flags.integer("slots")},
                               {"tables", flags.integer("tables")},
                               {"seed", load.seed},
                               {"interrupted", interrupted}};
-  for (const Row& row : rows) {
+  for (const LookupRow& row : rows) {
     ours["lookups"].push_back({{"table", row.kind->name},
                                {"theta", row.theta},
                                {"occupancy", row.occupancy},

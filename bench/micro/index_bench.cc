@@ -71,9 +71,9 @@ void measure(const char* what, std::uint64_t operations, Work&& work) {
              seconds / static_cast<double>(operations) * 1e9, sum);
 }
 
-class Bench {
+class IndexBench {
  public:
-  Bench(std::uint64_t keys, std::uint64_t lookups)
+  IndexBench(std::uint64_t keys, std::uint64_t lookups)
       : keys_(keys),
         lookups_(lookups),
         region_(memory::Region::map({.reserve_bytes = keys * 128 + (1u << 30)}).value()),
@@ -183,6 +183,6 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: granary_index_bench [keys ≥ 200] [lookups ≥ 16]\n");
     return 2;
   }
-  granary::bench::Bench(keys, lookups).run();
+  granary::bench::IndexBench(keys, lookups).run();
   return 0;
 }

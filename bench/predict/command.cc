@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Row {
+struct PredictedRow {
   double share;
   Prediction prediction;
 };
@@ -38,7 +38,7 @@ struct Answer {
   Measured more;
   Model model;
   Place place;
-  std::vector<Row> rows = {};
+  std::vector<PredictedRow> rows = {};
   std::vector<Checked> checks;
   double within = 0;
   bool right() const {
@@ -142,7 +142,7 @@ std::string text_of(const Answer& answer) {
       answer.place.fibers == 1 ? "" : "s",
       answer.place.cores == 0 ? "" : fmt::format(", on {} cores", answer.place.cores));
   std::vector<std::vector<std::string>> cells{{"distributed", "processor us", "waiting us", "requests/s", "of none"}};
-  for (const Row& row : answer.rows) {
+  for (const PredictedRow& row : answer.rows) {
     cells.push_back({fmt::format("{:.0f} %", 100 * row.share), us(row.prediction.processor_ns),
                      us(row.prediction.waiting_ns), per_second(row.prediction.throughput),
                      fmt::format("{:.3f}", row.prediction.throughput / answer.rows.front().prediction.throughput)});
@@ -170,7 +170,7 @@ Json json_of(const Answer& answer) {
             {"extra_ns", answer.model.extra_ns()},
             {"software_ns", answer.model.software_ns()},
             {"transactions_per_request", answer.model.transactions_per_request()}};
-  for (const Row& row : answer.rows) {
+  for (const PredictedRow& row : answer.rows) {
     ours["predictions"].push_back({{"distributed_share", row.share},
                                    {"processor_ns", row.prediction.processor_ns},
                                    {"waiting_ns", row.prediction.waiting_ns},

@@ -40,7 +40,7 @@ struct Phase {
   double bytes_a_core() const { return per(static_cast<double>(bytes), core_seconds); }
 };
 
-struct Outcome {
+struct RecoveryRun {
   Load load;
   Written written;
   RecoveryReport report;
@@ -100,15 +100,16 @@ std::uint64_t bytes_below(const std::string& directory) {
   return sum;
 }
 
-void add_phases(Outcome& outcome, double opening_seconds, double opening_processor, std::uint64_t checkpoint_bytes) {
-  const RecoveryReport& report = outcome.report;
+void add_phases(RecoveryRun& measured, double opening_seconds, double opening_processor,
+                std::uint64_t checkpoint_bytes) {
+  const RecoveryReport& report = measured.report;
   const double threads = std::max(1u, std::thread::hardware_concurrency());
   const auto add = [&](std::string name, std::uint64_t records, std::uint64_t bytes, double seconds, double cores) {
-    outcome.phases.push_back({std::move(name), records, bytes, seconds, cores});
+    measured.phases.push_back({std::move(name), records, bytes, seconds, cores});
   };
-  if (outcome.written.checkpoint_seconds > 0) {
-    add("checkpoint write", report.checkpoint_records, checkpoint_bytes, outcome.written.checkpoint_seconds,
-        outcome.written.checkpoint_core_seconds);
+  if (measured.written.checkpoint_seconds > 0) {
+    add("checkpoint write", report.checkpoint_records, checkpoint_bytes, measured.written.checkpoint_seconds,
+        measured.written.checkpoint_core_seconds);
   }
   if (report.checkpoint_bytes > 0) {  // the database may have taken it of itself, by --checkpoint_interval
     add("checkpoint load", report.checkpoint_records, report.checkpoint_bytes, report.checkpoint_seconds,
@@ -120,14 +121,14 @@ void add_phases(Outcome& outcome, double opening_seconds, double opening_process
   add("opening in all", report.records, report.bytes, opening_seconds, opening_processor);
 }
 
-Result<Outcome> measure(const Options& options, const Load& load, CheckpointAt checkpoint, bool progress,
-                        StopSignals& signals) {
+Result<RecoveryRun> measure(const Options& options, const Load& load, CheckpointAt checkpoint, bool progress,
+                            StopSignals& signals) {
   EarlyEnd end(&signals);
-  Outcome outcome;
-  outcome.load = load;
+  RecoveryRun measured;
+  measured.load = load;
   auto written = write_and_kill(options, load, checkpoint, progress);
   if (!written.ok()) return written.status();
-  outcome.written = *written;
+  measured.written = *written;
   const std::uint64_t checkpoint_bytes = bytes_below(options.directory);
   if (progress) base::print(stderr, "[killed; recovering]\n");
   const std::uint64_t start = base::monotonic_ns();
@@ -135,24 +136,24 @@ Result<Outcome> measure(const Options& options, const Load& load, CheckpointAt c
   auto database = Database::open(options);
   if (!database.ok()) return database.status();
   const double opening = static_cast<double>(base::monotonic_ns() - start) / 1e9;
-  outcome.report = (*database)->recovery_report();
-  add_phases(outcome, opening, processor_seconds() - processor, checkpoint_bytes);
+  measured.report = (*database)->recovery_report();
+  add_phases(measured, opening, processor_seconds() - processor, checkpoint_bytes);
   end.have_figure();
   if (progress) base::print(stderr, "[verifying]\n");
   auto finding = verify(**database, load, end);
   if (!finding.ok()) return finding.status();
-  outcome.interrupted = end.requested();
-  if (!outcome.interrupted) outcome.finding = std::move(*finding);
+  measured.interrupted = end.requested();
+  if (!measured.interrupted) measured.finding = std::move(*finding);
   if (const Status closed = (*database)->close(); !closed.ok()) return closed;
-  return outcome;
+  return measured;
 }
 
-std::string text_of(const Outcome& outcome) {
-  const Load& load = outcome.load;
-  const Written& written = outcome.written;
+std::string text_of(const RecoveryRun& measured) {
+  const Load& load = measured.load;
+  const Written& written = measured.written;
   std::vector<std::vector<std::string>> rows{
       {"", "records", "bytes", "seconds", "M records/s", "GB/s", "M records/s a core", "GB/s a core"}};
-  for (const Phase& phase : outcome.phases) {
+  for (const Phase& phase : measured.phases) {
     rows.push_back(
         {phase.name, with_commas(phase.records), with_commas(phase.bytes), fmt::format("{:.2f}", phase.seconds),
          fmt::format("{:.2f}", phase.records_per_second() / 1e6), fmt::format("{:.3f}", phase.bytes_per_second() / 1e9),
@@ -163,15 +164,15 @@ std::string text_of(const Outcome& outcome) {
       "log, {} transactions\nkilled      by SIGKILL; its log rings {}\n\n{}",
       base::version_text(), with_commas(load.records), load.value_bytes, with_commas(load.keys), load.workers,
       written.seconds, human_bytes(written.log_bytes), with_commas(written.transactions),
-      outcome.report.rings ? "were there" : "were not there", aligned(rows));
-  for (const std::string& note : outcome.report.notes) text += note + "\n";
-  if (outcome.interrupted) return text + "\nverified    nothing: interrupted\n";
+      measured.report.rings ? "were there" : "were not there", aligned(rows));
+  for (const std::string& note : measured.report.notes) text += note + "\n";
+  if (measured.interrupted) return text + "\nverified    nothing: interrupted\n";
   return text +
-         fmt::format("\n{}  {}\n", outcome.finding.holds ? "verified   " : "FAILED     ", outcome.finding.detail);
+         fmt::format("\n{}  {}\n", measured.finding.holds ? "verified   " : "FAILED     ", measured.finding.detail);
 }
 
-nlohmann::ordered_json json_of(const Outcome& outcome, const FlagValues& flags) {
-  const Load& load = outcome.load;
+nlohmann::ordered_json json_of(const RecoveryRun& measured, const FlagValues& flags) {
+  const Load& load = measured.load;
   nlohmann::ordered_json ours{{"version", base::version_text()},
                               {"cpu", describe_machine().cpu_model},
                               {"cores", std::thread::hardware_concurrency()},
@@ -182,15 +183,15 @@ nlohmann::ordered_json json_of(const Outcome& outcome, const FlagValues& flags) 
                               {"value_bytes", load.value_bytes},
                               {"writes", load.writes},
                               {"seed", load.seed},
-                              {"log_bytes", outcome.written.log_bytes},
-                              {"write_seconds", outcome.written.seconds},
-                              {"rings", outcome.report.rings},
-                              {"transactions", outcome.report.transactions},
-                              {"durable_epoch", outcome.report.durable_epoch},
-                              {"interrupted", outcome.interrupted},
-                              {"verified", !outcome.interrupted && outcome.finding.holds},
-                              {"finding", outcome.finding.detail}};
-  for (const Phase& phase : outcome.phases) {
+                              {"log_bytes", measured.written.log_bytes},
+                              {"write_seconds", measured.written.seconds},
+                              {"rings", measured.report.rings},
+                              {"transactions", measured.report.transactions},
+                              {"durable_epoch", measured.report.durable_epoch},
+                              {"interrupted", measured.interrupted},
+                              {"verified", !measured.interrupted && measured.finding.holds},
+                              {"finding", measured.finding.detail}};
+  for (const Phase& phase : measured.phases) {
     ours["phases"].push_back({{"name", phase.name},
                               {"records", phase.records},
                               {"bytes", phase.bytes},
@@ -215,16 +216,16 @@ ExitCode run(const Settings& settings, const FlagValues& flags) {
   const CheckpointAt checkpoint = checkpoint_from(flags);
   if (const Status fits = check_room(*load, settings.options, checkpoint); !fits.ok()) return fail(fits);
   StopSignals signals;
-  const auto outcome = measure(settings.options, *load, checkpoint, flags.enabled("progress"), signals);
-  if (!outcome.ok()) return fail(outcome.status());
+  const auto measured = measure(settings.options, *load, checkpoint, flags.enabled("progress"), signals);
+  if (!measured.ok()) return fail(measured.status());
   note_build_type();
-  base::print("{}", text_of(*outcome));
+  base::print("{}", text_of(*measured));
   std::fflush(stdout);
   if (!path.empty()) {
-    if (const Status written = write_json(path, json_of(*outcome, flags)); !written.ok()) return fail(written);
+    if (const Status written = write_json(path, json_of(*measured, flags)); !written.ok()) return fail(written);
   }
-  if (outcome->interrupted || outcome->finding.holds) return ExitCode::kOk;
-  return refuse(ExitCode::kCheckFailed, "what was recovered is not what was written: " + outcome->finding.detail);
+  if (measured->interrupted || measured->finding.holds) return ExitCode::kOk;
+  return refuse(ExitCode::kCheckFailed, "what was recovered is not what was written: " + measured->finding.detail);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ Status unreadable(const RunResult& done) {
 }
 
 /// What one pass over the keys found.
-struct Tally {
+struct KeyCounts {
   std::uint64_t present = 0, wrong = 0, missing = 0, unexpected = 0;
   std::uint64_t first_bad = 0;
 
@@ -25,16 +25,16 @@ struct Tally {
 };
 
 void look_at(const Load& load, std::uint64_t key, std::uint64_t operation, bool found, const std::string& value,
-             Tally* tally) {
+             KeyCounts* counts) {
   std::string expected;
-  if (found) ++tally->present;
+  if (found) ++counts->present;
   if (operation == 0) {
-    if (found) tally->bad(key, &tally->unexpected);
+    if (found) counts->bad(key, &counts->unexpected);
     return;
   }
-  if (!found) return tally->bad(key, &tally->missing);
+  if (!found) return counts->bad(key, &counts->missing);
   make_value(load, key, operation, &expected);
-  if (value != expected) tally->bad(key, &tally->wrong);
+  if (value != expected) counts->bad(key, &counts->wrong);
 }
 
 /// Counts the records of the table in the order of their keys, those that no load writes included.
@@ -66,11 +66,11 @@ Result<Finding> verify(Database& database, const Load& load, const EarlyEnd& end
   auto worker = database.register_worker();
   if (!worker.ok()) return worker.status();
   const std::vector<std::uint64_t> last = last_operations(load);
-  Tally tally;
+  KeyCounts counts;
   for (std::uint64_t from = 0; from < load.keys && !end.requested(); from += kBatch) {
-    Tally attempt;
+    KeyCounts attempt;
     const RunResult done = worker->run([&](Transaction& transaction) {
-      attempt = tally;
+      attempt = counts;
       std::string value;
       for (std::uint64_t key = from; key < std::min(load.keys, from + kBatch); ++key) {
         const bool found = transaction.get(*table, key_of(key), value) == Outcome::kOk;
@@ -78,20 +78,20 @@ Result<Finding> verify(Database& database, const Load& load, const EarlyEnd& end
       }
     });
     if (!done.committed()) return unreadable(done);
-    tally = attempt;
+    counts = attempt;
   }
   const auto records = count_records(*worker, *table, end);
   if (!records.ok()) return records.status();
-  const std::uint64_t bad = tally.wrong + tally.missing + tally.unexpected;
-  const bool same_count = *records == tally.present || end.requested();
+  const std::uint64_t bad = counts.wrong + counts.missing + counts.unexpected;
+  const bool same_count = *records == counts.present || end.requested();
   Finding finding{"recovered contents", bad == 0 && same_count,
-                  fmt::format("{} records, {} wrong, {} missing, {} unexpected", tally.present, tally.wrong,
-                              tally.missing, tally.unexpected)};
-  if (bad != 0) finding.detail += fmt::format("; the first at key {}", tally.first_bad);
+                  fmt::format("{} records, {} wrong, {} missing, {} unexpected", counts.present, counts.wrong,
+                              counts.missing, counts.unexpected)};
+  if (bad != 0) finding.detail += fmt::format("; the first at key {}", counts.first_bad);
   if (!same_count) {
-    const bool more = *records > tally.present;
+    const bool more = *records > counts.present;
     finding.detail += fmt::format("; a scan of the table finds {} records, so {} {}", *records,
-                                  more ? *records - tally.present : tally.present - *records,
+                                  more ? *records - counts.present : counts.present - *records,
                                   more ? "of them have keys that the load does not have" : "are missing in it");
   }
   return finding;

@@ -16,7 +16,7 @@
 namespace granary::bench::remote {
 namespace {
 
-double of_plain(const std::vector<Figure>& figures, const Figure& figure) {
+double of_plain(const std::vector<LookupFigure>& figures, const LookupFigure& figure) {
   return figures.front().nanoseconds / figure.nanoseconds;
 }
 
@@ -26,10 +26,10 @@ std::string nodes_text(cluster_config::Provider provider) {
   return fmt::format("{}{}", name(provider), traits(provider).loopback ? "" : ", two processes");
 }
 
-std::string text_of(const std::vector<Figure>& figures, const Load& load) {
+std::string text_of(const std::vector<LookupFigure>& figures, const Load& load) {
   std::vector<std::vector<std::string>> cells{{"what", "READs", "ns", "million/s", "of plain READs", "p50, alone",
                                                "p99, alone", "cache hits", "misses", "stale", "replaced"}};
-  for (const Figure& figure : figures) {
+  for (const LookupFigure& figure : figures) {
     cells.push_back({figure.what, fmt::format("{:.3f}", figure.reads), fmt::format("{:.0f}", figure.nanoseconds),
                      fmt::format("{:.2f}", 1e3 / figure.nanoseconds), fmt::format("{:.2f}", of_plain(figures, figure)),
                      alone(figure.alone_p50_ns), alone(figure.alone_p99_ns), with_commas(figure.hits),
@@ -43,7 +43,7 @@ std::string text_of(const std::vector<Figure>& figures, const Load& load) {
       .append(end_text(load.signals->requested()));
 }
 
-nlohmann::ordered_json json_of(const std::vector<Figure>& figures, const Load& load) {
+nlohmann::ordered_json json_of(const std::vector<LookupFigure>& figures, const Load& load) {
   nlohmann::ordered_json ours{{"version", base::version_text()},
                               {"provider", name(load.provider)},
                               {"keys", load.data.keys},
@@ -54,7 +54,7 @@ nlohmann::ordered_json json_of(const std::vector<Figure>& figures, const Load& l
                               {"peers", load.data.peers},
                               {"seed", load.seed},
                               {"interrupted", load.signals->requested()}};
-  for (const Figure& figure : figures) {
+  for (const LookupFigure& figure : figures) {
     ours["figures"].push_back({{"what", figure.what},
                                {"nanoseconds", figure.nanoseconds},
                                {"per_second", 1e9 / figure.nanoseconds},
@@ -94,7 +94,7 @@ ExitCode run(const Settings& settings, const FlagValues& flags) {
   const auto figures = measure(load);
   if (!figures.ok()) return fail(figures.status());
   const ExitCode reported = report(text_of(*figures, load), path, json_of(*figures, load));
-  for (const Figure& figure : *figures) {
+  for (const LookupFigure& figure : *figures) {
     if (figure.wrong != 0) return refuse(ExitCode::kCheckFailed, fmt::format("{} lookups failed", figure.wrong));
   }
   return reported;

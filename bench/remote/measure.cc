@@ -48,9 +48,9 @@ struct Pass {
   Histogram* ticks = nullptr;        ///< of the rounds, if each is timed
 };
 
-class Bench {
+class RemoteBench {
  public:
-  Bench(const Load& load, const Nodes& nodes, rdma::fiber::Peers& peers)
+  RemoteBench(const Load& load, const Nodes& nodes, rdma::fiber::Peers& peers)
       : load_(load),
         tables_(nodes.tables),
         table_(nodes.tables.ours),
@@ -62,10 +62,11 @@ class Bench {
         cache_(load.location_cache),
         end_(load.signals) {}
 
-  Result<std::vector<Figure>> run() {
+  Result<std::vector<LookupFigure>> run() {
     touch();
     if (!failure_.ok()) return failure_;
-    figure("READs of the records", nullptr, kAlso, [this](Figure& figure, const Pass& pass) { plain(figure, pass); });
+    figure("READs of the records", nullptr, kAlso,
+           [this](LookupFigure& figure, const Pass& pass) { plain(figure, pass); });
     ours("lookups, no cache", nullptr, kAlso);
     ours("lookups, cache from empty", &cache_, kNever);
     ours("lookups, warm cache", &cache_, kAlso);
@@ -83,7 +84,7 @@ class Bench {
 
   template <typename Work>
   void figure(const char* what, LocationCache* cache, Alone alone, Work&& work) {
-    Figure figure{.what = what};
+    LookupFigure figure{.what = what};
     counters_.emplace();
     const auto begin = std::chrono::steady_clock::now();
     work(figure, Pass{.number = ++passes_, .rounds = rounds()});
@@ -98,7 +99,7 @@ class Bench {
     }
     if (alone == kAlso) {
       Histogram ticks;
-      Figure again;
+      LookupFigure again;
       work(again, Pass{.number = ++passes_, .rounds = rounds(), .together = 1, .ticks = &ticks});
       figure.alone_p50_ns = clock_.nanoseconds(ticks.percentile(50));
       figure.alone_p99_ns = clock_.nanoseconds(ticks.percentile(99));
@@ -110,7 +111,7 @@ class Bench {
   }
 
   void ours(const char* what, LocationCache* cache, Alone alone) {
-    figure(what, cache, alone, [&](Figure& figure, const Pass& pass) {
+    figure(what, cache, alone, [&](LookupFigure& figure, const Pass& pass) {
       lookups<cluster::KeyRead>(figure, pass, cache, [&](auto& step, const std::uint64_t& key, char* buffer) {
         return &step.emplace(table_, bytes_of(key), buffer, cache, *counters_);
       });
@@ -119,7 +120,7 @@ class Bench {
 
   template <typename Read>
   void theirs(const char* what, const PeerTable& table) {
-    figure(what, nullptr, kAlso, [&](Figure& figure, const Pass& pass) {
+    figure(what, nullptr, kAlso, [&](LookupFigure& figure, const Pass& pass) {
       lookups<Read>(figure, pass, nullptr, [&](auto& step, const std::uint64_t& key, char* buffer) {
         return &step.emplace(table, table_, key, buffer);
       });
@@ -150,7 +151,7 @@ class Bench {
   }
 
   /// Records lie side by side in the order of their keys, and are as many bytes as lookups read of them.
-  void plain(Figure& figure, const Pass& pass) {
+  void plain(LookupFigure& figure, const Pass& pass) {
     base::Random random(load_.seed, pass.number);
     const std::uint64_t first = first_record();
     const std::uint64_t stride = record::shared_block_bytes(sizeof(std::uint64_t), load_.data.value_bytes);
@@ -180,7 +181,7 @@ class Bench {
 
   /// `make` begins the step of a key and returns its address.
   template <typename Read, typename Make>
-  void lookups(Figure& figure, const Pass& pass, const LocationCache* cache, Make&& make) {
+  void lookups(LookupFigure& figure, const Pass& pass, const LocationCache* cache, Make&& make) {
     base::Random random(load_.seed, pass.number);
     std::uint64_t reads = 0;
     in_fiber([&](rdma::fiber::Rounds& together) {
@@ -244,18 +245,18 @@ class Bench {
   Status failure_;  ///< why a chain has failed
   const base::TscClock clock_ = base::TscClock::calibrated();
   std::optional<LocationCacheCounters> counters_;
-  std::vector<Figure> figures_;
+  std::vector<LookupFigure> figures_;
 };
 
 }  // namespace
 
-Result<std::vector<Figure>> measure(const Load& load) {
+Result<std::vector<LookupFigure>> measure(const Load& load) {
   auto nodes = open_nodes(load.provider, load.data, load.run_directory);
   if (!nodes.ok()) return nodes.status();
   if (Status status = listen(*nodes, kTogether * buffer_stride(load, nodes->tables)); !status.ok()) return status;
   rdma::fiber::Peers peers(*nodes->endpoint);
   if (Status status = peers.connect(kOwner, kTimeout_us); !status.ok()) return status;
-  return Bench(load, *nodes, peers).run();
+  return RemoteBench(load, *nodes, peers).run();
 }
 
 }  // namespace granary::bench::remote

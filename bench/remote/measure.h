@@ -22,7 +22,7 @@ struct Load {
   StopSignals* signals = nullptr;  ///< end it early, with the figures that are complete
 };
 
-struct Figure {
+struct LookupFigure {
   const char* what = "";
   double nanoseconds = 0;   ///< mean of one, 16 at a time
   double reads = 0;         ///< mean of one, the record's among them
@@ -37,6 +37,6 @@ struct Figure {
 
 /// Plain READs; lookups without a cache, with a cache from empty, and once more with that cache. If Data::peers, those
 /// in Pilaf's table and in FaRM's, with the places of records and with the values in its slots.
-Result<std::vector<Figure>> measure(const Load& load);
+Result<std::vector<LookupFigure>> measure(const Load& load);
 
 }  // namespace granary::bench::remote

@@ -4,13 +4,13 @@
 
 namespace granary::bench::two_pc {
 
-Row* Branch::lock_row(const RowKey& key, bool to_write) {
+StoredRow* Branch::lock_row(const RowKey& key, bool to_write) {
   if (key.table >= rows_.parts.size()) return nullptr;
-  Row& row = rows_.parts[key.table][key.key];
+  StoredRow& row = rows_.parts[key.table][key.key];
   return lock(key, row, to_write) ? &row : nullptr;
 }
 
-bool Branch::lock(const RowKey& key, Row& row, bool to_write) {
+bool Branch::lock(const RowKey& key, StoredRow& row, bool to_write) {
   auto held = held_.end();
   if (!row.is_free())  // else nobody has it
     held = std::find_if(held_.begin(), held_.end(), [&](const Held& one) { return one.row == &row; });
@@ -28,7 +28,7 @@ bool Branch::lock(const RowKey& key, Row& row, bool to_write) {
 }
 
 bool Branch::prepare_one(Write& write) {
-  Row* const row = lock_row(write.key, true);
+  StoredRow* const row = lock_row(write.key, true);
   const bool insert = write.kind == Write::Kind::kInsert;
   if (row == nullptr || row->present == insert) return false;
   if (insert) {

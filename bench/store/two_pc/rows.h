@@ -18,7 +18,7 @@ namespace granary::bench::two_pc {
 
 class Branch;
 
-struct Row {
+struct StoredRow {
   std::uint32_t readers = 0;  ///< who share it
   bool written = false;       ///< locked for one alone, who may be a reader besides
   bool present = false;       ///< keys that are locked have a row even if they are absent
@@ -48,12 +48,12 @@ struct Part {
   };
 
   explicit Part(bool hashed) : hash(hashed) {}
-  Row& operator[](std::uint64_t key) { return hash ? by_hash[key] : by_order[key]; }
+  StoredRow& operator[](std::uint64_t key) { return hash ? by_hash[key] : by_order[key]; }
   void erase(std::uint64_t key) { hash ? by_hash.erase(key) : by_order.erase(key); }
 
   const bool hash;
-  std::unordered_map<std::uint64_t, Row> by_hash;
-  std::map<std::uint64_t, Row> by_order;
+  std::unordered_map<std::uint64_t, StoredRow> by_hash;
+  std::map<std::uint64_t, StoredRow> by_order;
   std::vector<Scanned> scanned;  ///< where nobody else may insert, so that scans meet no phantoms
 };
 
@@ -84,7 +84,7 @@ class Branch {
   bool read(std::span<const Wanted> wanted, Take&& take) {
     const std::lock_guard held(rows_.latch);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      const Row* const row = lock_row(wanted[i].key, wanted[i].to_write != 0);
+      const StoredRow* const row = lock_row(wanted[i].key, wanted[i].to_write != 0);
       if (row == nullptr) return false;
       take(i, row->present, std::string_view(row->value));
     }
@@ -105,18 +105,18 @@ class Branch {
  private:
   struct Held {
     RowKey key;
-    Row* row;  // rows stay where they are while they are locked
+    StoredRow* row;  // rows stay where they are while they are locked
     bool read, written;
   };
   struct Prepared {
-    Row* row;
+    StoredRow* row;
     bool present;
     std::string value;
   };
   bool has_nothing() const { return held_.empty() && scanned_.empty(); }
   // All with the latch held.
-  Row* lock_row(const RowKey& key, bool to_write);
-  bool lock(const RowKey& key, Row& row, bool to_write);
+  StoredRow* lock_row(const RowKey& key, bool to_write);
+  bool lock(const RowKey& key, StoredRow& row, bool to_write);
   bool prepare_all(std::vector<Write>& writes);
   bool prepare_one(Write& write);
   void commit_all();

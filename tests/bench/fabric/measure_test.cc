@@ -17,7 +17,7 @@ TEST(FabricBench, MeasuresEveryOperationEachWay) {
       measure({.region_bytes = 4u << 20, .operations = 10'000, .seed = 1, .run_directory = directory.path()});
   ASSERT_TRUE(figures.ok()) << figures.status().message();
   EXPECT_EQ(figures->size(), 3u * (5 + 2 + 2) + 2 + 5 + 1);
-  for (const Figure& figure : *figures) {
+  for (const OperationFigure& figure : *figures) {
     SCOPED_TRACE(figure.operation + " " + figure.how);
     EXPECT_GT(figure.nanoseconds, 0);
     if (figure.how.find("fiber") != std::string::npos) continue;

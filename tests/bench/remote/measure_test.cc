@@ -20,7 +20,7 @@ double reads_with_warm_cache(const Load& load) {
   const auto figures = measure(here);
   EXPECT_TRUE(figures.ok()) << figures.status().message();
   if (!figures.ok() || figures->size() != 4) return 0;
-  for (const Figure& figure : *figures) EXPECT_EQ(figure.wrong, 0u) << figure.what;
+  for (const LookupFigure& figure : *figures) EXPECT_EQ(figure.wrong, 0u) << figure.what;
   return figures->back().reads;
 }
 
