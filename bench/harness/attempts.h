@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include <granary/granary.h>
 
@@ -75,29 +76,45 @@ CommitResult timed_attempt(RequestTimes* times, Attempt&& attempt) {
   return done;
 }
 
-/// `body(Transaction&)` may run several times. A body that calls abort() ends the request as rolled back.
-template <typename Body>
-Ending run_to_end(Worker& worker, base::Random& random, AbortCounts& aborts, Body&& body,
-                  const TransactionOptions& options = {}, RequestTimes* times = nullptr) {
+/// When a request is given up whose attempts fail for reasons that a retry may mend.
+struct RetryRule {
+  std::uint32_t most_attempts = std::numeric_limits<std::uint32_t>::max();
+  bool awaits_recovery = true;  ///< also where a node must be recovered first, which takes long
+};
+
+/// Runs a request to its end: `attempt()` runs it once, and returns how the commit ended, or kUser if the application
+/// has rolled it back. It is run again as long as a retry may help and the rule allows it.
+template <typename Attempt>
+Ending run_attempts(Worker& worker, base::Random& random, AbortCounts& aborts, const RetryRule& rule,
+                    RequestTimes* times, Attempt&& attempt) {
   return timed_request(times, [&] {
     OpenTooLong too_long;
-    for (std::uint32_t attempt = 0;; ++attempt) {
-      const AbortReason reason = timed_attempt(times, [&]() -> CommitResult {
-                                   Transaction transaction = worker.begin(options);
-                                   body(transaction);
-                                   const AbortReason aborted = transaction.aborted();
-                                   if (aborted != AbortReason::kNone) return {.reason = aborted, .ticket = {}};
-                                   if (times != nullptr) times->commit_begins();
-                                   return transaction.commit();
-                                 }).reason;
+    for (std::uint32_t number = 0; number < rule.most_attempts; ++number) {
+      const AbortReason reason = timed_attempt(times, attempt).reason;
       if (reason == AbortReason::kNone) [[likely]]
         return Ending::kCommitted;
       if (reason == AbortReason::kUser) return Ending::kRolledBack;
       ++aborts[static_cast<std::size_t>(reason)];
       if (!is_retryable(reason)) return Ending::kGaveUp;
+      if (reason == AbortReason::kNodeRecovering && !rule.awaits_recovery) return Ending::kGaveUp;
       if (too_long.is_hopeless(reason)) return Ending::kTooLong;
-      back_off(worker, random, attempt);
+      back_off(worker, random, number);
     }
+    return Ending::kGaveUp;
+  });
+}
+
+/// `body(Transaction&)` may run several times. A body that calls abort() ends the request as rolled back.
+template <typename Body>
+Ending run_to_end(Worker& worker, base::Random& random, AbortCounts& aborts, Body&& body,
+                  const TransactionOptions& options = {}, RequestTimes* times = nullptr) {
+  return run_attempts(worker, random, aborts, RetryRule{}, times, [&]() -> CommitResult {
+    Transaction transaction = worker.begin(options);
+    body(transaction);
+    const AbortReason aborted = transaction.aborted();
+    if (aborted != AbortReason::kNone) return {.reason = aborted, .ticket = {}};
+    if (times != nullptr) times->commit_begins();
+    return transaction.commit();
   });
 }
 

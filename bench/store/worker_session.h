@@ -52,22 +52,10 @@ class WorkerSession {
 
   template <typename Body>
   Ending run(const Footprint&, AbortCounts& aborts, Body&& body) {
+    // A node's recovery takes longer than clients wait that have other requests.
+    constexpr RetryRule kRule{.most_attempts = kMaxAttempts, .awaits_recovery = false};
     RequestTimes* const times = this->times();
-    return timed_request(times, [&] {
-      OpenTooLong too_long;
-      for (std::uint32_t attempt = 0; attempt < kMaxAttempts; ++attempt) {
-        const AbortReason reason = timed_attempt(times, [&] { return attempt_once(body, times); }).reason;
-        if (reason == AbortReason::kNone) [[likely]]
-          return Ending::kCommitted;
-        if (reason == AbortReason::kUser) return Ending::kRolledBack;
-        ++aborts[static_cast<std::size_t>(reason)];
-        // A node's recovery takes longer than clients wait that have other requests.
-        if (!is_retryable(reason) || reason == AbortReason::kNodeRecovering) return Ending::kGaveUp;
-        if (too_long.is_hopeless(reason)) return Ending::kTooLong;
-        back_off(worker_of(held_), random_, attempt);
-      }
-      return Ending::kGaveUp;
-    });
+    return run_attempts(worker_of(held_), random_, aborts, kRule, times, [&] { return attempt_once(body, times); });
   }
 
   /// A snapshot does not abort; but where another node holds a record for long, it has to be tried again.
