@@ -181,6 +181,7 @@ class ClusterNode {
   base::ThreadWaiter waiter_;
   cluster::Directory directory_{own_.location_cache_bytes};
   std::unique_ptr<cluster::NodeParts> parts_;
+  std::unique_ptr<cluster::NodeParts> survivor_parts_;  ///< the same, with less patience
 
   Recoveries recoveries_;
   std::unique_ptr<LeaderThread> leader_;

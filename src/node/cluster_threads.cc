@@ -59,8 +59,8 @@ Status ClusterThreads::check_none_registered() const {
                                                        node_, held.size() == 1 ? "is" : "are")};
 }
 
-Result<std::unique_ptr<ClusterThread>> ClusterThreads::open(WorkerNumber number) {
-  auto thread = ClusterThread::open(*database_, *parts_, std::move(number));
+Result<std::unique_ptr<ClusterThread>> ClusterThreads::open(WorkerNumber number, cluster::NodeParts& parts) {
+  auto thread = ClusterThread::open(*database_, parts, std::move(number));
   if (!thread.ok()) return thread.status();
   const std::lock_guard lock(mutex_);
   threads_.push_back(thread->get());

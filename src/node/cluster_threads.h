@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <granary/cluster.h>
@@ -39,7 +40,9 @@ class ClusterThreads {
 
   Result<std::unique_ptr<ClusterThread>> register_worker();
   /// Makes a worker for the node itself, after begin().
-  Result<std::unique_ptr<ClusterThread>> open(WorkerNumber number);
+  Result<std::unique_ptr<ClusterThread>> open(WorkerNumber number) { return open(std::move(number), *parts_); }
+  /// The same with other parts of the node, which outlive the worker.
+  Result<std::unique_ptr<ClusterThread>> open(WorkerNumber number, cluster::NodeParts& parts);
   /// kFailedPrecondition, with their numbers, if workers of register_worker() are there.
   Status check_none_registered() const;
   ClusterStatistics statistics() const;

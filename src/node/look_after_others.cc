@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "src/base/test_hooks.h"
 #include "src/cluster/cluster_epoch/member.h"
 #include "src/db/engine.h"
 #include "src/node/cluster_node.h"
@@ -71,6 +72,8 @@ void ClusterNode::learn_returned(const Configuration& configuration) {
     const bool back = member.state == MemberState::kServing && member.id != own_.id &&
                       config_.find(member.id) != nullptr && learned_[member.id] != member.generation;
     if (!back) continue;
+    if (membership_->configuration()->number != configuration.number) return;  // the node may be gone
+    base::sync_point("survivor.learns");
     cluster::messages::QuestionOf<cluster::messages::Describe> question(member.id, {});
     survivor_worker_->messenger().ask(question);
     if (question.outcome() != cluster::messages::AskOutcome::kAnswered) continue;  // it is asked again

@@ -17,6 +17,10 @@ using membership::Configuration;
 
 namespace {
 
+/// For how long the survivor's thread waits for an answer. Epochs stand still while it does not act in a membership, so
+/// it waits for no node that may be dead in the next one; it asks again instead.
+constexpr std::uint64_t kSurvivorAsks_us = 200'000;
+
 /// The name of this start, from a configuration that all have joined: nodes that began together have the same one. That
 /// of a node that came back later differs.
 std::string start_id_of(const Configuration& configuration) {
@@ -96,7 +100,9 @@ Status ClusterNode::begin_threads() {
   if (!own.ok()) return own.status();
   own_thread_ = std::move(own).value();
   peers_->ask_with(own_thread_->messenger());
-  auto survivor = threads_.open(WorkerNumber(layout_.workers - 2));
+  survivor_parts_ = std::make_unique<cluster::NodeParts>(*parts_);
+  survivor_parts_->timeout_us = kSurvivorAsks_us;
+  auto survivor = threads_.open(WorkerNumber(layout_.workers - 2), *survivor_parts_);
   if (!survivor.ok()) return survivor.status();
   survivor_worker_ = std::move(survivor).value();
   recoverer_.emplace(recoverer_parts());

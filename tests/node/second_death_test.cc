@@ -122,6 +122,44 @@ TEST_P(TwoDeaths, AtOnceLeaveNothingMissing) {
   end_all();
 }
 
+/// The first one comes back, and stands still when the others are about to ask it where its tables are, until it is
+/// dead to them. Before they act in the membership without it, nothing is released.
+class StandsOnReturn : public BankUnderLoad {
+ protected:
+  StandsOnReturn() : BankUnderLoad({.point = "survivor.learns", .stands = true}) {}
+
+  CrashChild::Body node(NodeNumber id, bool load) override {
+    return [this, id, body = BankUnderLoad::node(id, load)](const CrashChild::Report& report) {
+      if (id == kFirst) process_ = ::getpid();
+      body(report);
+    };
+  }
+  void at_point(NodeNumber id) override {
+    if (id != kFirst && !flags_.passed.exchange(true)) ::kill(process_, SIGSTOP);
+  }
+
+ private:
+  std::atomic<pid_t>& process_ = tests::map_shared<std::atomic<pid_t>>();  ///< of the one that comes back
+};
+
+TEST_F(StandsOnReturn, HoldsNobodyUp) {
+  constexpr NodeNumber kLast = 3;  ///< which needs nothing of it
+  ASSERT_NO_FATAL_FAILURE(start_all());
+  child(kFirst)->kill();
+  ASSERT_TRUE(tests::comes_true([&] { return configuration().owed.empty() && !configuration().lives(kFirst); }));
+  flags_.armed = true;
+  child(kFirst) = std::make_unique<CrashChild>(node(kFirst, /*load=*/false));
+  ASSERT_TRUE(tests::comes_true([&] { return flags_.passed.load(); })) << "nobody asks it";
+  ASSERT_TRUE(tests::comes_true([&] { return configuration().owes(kFirst); }));
+  const std::uint64_t before = flags_.nodes[kLast].released;
+  EXPECT_TRUE(tests::comes_true([&] { return flags_.nodes[kLast].released > before; }, std::chrono::seconds(5)))
+      << "nothing is released";
+  (void)child(kFirst)->wait();  // killed by the others
+  child(kFirst) = std::make_unique<CrashChild>(node(kFirst, /*load=*/false));
+  expect_progress_by_all();
+  end_all();
+}
+
 class RollingRestart : public BankUnderLoad {
  protected:
   RollingRestart() : BankUnderLoad({}) {}

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "src/base/cache_line.h"
@@ -60,12 +61,13 @@ class Settling {
   bool settle_next(std::vector<const Debt*>& wanted);
   Home reach(rdma::NodeId node);
   void count(const Settle& step);
-  void note_removed(std::span<const Debt* const> removed);
+  bool note_removed();
+  void ask_removed();
 
   const SettleParts& parts_;
   rdma::fiber::Rounds rounds_;
   std::vector<const Debt*> open_;
-  std::vector<const Debt*> removed_;  ///< in this batch, whose owners are to be told
+  std::vector<const Debt*> removed_;  ///< in this batch, whose owners have yet to be told
   messages::Questions<messages::NoteRemoved> questions_;
   SettleCounts counts_;
 };
@@ -114,9 +116,7 @@ bool Settling::settle_next(std::vector<const Debt*>& wanted) {
   const bool forbidden = std::any_of(settles.begin(), settles.end(), [](const Settle& step) {
     return step.lock_end() == Settle::LockEnd::kNotAllowed;
   });
-  if (forbidden) return false;
-  note_removed(removed_);
-  return true;
+  return !forbidden && note_removed();
 }
 
 void Settling::count(const Settle& step) {
@@ -132,20 +132,40 @@ void Settling::count(const Settle& step) {
   if (step.debt().version && step.debt().version->removed) removed_.push_back(&step.debt());
 }
 
-/// Also of records that had been freed before: whoever did it may have died before it could tell. The owner looks
-/// whether its record still has this TID. A question that gets no answer is not asked again: the record is found when
-/// its owner recovers.
-void Settling::note_removed(std::span<const Debt* const> removed) {
-  if (removed.empty()) return;
+/// Tells the owners, also of records that had been freed before: whoever did it may have died before it could tell. The
+/// owner looks whether its record still has this TID. One that lives and does not answer is asked again, for as long as
+/// homes are tried again; after that its records are found when it recovers. False if this node may not act any more:
+/// an owner that stands still must not hold it up, as another membership may wait for it.
+bool Settling::note_removed() {
+  const auto began = Clock::now();
+  for (std::uint32_t turn = 0; !removed_.empty(); ++turn) {
+    if (turn != 0) {
+      if (!parts_.may_act()) return false;
+      if (parts_.patience && Clock::now() - began >= *parts_.patience) return true;
+      parts_.waiter.pause(turn);
+    }
+    ask_removed();
+  }
+  return true;
+}
+
+/// Asks once, and leaves those that are to be asked again.
+void Settling::ask_removed() {
   questions_.clear();
-  for (const Debt* const debt : removed) {
+  for (const Debt* const debt : removed_) {
     questions_.add(
         debt->node,
         {.table = debt->table, .key = debt->key, .tid = record::version_word(debt->version->tid, /*removed=*/true)});
   }
   parts_.messenger.ask(questions_.all());
-  for (std::size_t i = 0; i < questions_.size(); ++i)
-    counts_.removals += questions_[i].outcome() == messages::AskOutcome::kAnswered ? 1 : 0;
+  std::vector<const Debt*> silent;
+  for (std::size_t i = 0; i < questions_.size(); ++i) {
+    const messages::AskOutcome outcome = questions_[i].outcome();
+    const bool unheard = outcome == messages::AskOutcome::kTimedOut || outcome == messages::AskOutcome::kBroken;
+    counts_.removals += outcome == messages::AskOutcome::kAnswered ? 1 : 0;
+    if (unheard && parts_.lives(removed_[i]->node)) silent.push_back(removed_[i]);
+  }
+  removed_ = std::move(silent);
 }
 
 }  // namespace

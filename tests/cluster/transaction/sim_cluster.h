@@ -175,8 +175,10 @@ class SimClusterNode {
   void collect_garbage() { service_worker_.collect_garbage(); }
   void poll() {
     for (const OneWorker& worker : workers_) worker.remote->poll();
-    if (service_ != nullptr) service_->step(now_us());
+    if (service_ != nullptr && !keeps_silent_) service_->step(now_us());
   }
+  /// Whether messages stay without an answer, as those to a process that stands still; its memory can be reached.
+  void keep_silent(bool silent) { keeps_silent_ = silent; }
   /// The node's processor and memory are gone.
   void crash() {
     service_.reset();
@@ -244,6 +246,7 @@ class SimClusterNode {
   std::unique_ptr<rdma::Endpoint> service_endpoint_;
   std::unique_ptr<messages::Owner> owner_;
   std::unique_ptr<messages::Service> service_;
+  bool keeps_silent_ = false;
   std::vector<OneWorker> workers_;
 };
 
