@@ -179,8 +179,15 @@ Result<bool> AcrossHosts::await_all(const Lives& lives, bool done, std::vector<S
   });
 }
 
+/// The cluster has served with data if any directory says so, or the configuration: directories may all be empty, as on
+/// hosts that have started without their volumes.
 Status AcrossHosts::check_present(const std::vector<Said>& all) const {
-  if (std::none_of(all.begin(), all.end(), [](const Said& said) { return said.served; })) return {};
+  const auto now = membership_.configuration();
+  const bool known = std::ranges::any_of(nodes_, [&now](NodeId node) {
+    const Member* const member = now->find(node);
+    return member != nullptr && member->has_data;
+  });
+  if (!known && std::ranges::none_of(all, &Said::served)) return {};
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!all[i].there) return membership::lost_data(fmt::format("the directory of node {}", nodes_[i]));
   }

@@ -79,5 +79,33 @@ TEST_P(OnSeveralHosts, ANodeWhoseDataAreGoneIsNamed) {
   }
 }
 
+/// Hosts that start without their volumes: only the configuration knows that there were data.
+TEST_P(OnSeveralHosts, AClusterWhoseDataAreAllGoneDoesNotBeginAnew) {
+  for (const bool salvage : {false, true}) {
+    place_ = std::make_shared<membership::MemoryPlace>();
+    for (const membership::NodeId node : {0, 1}) {
+      membership::MembershipOptions own{.node = node, .cluster = "c", .data_place = "/srv/data", .finds_data = true};
+      auto member = membership::Membership::join(std::make_unique<membership::MemoryBoard>(place_), own, {});
+      ASSERT_TRUE(member.ok() && (*member)->serve().ok() && (*member)->leave().ok());
+    }
+    std::array<Status, 2> found;
+    std::vector<std::thread> threads;
+    for (const std::uint32_t node : {0u, 1u}) {
+      threads.emplace_back([&, node] {
+        const membership::NodeId both[] = {0, 1};
+        const Member member = join(node);
+        Options own = options(node);
+        own.salvage = salvage;
+        found[node] = db::recover_across_hosts(*member, both, {.options = own}, 60'000, base::system_files()).status();
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const Status& one : found) {
+      EXPECT_EQ(one.code(), salvage ? StatusCode::kOk : StatusCode::kDamaged) << one.message();
+      EXPECT_EQ(one.message().find("the directory of node 0 holds no data"), salvage ? std::string::npos : 0u);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace granary::tests
