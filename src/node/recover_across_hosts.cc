@@ -78,12 +78,13 @@ std::vector<NodeLogState> logs_of(const std::vector<Said>& all) {
 class AcrossHosts {
  public:
   AcrossHosts(membership::Membership& membership, std::span<const NodeId> nodes, const OwnDirectory& own,
-              std::uint64_t timeout_ms, base::FileSystem& files)
+              std::uint64_t timeout_ms, base::FileSystem& files, std::chrono::milliseconds tells_every)
       : membership_(membership),
         nodes_(nodes),
         own_(own.options),
         served_(own.served),
         timeout_(timeout_ms),
+        tells_every_(tells_every),
         files_(files) {}
 
   Result<epoch::Epoch> run() {
@@ -102,14 +103,16 @@ class AcrossHosts {
   Status open();
   std::optional<Lives> lives_in(const Configuration& now) const;
   Result<bool> await_all(const Lives& lives, bool done, std::vector<Said>& all);
-  template <typename Decide>
-  Result<bool> await(const Decide& decide);
+  void tell_silent(const std::vector<NodeId>& silent, bool done, Clock::time_point since) const;
+  template <typename Decide, typename Watch>
+  Result<bool> await(const Decide& decide, const Watch& watch);
 
   membership::Membership& membership_;
   const std::span<const NodeId> nodes_;
   const Options& own_;
   const bool served_;
   const std::chrono::milliseconds timeout_;
+  const std::chrono::milliseconds tells_every_;
   base::FileSystem& files_;
   std::unique_ptr<Storage> storage_;  ///< open, and locked, while it is of use
   bool there_ = true;                 ///< Said::there
@@ -167,16 +170,46 @@ std::optional<Lives> AcrossHosts::lives_in(const Configuration& now) const {
 /// Waits until all have said something in the round of these lives, or, if `done`, that they are done. False once a
 /// node lives another life: then the round decides nothing.
 Result<bool> AcrossHosts::await_all(const Lives& lives, bool done, std::vector<Said>& all) {
-  return await([&](const Configuration& now) -> std::optional<bool> {
+  const auto word_of = [&](const Member& member) {
+    std::optional<Said> said = said_by(member);
+    const bool counts = said && said->lives == lives && (said->done || !done);
+    return counts ? std::move(said) : std::nullopt;
+  };
+  const auto since = Clock::now();
+  auto tells = since + tells_every_;
+  const auto watch = [&](const Configuration& now) {
+    if (Clock::now() < tells) return;
+    tells = Clock::now() + tells_every_;
+    std::vector<NodeId> silent;
+    for (const NodeId node : nodes_) {
+      const Member& member = *now.find(node);
+      if (member.live() && !word_of(member)) silent.push_back(node);
+    }
+    if (!silent.empty()) tell_silent(silent, done, since);
+  };
+  const auto decide = [&](const Configuration& now) -> std::optional<bool> {
     all.clear();
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const Member* const member = now.find(nodes_[i]);
       if (member == nullptr || member->generation != lives[i]) return false;
-      const std::optional<Said> said = said_by(*member);
-      if (member->live() && said && said->lives == lives && (said->done || !done)) all.push_back(*said);
+      if (auto said = word_of(*member); said && member->live()) all.push_back(std::move(*said));
     }
     return all.size() == nodes_.size() ? std::optional(true) : std::nullopt;
-  });
+  };
+  return await(decide, watch);
+}
+
+/// They live, so there is no end to the wait: a long log takes its time.
+void AcrossHosts::tell_silent(const std::vector<NodeId>& silent, bool done, Clock::time_point since) const {
+  const auto waited_s = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - since).count();
+  base::tell(own_.notices,
+             {.severity = NoticeSeverity::kWarning,
+              .topic = NoticeTopic::kRecovery,
+              .text = fmt::format("no node opens its data before all have said {}, and these have not, for {} s: {}. "
+                                  "Each has a long log, or a disk that is slow or does not answer; look there",
+                                  done ? "that they have ended their logs as agreed" : "how far their logs count",
+                                  waited_s, fmt::join(silent, ", ")),
+              .node = membership_.node()});
 }
 
 /// The cluster has served with data if any directory says so, or the configuration: directories may all be empty, as on
@@ -197,12 +230,14 @@ Status AcrossHosts::check_present(const std::vector<Said>& all) const {
 /// Returns where E may begin; 0 if nothing was decided.
 Result<epoch::Epoch> AcrossHosts::round() {
   Lives lives;
-  const auto there = await([&](const Configuration& now) -> std::optional<bool> {
-    const std::optional<Lives> all = lives_in(now);
-    if (!all) return std::nullopt;
-    lives = *all;
-    return true;
-  });
+  const auto there = await(
+      [&](const Configuration& now) -> std::optional<bool> {
+        const std::optional<Lives> all = lives_in(now);
+        if (!all) return std::nullopt;
+        lives = *all;
+        return true;
+      },
+      [](const Configuration&) {});
   if (!there.ok()) return there.status();
   const auto own = look_at_own();
   if (!own.ok()) return own.status();
@@ -224,9 +259,9 @@ Result<epoch::Epoch> AcrossHosts::round() {
   return *same ? recovery::first_epoch_after(logs_of(all)) : epoch::Epoch{0};
 }
 
-/// Waits until `decide(configuration)` returns a decision.
-template <typename Decide>
-Result<bool> AcrossHosts::await(const Decide& decide) {
+/// Waits until `decide(configuration)` returns a decision, and shows `watch` each configuration that is not one.
+template <typename Decide, typename Watch>
+Result<bool> AcrossHosts::await(const Decide& decide, const Watch& watch) {
   constexpr std::uint64_t kStep_us = 100'000;
   for (auto end = Clock::now() + timeout_;;) {
     if (const Status status = membership_.status(); !status.ok()) return status;
@@ -240,6 +275,7 @@ Result<bool> AcrossHosts::await(const Decide& decide) {
                                 "the cluster count: {}; start them, or raise start_timeout_ms",
                                 timeout_.count(), fmt::join(missing, ", ")));
     }
+    watch(*now);
     membership_.step(kStep_us);
   }
 }
@@ -247,8 +283,9 @@ Result<bool> AcrossHosts::await(const Decide& decide) {
 }  // namespace
 
 Result<epoch::Epoch> recover_across_hosts(membership::Membership& membership, std::span<const NodeId> nodes,
-                                          const OwnDirectory& own, std::uint64_t timeout_ms, base::FileSystem& files) {
-  return AcrossHosts(membership, nodes, own, timeout_ms, files).run();
+                                          const OwnDirectory& own, std::uint64_t timeout_ms, base::FileSystem& files,
+                                          std::chrono::milliseconds tells_every) {
+  return AcrossHosts(membership, nodes, own, timeout_ms, files, tells_every).run();
 }
 
 }  // namespace granary::db

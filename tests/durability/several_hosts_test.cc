@@ -1,6 +1,12 @@
 // How nodes that do not see each other's directories agree at a board how far their logs count, when one comes back
 // with less meanwhile, or without data.
 
+#include <algorithm>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "tests/durability/cluster_rig.h"
 
 namespace granary::tests {
@@ -77,6 +83,44 @@ TEST_P(OnSeveralHosts, ANodeWhoseDataAreGoneIsNamed) {
     EXPECT_EQ(found.code(), served ? StatusCode::kDamaged : StatusCode::kOk);
     EXPECT_EQ(found.message().find("the directory of node 0"), served ? 0u : std::string::npos) << found.message();
   }
+}
+
+/// A node that lives is waited for without end, since its log may be long; so it is named.
+TEST_P(OnSeveralHosts, ANodeThatDoesNotSayHowFarItsLogCountsIsNamed) {
+  place_ = std::make_shared<membership::MemoryPlace>();
+  std::mutex mutex;
+  std::vector<std::string> told;
+  const auto count_told = [&](std::string_view text) {
+    const std::lock_guard lock(mutex);
+    return std::ranges::count_if(told, [&](const std::string& one) {
+      return one.find(text) != std::string::npos && one.find(" s: 1. Each has") != std::string::npos;
+    });
+  };
+  Options quiet = options(0);
+  quiet.notices = [&](const Notice& notice) {
+    const std::lock_guard lock(mutex);
+    told.push_back(notice.text);
+  };
+  std::thread own([&] {
+    const membership::NodeId both[] = {0, 1};
+    const Member member = join(0);
+    EXPECT_TRUE(db::recover_across_hosts(*member, both, {.options = quiet}, 60'000, base::system_files(),
+                                         std::chrono::milliseconds(50))
+                    .ok());
+  });
+  const recovery::NodeLogState log{.over = 20, .first_epoch = 90};
+  const Member other = join(1);
+  const auto waits_for_word = [&](std::string_view word) {
+    for (const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+         count_told(word) < 2 && std::chrono::steady_clock::now() < end;)
+      other->step(1000);
+    EXPECT_GE(count_told(word), 2) << word;
+  };
+  waits_for_word("how far their logs count, and these have not");
+  say(*other, log, "1,1", false);
+  waits_for_word("as agreed, and these have not");
+  say(*other, log, "1,1", true);
+  own.join();
 }
 
 /// Hosts that start without their volumes: only the configuration knows that there were data.
