@@ -169,6 +169,7 @@ std::optional<Configuration> parse(const json& document) {
                               .version = fields.number<std::uint64_t>("version"),
                               .members = {}};
   const json* const members = fields.array("members");
+  if (document.contains("former_id")) configuration.former_id = fields.hexadecimal("former_id");
   if (!fields.ok() || !known || configuration.version == 0 || configuration.cluster_id == 0) return std::nullopt;
   for (const json& object : *members) {
     std::optional<Member> member = member_of(object);
@@ -338,6 +339,7 @@ std::string to_text(const Configuration& configuration) {
                    {"number", configuration.number},
                    {"members", std::move(members)},
                    {"owed", std::move(owed)}};
+  if (configuration.former_id != 0) document["former_id"] = hexadecimal(configuration.former_id);
   if (configuration.leads) document["leads"] = *configuration.leads;
   return document.dump(1, ' ', false, json::error_handler_t::replace) + "\n";  // text that is no UTF-8 must not throw
 }

@@ -106,8 +106,10 @@ struct Owed {
 bool recovers(const Member& member, const Owed& debt);
 
 struct Configuration {
-  std::string cluster;            ///< the cluster's name
-  std::uint64_t cluster_id = 0;   ///< drawn when the first member ever joined; never 0
+  std::string cluster;           ///< the cluster's name
+  std::uint64_t cluster_id = 0;  ///< drawn when the first member ever joined; never 0
+  /// Of the cluster whose nodes go on here with their data, as its own board has been lost; 0: none.
+  std::uint64_t former_id = 0;
   std::uint64_t fingerprint = 0;  ///< of what all members must have alike
   std::uint64_t version = 0;      ///< grows by 1 with each change; the first is 1
   std::uint64_t number = 0;       ///< of the membership: grows by 1 with each change in which a life begins or ends

@@ -46,6 +46,7 @@ class Joining {
   bool may_visit() const { return may_visit_; }
 
  private:
+  Status check_cluster(Configuration& configuration) const;
   Status compare(Configuration& configuration) const;
   Status check_nodes(const Configuration& configuration) const;
   bool is_known(const Member& member) const;
@@ -112,8 +113,8 @@ Status Joining::await_together(std::uint64_t patience_us) {
                   serving, options_.node));
 }
 
-/// A node comes back to others that serve only when nobody owes anything: what it is to load is whole then. Or it visits,
-/// to recover itself what is owed.
+/// A node comes back to others that serve only when nobody owes anything: what it is to load is whole then. Or it
+/// visits, to recover itself what is owed.
 Status Joining::await_debts(std::uint64_t patience_us) {
   std::string waits_for;
   std::optional<Configuration> visited;
@@ -159,12 +160,14 @@ Status Joining::end_former_life(bool marked) {
 /// Whether this node may join; gives a cluster that begins its name and id.
 Status Joining::admit(Configuration& configuration) const {
   if (configuration.version == 0) {
-    if (options_.known_cluster_id != 0) {
+    if (options_.known_cluster_id != 0 && !options_.accepts_new_board) {
       return refuse(fmt::format(
           "{} has no configuration, but node {} belongs to cluster '{}' with the id {:016x}: it was wiped, or is "
-          "another one; restore it, or start the nodes without their data",
+          "another one; restore it. If it is lost for good, start all nodes with --new_board "
+          "(ClusterOptions::new_board)",
           board_.name(), options_.node, options_.cluster, options_.known_cluster_id));
     }
+    configuration.former_id = options_.known_cluster_id;
     configuration.cluster = options_.cluster;
     configuration.cluster_id = draw_cluster_id();
     configuration.fingerprint = options_.fingerprint;
@@ -174,12 +177,26 @@ Status Joining::admit(Configuration& configuration) const {
     return refuse(fmt::format("{} is used by cluster '{}'; this node belongs to '{}': give each its own place",
                               board_.name(), configuration.cluster, options_.cluster));
   }
-  if (options_.known_cluster_id != 0 && configuration.cluster_id != options_.known_cluster_id) {
-    return refuse(fmt::format("{} has cluster '{}' with the id {:016x}, but node {} belongs to one with the id {:016x}",
-                              board_.name(), configuration.cluster, configuration.cluster_id, options_.node,
-                              options_.known_cluster_id));
-  }
+  if (const Status same = check_cluster(configuration); !same.ok()) return same;
   return compare(configuration);
+}
+
+/// Whether the configuration is that of the cluster to which this node's data belong, or a new one for the same nodes.
+/// A node without data may have begun it, so it belongs to the first cluster whose data come, before any have served.
+Status Joining::check_cluster(Configuration& configuration) const {
+  const std::uint64_t known = options_.known_cluster_id;
+  if (known == 0 || configuration.cluster_id == known) return {};
+  const bool unused = configuration.former_id == 0 && std::ranges::none_of(configuration.members, &Member::has_data);
+  if (options_.accepts_new_board && (unused || configuration.former_id == known)) {
+    configuration.former_id = known;
+    return {};
+  }
+  const std::string mend = configuration.former_id == known
+                               ? ". Others of its nodes have begun it at a new board: --new_board does the same here"
+                               : "";
+  return refuse(fmt::format("{} has cluster '{}' with the id {:016x}, but node {} belongs to one with the id {:016x}{}",
+                            board_.name(), configuration.cluster, configuration.cluster_id, options_.node, known,
+                            mend));
 }
 
 Result<bool> Joining::rejoins(const Configuration& configuration) const {

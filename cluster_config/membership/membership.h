@@ -50,6 +50,9 @@ struct MembershipOptions {
   /// The cluster's id as this node knows it from its data; 0: it knows none. Joining another cluster is refused, and
   /// joining a board without a configuration, which has been wiped.
   std::uint64_t known_cluster_id = 0;
+  /// This node goes on with its data also at a board that has lost the configuration of its cluster. All nodes with data
+  /// of that cluster are told so, and start together.
+  bool accepts_new_board = false;
   Generation lowest_generation = 1;  ///< greater than that of any life of which this node's data tells
 
   /// The life that the node's data are of; 0: it has none. Joining is refused if a later life has had data since

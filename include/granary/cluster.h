@@ -56,6 +56,10 @@ struct ClusterOptions {
   /// Whether this node recovers dead ones whose directories it can open, its own former life included. If none does,
   /// results are not released, and the dead node does not come back, until all nodes have been ended and started again.
   bool recovers_others = true;
+  /// Starts with the node's data also where ZooKeeper has lost what it knew of the cluster. Say it at all nodes, and
+  /// start them together, if ZooKeeper's data are lost for good: nodes with data do not start otherwise. It is refused
+  /// where ZooKeeper knows of a cluster that has served there with other data.
+  bool new_board = false;
   /// Asked fifty times a second by a thread of the node until start() has returned: true ends join() or start() within
   /// seconds, wherever it is, with kUnavailable. A recovery that is cut short so is begun anew by the next one. Empty:
   /// never.

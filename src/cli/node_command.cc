@@ -163,6 +163,7 @@ bench::ExitCode run(const std::string&, const bench::FlagValues& flags) {
   bench::set_option(flags, "cluster", kFile, options);
   bench::set_option(flags, "id", kNode, options);
   options.database.salvage = flags.enabled("salvage");
+  options.new_board = flags.enabled("new_board");
   if (flags.enabled("moved")) {
     if (const Status taken = take_over(options); !taken.ok()) return refuse(taken);
   }
@@ -180,7 +181,7 @@ bench::ExitCode run(const std::string&, const bench::FlagValues& flags) {
   Status ended = live(options, signals, log, served_ns);
   if (ended_as_told(ended, served_ns != 0, options.node, signals, log)) return bench::ExitCode::kOk;
   if (ended.code() != StatusCode::kMembershipLost) return end_with(ended);
-  options.database.salvage = false;  // that was for what had been there before
+  options.database.salvage = options.new_board = false;  // that was for what had been there before
   Rejoining rejoining(static_cast<std::uint64_t>(flags.integer("rejoin")), has_data, log);
   while (rejoining.go_on(options.node, ended, std::exchange(served_ns, 0), signals)) {
     ended = live(options, signals, log, served_ns);
@@ -222,6 +223,9 @@ const Tool& node_tool() {
            bench::switch_flag("moved", false,
                               "The node's data_directory was moved to another file system and is not where it "
                               "was: its log rings, and log directories that stayed, are still its own."),
+           bench::switch_flag("new_board", false,
+                              "ZooKeeper has lost for good what it knew of the cluster: go on with the node's data at "
+                              "what is there now; on every node, which start together."),
            bench::switch_flag("salvage", false,
                               "Open what is left of damaged or missing data, and say what is lost; on every node.")},
       .run = run,

@@ -27,6 +27,8 @@ struct Table<ClusterOptions> {
              "like those that are written, for comparison"),
       on_off("recovers_others", &ClusterOptions::recovers_others,
              "whether this node recovers dead ones whose directories it can open"),
+      on_off("new_board", &ClusterOptions::new_board,
+             "whether to go on with the node's data where ZooKeeper has lost what it knew of the cluster"),
       plain("give_up", &ClusterOptions::give_up, "a function", "asked during the start whether to end it"),
   };
 };

@@ -206,6 +206,7 @@ Status ClusterNode::become_member() {
   options.give_up = [this] { return start_watch_.gives_up(); };
   options.accepts_older_data = options_.database.salvage;
   options.visits = [this](const membership::Configuration& found) { return has_to_visit(found); };
+  options.accepts_new_board = options_.new_board;
   options.recovers = options_.recovers_others;
   options.check_visit = [this](const membership::Configuration& found) { return check_visit(found); };
   options.note_life = [this](membership::Generation generation) { return life_.note_begun(generation); };

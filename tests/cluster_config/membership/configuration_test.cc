@@ -13,6 +13,7 @@ namespace {
 Configuration example() {
   return {.cluster = "bank \"α\"",
           .cluster_id = 0xfedcba9876543210,
+          .former_id = 0xfedcba9876543200,
           .fingerprint = 0xffffffffffffffff,
           .version = 1ull << 60,
           .number = 1ull << 59,

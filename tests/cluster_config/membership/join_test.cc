@@ -268,5 +268,46 @@ TEST_F(MembershipSuite, WhoseMembersBeginTogetherLetsNobodyInLater) {
   leaving.join();
 }
 
+/// Where the board has lost its data for good, the nodes of a cluster go on with theirs, and no others do there.
+TEST_F(MembershipSuite, NodesThatAreToldSoGoOnAtABoardThatWasWiped) {
+  MembershipOptions first = options_of(1), second = options_of(2), stranger = options_of(3);
+  first.known_cluster_id = second.known_cluster_id = 77;
+  stranger.known_cluster_id = 78;
+  {
+    Node refused(world(), first);
+    EXPECT_THAT(refused.status().message(), HasSubstr("start all nodes with --new_board"));
+  }
+  first.accepts_new_board = stranger.accepts_new_board = true;
+  Node one(world(), first);
+  ASSERT_TRUE(one.joined()) << one.status().message();
+  EXPECT_NE(one->cluster_id(), 77u);
+  {
+    Node untold(world(), second);
+    EXPECT_THAT(untold.status().message(), HasSubstr("--new_board does the same here"));
+    Node other(world(), stranger);
+    EXPECT_EQ(other.status().code(), StatusCode::kFailedPrecondition);
+    EXPECT_THAT(other.status().message(), HasSubstr("belongs to one with the id 000000000000004e"));
+  }
+  second.accepts_new_board = true;
+  Node two(world(), second);
+  ASSERT_TRUE(two.joined()) << two.status().message();
+  EXPECT_EQ(two->cluster_id(), one->cluster_id());
+}
+
+/// Its data are newer than those of the cluster that begins, which has none yet.
+TEST_F(MembershipSuite, ANodeWithoutDataMayBeginTheNewBoard) {
+  MembershipOptions first = options_of(1), second = options_of(2), late = options_of(3);
+  second.known_cluster_id = 77;
+  late.known_cluster_id = 78;
+  second.accepts_new_board = late.accepts_new_board = true;
+  first.data_place = "/srv/data";
+  Node one(world(), first);
+  Node two(world(), second);
+  ASSERT_TRUE(one.joined() && two.joined()) << two.status().message();
+  EXPECT_EQ(two->cluster_id(), one->cluster_id());
+  ASSERT_TRUE(one->serve().ok());
+  EXPECT_FALSE(Node(world(), late).joined());
+}
+
 }  // namespace
 }  // namespace granary::membership::tests
