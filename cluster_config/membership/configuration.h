@@ -101,8 +101,8 @@ struct Owed {
   bool operator==(const Owed&) const = default;
 };
 
-/// Whether others may count on the member to recover the life, if it sees the directory: it serves, recovers others, and
-/// has not given up a claim on this life.
+/// Whether others may count on the member to recover the life, if it sees the directory: it serves, recovers others,
+/// and has not given up a claim on this life.
 bool recovers(const Member& member, const Owed& debt);
 
 struct Configuration {

@@ -50,8 +50,8 @@ struct MembershipOptions {
   /// The cluster's id as this node knows it from its data; 0: it knows none. Joining another cluster is refused, and
   /// joining a board without a configuration, which has been wiped.
   std::uint64_t known_cluster_id = 0;
-  /// This node goes on with its data also at a board that has lost the configuration of its cluster. All nodes with data
-  /// of that cluster are told so, and start together.
+  /// This node goes on with its data also at a board that has lost the configuration of its cluster. All nodes with
+  /// data of that cluster are told so, and start together.
   bool accepts_new_board = false;
   Generation lowest_generation = 1;  ///< greater than that of any life of which this node's data tells
 
@@ -151,8 +151,8 @@ class Membership {
   /// Tells the others how far this node has done its part after lives have ended or begun.
   Status be_quiet(const Quiet& quiet);
   /// Claims the recovery of what a life owes, for this node. kFailedPrecondition if it owes nothing any more, if
-  /// somebody lives who has claimed it, if the node itself is back to recover it, or if not all are quiet yet that have to be: about the life itself, and about
-  /// whoever claimed it before.
+  /// somebody lives who has claimed it, if the node itself is back to recover it, or if not all are quiet yet that have
+  /// to be: about the life itself, and about whoever claimed it before.
   Status claim(NodeId node, Generation generation);
   /// Tells the others how far the recovery has come that this node has claimed. kFailedPrecondition if it has the claim
   /// no more.

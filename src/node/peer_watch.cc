@@ -58,6 +58,7 @@ std::vector<Notice> PeerReports::look(const PeerView& view, std::uint64_t now_us
   look_at_debts(view, now_us, notices);
   look_at_durable(view, now_us, notices);
   look_at_epoch(view, now_us, notices);
+  look_at_recovery(view, notices);
   look_for_logs_kept(view, now_us, notices);
   looked_us_ = now_us;
   return notices;
@@ -161,6 +162,29 @@ void PeerReports::look_at_durable(const PeerView& view, std::uint64_t now_us, st
                           fmt::format("no result has been released for {} (D stays {}): {}",
                                       seconds(now_us - durable_since_us_), durable_, log_holder_),
                           view, view.least_logged));
+}
+
+/// Before the device answers, this node acts in no later membership, and nobody else may take the recovery from it.
+void PeerReports::look_at_recovery(const PeerView& view, std::vector<Notice>& notices) {
+  constexpr std::uint64_t kRests_us = 5'000'000;
+  const std::optional<RecoveryUnderWay>& now = view.recovering;
+  const bool rests = now && now->rests_us >= kRests_us;
+  if (resting_ && !rests) {
+    notices.push_back(
+        about(NoticeSeverity::kInfo,
+              fmt::format("the recovery of {} gets further again", who(resting_->node, resting_->generation)), view,
+              resting_->node));
+    resting_.reset();
+  }
+  if (!rests || resting_) return;
+  resting_ = now;
+  notices.push_back(about(
+      NoticeSeverity::kError,
+      fmt::format("the recovery of {} has got no further for {}: the device of '{}' is slow or does not answer. If "
+                  "another node ends or comes back meanwhile, the epochs of all nodes stand still until it answers, or "
+                  "until the process of this node has ended",
+                  who(now->node, now->generation), seconds(now->rests_us), now->directory),
+      view, now->node));
 }
 
 /// While a node does not serve, C stays, so that checkpoints make no log needless: the node may need them when it comes

@@ -22,6 +22,7 @@
 #include "cluster_config/membership/configuration.h"
 #include "src/base/periodic_thread.h"
 #include "src/epoch/control_block.h"
+#include "src/node/recoveries.h"
 
 namespace granary::db {
 
@@ -35,6 +36,8 @@ struct PeerView {
   std::optional<membership::NodeId> waits_for = {};
   /// Known to the leader only: the node whose log has the least, so that D is no greater.
   std::optional<membership::NodeId> least_logged = {};
+  /// The recovery that this node does at present.
+  std::optional<RecoveryUnderWay> recovering = {};
   /// Whether a node that serves sees the directories of the dead one, so that it can recover it.
   std::function<bool(membership::NodeId dead)> can_be_recovered = [](membership::NodeId) { return true; };
 };
@@ -69,6 +72,7 @@ class PeerReports {
   void look_at_debts(const PeerView& view, std::uint64_t now_us, std::vector<Notice>& notices);
   void look_at_epoch(const PeerView& view, std::uint64_t now_us, std::vector<Notice>& notices);
   void look_at_durable(const PeerView& view, std::uint64_t now_us, std::vector<Notice>& notices);
+  void look_at_recovery(const PeerView& view, std::vector<Notice>& notices);
   void look_for_logs_kept(const PeerView& view, std::uint64_t now_us, std::vector<Notice>& notices);
   std::string holder_of_epoch(const PeerView& view) const;
   std::string holder_of_durable(const PeerView& view) const;
@@ -88,6 +92,7 @@ class PeerReports {
   std::uint64_t durable_since_us_ = 0;
   std::string log_holder_;  ///< while D stands still for long though E goes on
   bool log_holder_told_ = false;
+  std::optional<RecoveryUnderWay> resting_;  ///< a recovery of this node that was told to get no further
   std::map<membership::NodeId, Away> away_;  ///< nodes of the cluster file that do not serve
 };
 

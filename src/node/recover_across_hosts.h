@@ -22,8 +22,8 @@ struct OwnDirectory {
 
 /// For a member that nobody steps meanwhile; `nodes`: all of the cluster. Waits for `timeout_ms` while some are no
 /// members, and for those that are as long as their logs take, which a notice names from time to time. Nodes that end
-/// meanwhile may come back, until this has returned to another: then that start comes to nothing, without harm. kDamaged
-/// if the data of one are gone. Returns where E may begin (ClusterPart::first_epoch).
+/// meanwhile may come back, until this has returned to another: then that start comes to nothing, without harm.
+/// kDamaged if the data of one are gone. Returns where E may begin (ClusterPart::first_epoch).
 Result<epoch::Epoch> recover_across_hosts(membership::Membership& membership, std::span<const membership::NodeId> nodes,
                                           const OwnDirectory& own, std::uint64_t timeout_ms, base::FileSystem& files,
                                           std::chrono::milliseconds tells_every = std::chrono::seconds(10));

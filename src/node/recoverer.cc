@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "src/base/interruptible_files.h"
 #include "src/base/test_hooks.h"
 
 namespace granary::db {
@@ -26,9 +27,13 @@ std::string life_of(const Owed& debt) { return fmt::format("node {} (generation 
 }  // namespace
 
 bool Recoverer::step(const Configuration& configuration) {
+  const Superseded superseded = [this, number = configuration.number] {
+    return parts_.membership.configuration()->number != number;
+  };
   bool again = false;
   for (const Owed& debt : configuration.owed) {
     if (stopping_.load(std::memory_order_relaxed)) return false;
+    if (superseded()) return true;
     if (!may_recover(configuration, debt)) continue;
     const std::optional<Options> options = parts_.directory_of(debt.node);
     if (!options) continue;
@@ -40,13 +45,14 @@ bool Recoverer::step(const Configuration& configuration) {
     base::sync_point("recovery.begins");
     again = true;
     if (!parts_.membership.claim(debt.node, debt.generation).ok()) continue;  // others are to be quiet, or are faster
-    const auto superseded = [this, number = configuration.number] {
-      return parts_.membership.configuration()->number != number;
-    };
     const auto began = Clock::now();
     const Status recovered = recover(debt, *options, superseded);
-    const bool stopped = recovered.code() == StatusCode::kUnavailable && superseded();
-    if (!recovered.ok() && !stopped) note_failure(debt, recovered, began);
+    if (recovered.ok()) continue;
+    if (superseded() || stopping_.load(std::memory_order_relaxed)) {
+      parts_.recoveries.fail(debt, "");  // it was cut short, which is no failure
+    } else {
+      note_failure(debt, recovered, began);
+    }
   }
   forget_recovered();
   return again;
@@ -62,9 +68,14 @@ bool Recoverer::may_recover(const Configuration& configuration, const Owed& debt
 }
 
 Status Recoverer::recover(const Owed& debt, const Options& options, const Superseded& superseded) {
-  RecoveryTry now = parts_.recoveries.begin(debt);
+  RecoveryTry now = parts_.recoveries.begin(debt, options.directory);
   base::sync_point("recovery.claimed");
-  auto dead = open_dead(*parts_.membership.configuration(), debt, options, parts_.remembered, parts_.files);
+  const auto cut_short = [this, &superseded] {
+    parts_.recoveries.note_progress();
+    return stopping_.load(std::memory_order_relaxed) || superseded();
+  };
+  base::InterruptibleFiles files(parts_.files, cut_short);  // outlives what is opened by it
+  auto dead = open_dead(*parts_.membership.configuration(), debt, options, parts_.remembered, files);
   if (!dead.ok()) return dead.status();
   now.end_step(&RecoveryWork::opened_us);
   parts_.recoveries.note(debt, now.work);
@@ -81,11 +92,13 @@ Status Recoverer::recover(const Owed& debt, const Options& options, const Supers
   return {};
 }
 
-/// A membership that changes ends the settling, which may have to wait for a home that does not answer: before this
-/// node acts in the new one, E stands still, and nobody recovers a second dead node. It begins anew then.
+/// A membership that changes cuts the recovery short, which may have to read a long log, or to wait for a home that
+/// does not answer: before this node acts in the new one, E stands still, and nobody recovers a second dead node. It
+/// begins anew then.
 Status Recoverer::settle_and_adopt(const Owed& debt, DeadNode& dead, RecoveryTry& now, const Superseded& superseded) {
   membership::Membership& membership = parts_.membership;
   const auto may_act = [this, &membership, &superseded] {
+    parts_.recoveries.note_progress();
     if (stopping_.load(std::memory_order_relaxed) || superseded()) return false;
     const membership::Fence& fence = membership.fence();
     return fence.open(fence.number()) || base::injected("recoverer-without-fence");

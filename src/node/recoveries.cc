@@ -74,8 +74,22 @@ void RecoveryTry::end_step(std::uint64_t RecoveryWork::*step_us) {
   work.*step_us = now_us - std::exchange(step_began_us_, now_us);
 }
 
-RecoveryTry Recoveries::begin(const Owed& debt) {
+void Recoveries::note_progress() { progress_us_.store(base::monotonic_us(), std::memory_order_relaxed); }
+
+std::optional<RecoveryUnderWay> Recoveries::under_way() const {
   const std::lock_guard lock(mutex_);
+  if (!under_way_) return std::nullopt;
+  const std::uint64_t progress_us = progress_us_.load(std::memory_order_relaxed);
+  return RecoveryUnderWay{.node = under_way_->first,
+                          .generation = under_way_->second,
+                          .directory = directory_,
+                          .rests_us = base::monotonic_us() - progress_us};
+}
+
+RecoveryTry Recoveries::begin(const Owed& debt, const std::string& directory) {
+  const std::lock_guard lock(mutex_);
+  note_progress();
+  directory_ = directory;
   under_way_ = life_of(debt);
   Known& one = known(debt);
   if (one.claimed_us == 0) one.claimed_us = base::monotonic_us();

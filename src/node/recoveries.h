@@ -3,6 +3,7 @@
 // has done about it itself. It is for those who look at the cluster (Cluster::recoveries()); nothing that a node does
 // goes by it.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -40,6 +41,14 @@ class RecoveryTry {
   std::uint64_t step_began_us_;
 };
 
+/// A recovery that this node does, as it looks from outside.
+struct RecoveryUnderWay {
+  membership::NodeId node = 0;
+  membership::Generation generation = 0;
+  std::string directory = {};  ///< what the life has left
+  std::uint64_t rests_us = 0;  ///< for how long it has got no further
+};
+
 /// All calls are thread-safe.
 class Recoveries {
  public:
@@ -53,7 +62,10 @@ class Recoveries {
   // What the recoverer of this node does for one life after the other.
   /// It has the claim, and begins a try. One that follows on a cause that passes by itself goes on with the former
   /// one's time.
-  RecoveryTry begin(const membership::Owed& debt);
+  /// `directory`: where it finds what the life has left.
+  RecoveryTry begin(const membership::Owed& debt, const std::string& directory = {});
+  /// It is about to do another thing, such as reading a part of a file. Any thread.
+  void note_progress();
   /// How far the try has come.
   void note(const membership::Owed& debt, const RecoveryWork& work);
   /// `why`: empty if the cause passes by itself.
@@ -61,6 +73,8 @@ class Recoveries {
   /// `own`: this node, which has recovered the life.
   void end(const membership::Owed& debt, NodeNumber own, const RecoveryWork& work);
 
+  /// The try of this node that is under way, if any.
+  std::optional<RecoveryUnderWay> under_way() const;
   /// What Cluster::recoveries() returns.
   std::vector<NodeRecovery> list(const membership::Configuration& configuration) const;
 
@@ -76,8 +90,10 @@ class Recoveries {
   static Life life_of(const membership::Owed& debt) { return {debt.node, debt.generation}; }
   Known& known(const membership::Owed& debt);
 
-  mutable std::mutex mutex_;  // guards what follows
+  std::atomic<std::uint64_t> progress_us_{0};  ///< when it got further; relaxed: nothing is published by it
+  mutable std::mutex mutex_;                   // guards what follows
   std::map<Life, Known> open_;
+  std::string directory_;           ///< of the try that is under way
   std::optional<Life> under_way_;   ///< stays in open_ until its try is over, though nothing is owed by it any more
   std::deque<NodeRecovery> ended_;  ///< by this node; the latest at the end
 };

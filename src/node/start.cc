@@ -196,6 +196,7 @@ void ClusterNode::watch_peers() {
               .durable = block.by_leader.durable.load(std::memory_order_acquire),
               .waits_for = leader_->waits_for(),
               .least_logged = leader_->least_logged(),
+              .recovering = recoveries_.under_way(),
               .can_be_recovered = [&](membership::NodeId dead) { return can_be_recovered(*configuration, dead); }});
       });
   database_->engine().set_obstacle([this] { return peer_watch_->obstacle(); });

@@ -71,7 +71,8 @@ Status ClusterNode::check_visit(const Configuration& configuration) {
 
 /// Ends once what it sees is recovered, or when nobody serves any more: then all nodes start together. Whether somebody
 /// else could recover it by now is not asked: a next visit would follow if that comes to nothing. A cause that may pass
-/// by itself, as a former process that needs many seconds to end, is waited for, however long it takes within the start.
+/// by itself, as a former process that needs many seconds to end, is waited for, however long it takes within the
+/// start.
 Status ClusterNode::visit() {
   tell(NoticeSeverity::kInfo, NoticeTopic::kRecovery,
        "no other node recovers what the former life of this one has left, so it does that before it comes back");

@@ -30,6 +30,7 @@ class Reports : public testing::Test {
                               .durable = durable_,
                               .waits_for = waits_for_,
                               .least_logged = least_logged_,
+                              .recovering = recovering_,
                               .can_be_recovered = [this](membership::NodeId) { return can_be_recovered_; }},
                              now_us);
     std::vector<std::string> texts;
@@ -48,10 +49,30 @@ class Reports : public testing::Test {
   epoch::Epoch epoch_ = 10;
   epoch::Epoch durable_ = 7;
   std::optional<membership::NodeId> waits_for_, least_logged_;
+  std::optional<RecoveryUnderWay> recovering_;
   bool can_be_recovered_ = true;
   std::vector<Notice> notices_;
   PeerReports reports_{2, true, 1'000'000};
 };
+
+TEST_F(Reports, ARecoveryThatGetsNoFurtherIsToldOnceWithItsDirectory) {
+  recovering_ = {.node = 3, .generation = 4, .directory = "/srv/three", .rests_us = 4'900'000};
+  EXPECT_THAT(look(0), IsEmpty());
+  recovering_->rests_us = 5'000'000;
+  EXPECT_THAT(look(100'000),
+              ElementsAre(AllOf(HasSubstr("the recovery of node 3 (generation 4) has got no further for 5.0 s"),
+                                HasSubstr("the device of '/srv/three' is slow or does not answer"))));
+  expect_told(NoticeSeverity::kError, 3);
+  recovering_->rests_us = 9'000'000;
+  EXPECT_THAT(look(200'000), IsEmpty());
+  recovering_->rests_us = 0;
+  EXPECT_THAT(look(300'000), ElementsAre("the recovery of node 3 (generation 4) gets further again"));
+  recovering_->rests_us = 6'000'000;
+  EXPECT_THAT(look(400'000), testing::SizeIs(1));
+  recovering_.reset();
+  EXPECT_THAT(look(500'000), testing::SizeIs(1)) << "it has ended";
+  EXPECT_THAT(look(600'000), IsEmpty());
+}
 
 TEST_F(Reports, ADeathIsToldOnceWithWhatItMeans) {
   EXPECT_THAT(look(0), IsEmpty());

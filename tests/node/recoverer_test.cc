@@ -203,6 +203,41 @@ TEST_F(RecovererTest, EndsWhatItDoesWhenTheMembershipHasChanged) {
   EXPECT_TRUE(interrupted.failure().ok());
 }
 
+/// A long log is read for long, and a second dead node's directory may be on a slow disk: before this node acts in a
+/// new membership, E stands still on all nodes.
+TEST_F(RecovererTest, BeginsNothingAndReadsNothingInAMembershipThatIsOver) {
+  std::unique_ptr<Membership> second =
+      Membership::join(std::make_unique<membership::MemoryBoard>(place_), member_options(3), {}).value();
+  ASSERT_TRUE(second->serve().ok());
+  place_->remove_mark(3);
+  ASSERT_TRUE(now().owes(3));
+  be_quiet();
+  std::vector<std::unique_ptr<Membership>> joined;
+  const auto join_another = [&] {
+    const auto id = static_cast<membership::NodeId>(4 + joined.size());
+    joined.push_back(
+        Membership::join(std::make_unique<membership::MemoryBoard>(place_), member_options(id), {}).value());
+    own_->step(0);
+  };
+  meanwhile_ = join_another;
+  Recoverer recovers = recoverer();
+  int opened = 0;
+  base::set_sync_hook([&](std::string_view point) { opened += point == "recovery.claimed" ? 1 : 0; });
+  const Configuration before = now();
+  EXPECT_TRUE(recovers.step(before));
+  EXPECT_EQ(opened, 1) << "the other debt is of no concern any more";
+  EXPECT_TRUE(recovers.step(before));
+  EXPECT_EQ(opened, 1) << "nor is the first one";
+  base::set_sync_hook([&](std::string_view point) {
+    if (point == "recovery.claimed") join_another();
+  });
+  be_quiet();
+  EXPECT_TRUE(recovers.step(now()));
+  base::set_sync_hook({});
+  EXPECT_EQ(settles_, 1) << "the directory was not opened";
+  EXPECT_TRUE(told_.empty()) << "nothing of it is a failure: " << told_[0];
+}
+
 /// A node that has begun to serve since the claim may have a transaction open for long.
 TEST_F(RecovererTest, WaitsWithItsClaimForANewMemberToBeQuiet) {
   be_quiet();

@@ -33,7 +33,7 @@ class SilentOwner : public testing::Test {
              .key = "1x",
              .state_offset = static_cast<std::uint64_t>(state - owner.database().engine().region().base()),
              .word = HolderWords(kDead, 1, 0).next(),  // it was freed before
-             .version = log::Debt::Version{.tid = 1, .removed = true}};
+             .version = log::Debt::Version{.tid = 1, .removed = true, .value = {}}};
     owner.keep_silent(true);
   }
   Result<SettleCounts> settle(std::function<bool()> may_act) {
