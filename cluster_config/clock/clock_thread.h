@@ -13,7 +13,7 @@ namespace granary::cluster_config::clock {
 class ClockThread {
  public:
   explicit ClockThread(Clock& clock, std::chrono::microseconds period = std::chrono::milliseconds(1))
-      : thread_(std::chrono::steady_clock::now(), [&clock, period] {
+      : thread_("gr-clock", std::chrono::steady_clock::now(), [&clock, period] {
           clock.step(base::monotonic_us());
           return std::chrono::steady_clock::now() + period;
         }) {}

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "cluster_config/membership/membership.h"
+#include "src/base/threads.h"
 
 namespace granary::membership {
 
@@ -21,6 +22,7 @@ class MembershipThread {
 
  private:
   void run() {
+    base::name_thread("gr-membership");
     while (!stopping_.load(std::memory_order_acquire)) membership_.step(kForever);
   }
 

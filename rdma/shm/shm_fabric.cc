@@ -27,6 +27,7 @@
 #include "rdma/shm/watcher.h"
 #include "src/base/check.h"
 #include "src/base/file.h"
+#include "src/base/threads.h"
 
 namespace granary::rdma::shm {
 namespace {
@@ -159,6 +160,7 @@ Status ShmFabric::listen() {
   listener_ = std::move(listener).value();
   watcher_->add(listener_.get(), [this] { let_in(); });
   thread_ = std::thread([this] {
+    base::name_thread("gr-fabric");
     while (!stopping_.load(std::memory_order_acquire)) watcher_->step(kIdle_us);
   });
   return {};

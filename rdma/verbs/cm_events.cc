@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "src/base/check.h"
+#include "src/base/threads.h"
 #include "src/base/tsc_clock.h"
 
 namespace granary::rdma::verbs {
@@ -81,6 +82,7 @@ void EventThread::call(const std::function<void()>& task) {
 }
 
 void EventThread::run() {
+  base::name_thread("gr-fabric");
   while (true) {
     pollfd waiting[3] = {{.fd = channel_->fd, .events = POLLIN, .revents = 0},
                          {.fd = descriptor_, .events = POLLIN, .revents = 0},

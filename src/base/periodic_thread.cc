@@ -2,11 +2,13 @@
 
 #include <utility>
 
+#include "src/base/threads.h"
+
 namespace granary::base {
 
-PeriodicThread::PeriodicThread(Clock::time_point first, std::function<Clock::time_point()> turn)
+PeriodicThread::PeriodicThread(const char* name, Clock::time_point first, std::function<Clock::time_point()> turn)
     : turn_(std::move(turn)),
-      thread_([this, first] { run(first); }) {}
+      thread_([this, name, first] { run(name, first); }) {}
 
 void PeriodicThread::end() {
   {
@@ -17,7 +19,8 @@ void PeriodicThread::end() {
   if (thread_.joinable()) thread_.join();
 }
 
-void PeriodicThread::run(Clock::time_point next) {
+void PeriodicThread::run(const char* name, Clock::time_point next) {
+  name_thread(name);
   std::unique_lock lock(mutex_);
   while (!wake_.wait_until(lock, next, [this] { return ending_; })) {
     lock.unlock();

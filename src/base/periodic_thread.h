@@ -14,7 +14,8 @@ class PeriodicThread {
   using Clock = std::chrono::steady_clock;
 
   /// Calls `turn` at `first`, and from then on at the time that it has returned; a time that is past means at once.
-  PeriodicThread(Clock::time_point first, std::function<Clock::time_point()> turn);
+  /// `name`: of the thread (name_thread), a literal.
+  PeriodicThread(const char* name, Clock::time_point first, std::function<Clock::time_point()> turn);
   ~PeriodicThread() { end(); }
   PeriodicThread(const PeriodicThread&) = delete;
   PeriodicThread& operator=(const PeriodicThread&) = delete;
@@ -23,7 +24,7 @@ class PeriodicThread {
   void end();
 
  private:
-  void run(Clock::time_point next);
+  void run(const char* name, Clock::time_point next);
 
   const std::function<Clock::time_point()> turn_;
   std::mutex mutex_;  // guards ending_

@@ -1,5 +1,7 @@
 #include "src/base/threads.h"
 
+#include <pthread.h>
+
 #include <thread>
 #include <vector>
 
@@ -16,6 +18,8 @@ void share_out(unsigned count, FunctionRef<void(unsigned)> work) {
   if (count > 0) work(0);
   for (; helped < count; ++helped) work(helped);
 }
+
+void name_thread(const char* name) { static_cast<void>(::pthread_setname_np(::pthread_self(), name)); }
 
 Status thread_refused(const std::system_error& refusal) {
   return {StatusCode::kResourceExhausted,

@@ -15,6 +15,9 @@ namespace granary::base {
 /// may wait for another.
 void share_out(unsigned count, FunctionRef<void(unsigned)> work);
 
+/// Names the calling thread for operators, as `top -H` and `ps -L` show it: "gr-" and at most 12 more characters.
+void name_thread(const char* name);
+
 /// kResourceExhausted, with what the system said.
 Status thread_refused(const std::system_error& refusal);
 

@@ -159,7 +159,7 @@ void Engine::start() {
   const auto period = std::chrono::microseconds(std::uint64_t{1000} * options_.epoch_ms / parts);
   const auto first = std::chrono::steady_clock::now() + period;
   turned_us_.store(base::monotonic_us(), std::memory_order_relaxed);
-  epoch_thread_.emplace(first, [this, parts, period, part = 0U, next = first]() mutable {
+  epoch_thread_.emplace("gr-epoch", first, [this, parts, period, part = 0U, next = first]() mutable {
     turned_us_.store(base::monotonic_us(), std::memory_order_relaxed);
     if (++part % parts == 0) {
       step();
@@ -175,10 +175,11 @@ void Engine::start() {
 
 void Engine::start_touching(base::PeriodicThread::Clock::time_point first) {
   const auto touch_period = std::chrono::milliseconds(options_.epoch_ms);
-  touch_thread_.emplace(first, [ahead = memory::TouchAhead(*region_, options_.prefault_bytes), touch_period]() mutable {
-    ahead.step();
-    return std::chrono::steady_clock::now() + touch_period;
-  });
+  touch_thread_.emplace("gr-touch", first,
+                        [ahead = memory::TouchAhead(*region_, options_.prefault_bytes), touch_period]() mutable {
+                          ahead.step();
+                          return std::chrono::steady_clock::now() + touch_period;
+                        });
 }
 
 /// Where a node's stored data was given up (Options::salvage), the first checkpoint comes soon, because it makes the
@@ -191,7 +192,7 @@ void Engine::start_checkpoints() {
   constexpr std::uint64_t kSoon = 1;
   auto due = in(options_.checkpoint_interval_s);
   const auto first = epochs_.in_cluster() ? in(kSoon) : due;
-  checkpoint_thread_.emplace(first, [this, in, due, saved = false]() mutable {
+  checkpoint_thread_.emplace("gr-checkpoint", first, [this, in, due, saved = false]() mutable {
     if (!may_checkpoint().ok()) return in(kSoon);
     const bool urgent = epochs_.in_cluster() && !saved && storage_->recovery().lost();
     if (!urgent && std::chrono::steady_clock::now() < due) return due;

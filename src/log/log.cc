@@ -11,6 +11,7 @@
 #include "src/base/directory.h"
 #include "src/base/region_mark.h"
 #include "src/base/test_hooks.h"
+#include "src/base/threads.h"
 
 namespace granary::log {
 namespace {
@@ -124,6 +125,7 @@ void Log::stop() {
 bool Log::step(Logger& logger) { return logger.step(waiting_.load(std::memory_order_relaxed) != 0); }
 
 void Log::run(Logger& logger) {
+  base::name_thread("gr-logger");
   // Long enough to leave the cores to the workers, short enough that a ring does not fill up meanwhile.
   constexpr auto kPause = std::chrono::milliseconds(2);
   std::unique_lock lock(mutex_);

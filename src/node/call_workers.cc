@@ -6,6 +6,7 @@
 #include <chrono>
 #include <exception>
 
+#include "src/base/threads.h"
 #include "src/db/shown_name.h"
 #include "src/cluster/messages/frame.h"
 
@@ -75,7 +76,10 @@ CallWorkers::CallWorkers(cluster::messages::CallQueue& queue, const Procedures& 
 
 void CallWorkers::begin() {
   for (const auto& worker : workers_) {
-    threads_.emplace_back([this, &mine = *worker] { run(mine); });
+    threads_.emplace_back([this, &mine = *worker] {
+      base::name_thread("gr-calls");
+      run(mine);
+    });
     running_.fetch_add(1, std::memory_order_relaxed);
   }
 }

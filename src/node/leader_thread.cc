@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "src/base/test_hooks.h"
+#include "src/base/threads.h"
 #include "src/base/tsc_clock.h"
 #include "src/cluster/record_access/regions.h"
 
@@ -82,6 +83,7 @@ std::optional<membership::NodeId> LeaderThread::least_logged() const {
 }
 
 void LeaderThread::run() {
+  base::name_thread("gr-leader");
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     const cluster::LeaderOptions options = wanted_;

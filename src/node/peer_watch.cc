@@ -274,7 +274,7 @@ PeerWatch::PeerWatch(PeerReports reports, NoticeSink sink, See see)
     : sink_(std::move(sink)),
       see_(std::move(see)),
       reports_(std::move(reports)),
-      thread_(std::chrono::steady_clock::now() + kPeriod, [this] {
+      thread_("gr-peer-watch", std::chrono::steady_clock::now() + kPeriod, [this] {
         for (const Notice& notice : look()) base::tell(sink_, notice);
         return std::chrono::steady_clock::now() + kPeriod;
       }) {

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include "src/base/threads.h"
+
 namespace granary::db {
 
 StartWatch::StartWatch(std::function<bool()> give_up) : give_up_(std::move(give_up)) {
@@ -10,6 +12,7 @@ StartWatch::StartWatch(std::function<bool()> give_up) : give_up_(std::move(give_
 }
 
 void StartWatch::run() {
+  base::name_thread("gr-start-watch");
   constexpr auto kPause = std::chrono::milliseconds(20);
   for (; !ended_.load(std::memory_order_relaxed); std::this_thread::sleep_for(kPause)) {
     if (!give_up_()) continue;

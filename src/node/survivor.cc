@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "src/base/test_hooks.h"
+#include "src/base/threads.h"
 
 namespace granary::db {
 
@@ -44,6 +45,7 @@ void Survivor::stop() {
 }
 
 void Survivor::run() {
+  base::name_thread("gr-survivor");
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     const auto configuration = newest_;

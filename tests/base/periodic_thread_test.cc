@@ -16,7 +16,7 @@ TEST(PeriodicThread, TakesEachTurnNoSoonerThanTheLastOneSaid) {
   std::atomic<int> turns{0};
   std::atomic<bool> early{false};
   auto due = Clock::now() + kPeriod;
-  PeriodicThread thread(due, [&] {
+  PeriodicThread thread("gr-test", due, [&] {
     early = early || Clock::now() < due;
     due = Clock::now() + kPeriod;
     ++turns;
@@ -29,7 +29,7 @@ TEST(PeriodicThread, TakesEachTurnNoSoonerThanTheLastOneSaid) {
 
 TEST(PeriodicThread, TakesNoTurnAfterItsEnd) {
   std::atomic<int> turns{0};
-  PeriodicThread thread(Clock::now(), [&] {
+  PeriodicThread thread("gr-test", Clock::now(), [&] {
     ++turns;
     return Clock::now();
   });
@@ -44,7 +44,7 @@ TEST(PeriodicThread, TakesNoTurnAfterItsEnd) {
 TEST(PeriodicThread, EndsWithoutWaitingForTheNextTurn) {
   const auto begin = Clock::now();
   {
-    const PeriodicThread thread(begin + std::chrono::hours(1), [] { return Clock::now(); });
+    const PeriodicThread thread("gr-test", begin + std::chrono::hours(1), [] { return Clock::now(); });
   }
   EXPECT_LT(Clock::now() - begin, std::chrono::minutes(1));
 }

@@ -19,6 +19,7 @@
 #include "cluster_config/membership/local/membership_files.h"
 #include "cluster_config/membership/local/silence.h"
 #include "src/base/file.h"
+#include "src/base/threads.h"
 
 namespace granary::membership {
 namespace {
@@ -49,6 +50,7 @@ class Heart {
 
  private:
   void run(std::chrono::microseconds period) {
+    base::name_thread("gr-heartbeat");
     std::unique_lock lock(mutex_);
     while (!stop_.wait_for(lock, period, [this] { return stopping_; })) heartbeat_.beat();
   }

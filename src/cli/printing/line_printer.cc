@@ -13,6 +13,8 @@
 #include <thread>
 #include <utility>
 
+#include "src/base/threads.h"
+
 namespace granary::cli {
 namespace {
 
@@ -63,7 +65,10 @@ void LinePrinter::Queue::write_all() {
 
 LinePrinter::LinePrinter() : queue_(std::make_shared<Queue>()) {
   try {
-    std::thread([queue = queue_] { queue->write_all(); }).detach();
+    std::thread([queue = queue_] {
+      base::name_thread("gr-printer");
+      queue->write_all();
+    }).detach();
   } catch (const std::system_error&) {  // the system refuses a thread: whoever prints a line writes it
     queue_->has_thread = false;
   }

@@ -1,5 +1,6 @@
 #include "src/cluster/messages/service_thread.h"
 
+#include "src/base/threads.h"
 #include "src/base/tsc_clock.h"
 
 namespace granary::cluster::messages {
@@ -18,6 +19,7 @@ ServiceThread::~ServiceThread() {
 }
 
 void ServiceThread::run() {
+  base::name_thread("gr-service");
   worker_.attach();
   for (std::uint32_t turn = 0; !stopping_.load(std::memory_order_acquire);) {
     if (service_.step(base::monotonic_us())) {

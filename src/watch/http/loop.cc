@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "src/base/threads.h"
 #include "src/watch/http/fetching.h"
 
 namespace granary::http {
@@ -89,6 +90,7 @@ void Loop::start() {
 }
 
 void Loop::run() {
+  base::name_thread("gr-http");
   for (;;) {
     try {
       context_.run();
