@@ -104,8 +104,12 @@ Status set_node(const BenchCommand& command, const FlagValues& flags, Settings& 
   settings.share = {.node = static_cast<std::uint32_t>(node - config->nodes.begin()),
                     .nodes = static_cast<std::uint32_t>(config->nodes.size()),
                     .in_cluster = true};
-  settings.cluster = {
-      .file = file, .node = node->id, .database = settings.options, .start_timeout_ms = start_timeout_ms(flags)};
+  // If the log of a node fails, the run ends with the cause (trial.cc).
+  settings.cluster = {.file = file,
+                      .node = node->id,
+                      .database = settings.options,
+                      .start_timeout_ms = start_timeout_ms(flags),
+                      .leaves_when_log_fails = false};
   if (!flags.enabled("driven")) {
     if (kills(flags)) return refusal("--kill is for 'granary cluster run'");
     if (flags.declared("restart_after") && flags.given("restart_after"))

@@ -97,6 +97,11 @@ void Membership::stop() {
 
 Status Membership::leave() { return end_as(MemberState::kLeft); }
 Status Membership::die() { return end_as(MemberState::kDead); }
+Status Membership::die(const std::string& why) {
+  if (!lose(why, /*by_itself=*/true)) return status();
+  board_.wake();  // step() tells the listener
+  return end_as(MemberState::kDead);
+}
 
 /// An attempt whose answer was lost may have changed the configuration, which the next attempt finds. Nobody but this
 /// life says of it that it has left; to a life that ends as dead it makes no difference whether it or another member
@@ -200,15 +205,19 @@ void Membership::publish(Configuration configuration) {
   board_.wake();
 }
 
-void Membership::lose(const std::string& why) {
+/// Returns false if the membership is over already.
+bool Membership::lose(const std::string& why, bool by_itself) {
   {
     const std::lock_guard lock(mutex_);
-    if (!status_.ok()) return;
+    if (!status_.ok()) return false;
     if (!base::injected("fence-stays-open")) fence_.close();
+    const std::string_view how = by_itself ? "gave up" : "lost";
     status_ =
-        Status(StatusCode::kMembershipLost, fmt::format("lost membership at generation {}: {}", generation_, why));
+        Status(StatusCode::kMembershipLost, fmt::format("{} membership at generation {}: {}", how, generation_, why));
+    stopped_ = by_itself;
   }
   changed_.notify_all();
+  return true;
 }
 
 void Membership::tell() {

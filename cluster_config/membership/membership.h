@@ -170,6 +170,8 @@ class Membership {
   Status leave();
   /// Ends it as the process's death would: something is left to recover.
   Status die();
+  /// The same while the node still serves, and for a reason that status() and the listener tell.
+  Status die(const std::string& why);
 
   /// Waits until something happens, at most `most_us`, and does what follows from it.
   void step(std::uint64_t most_us);
@@ -190,7 +192,7 @@ class Membership {
   /// Whether this life is over by the configuration, in that state.
   bool has_ended_as(const Configuration& configuration, MemberState state) const;
   void publish(Configuration configuration);
-  void lose(const std::string& why);
+  bool lose(const std::string& why, bool by_itself = false);
   void tell();
 
   const MembershipOptions options_;
@@ -211,7 +213,7 @@ class Membership {
   mutable std::condition_variable changed_;
   std::shared_ptr<const Configuration> configuration_;  ///< guarded by mutex_
   Status status_;                                       ///< guarded by mutex_
-  bool stopped_ = false;                                ///< guarded by mutex_
+  bool stopped_ = false;                                ///< by the node itself; guarded by mutex_
   bool told_lost_ = false;                              ///< guarded by mutex_
   /// The newest version that the listener knows; the stepping thread's.
   std::uint64_t told_version_ = 0;

@@ -60,6 +60,10 @@ struct ClusterOptions {
   /// start them together, if ZooKeeper's data are lost for good: nodes with data do not start otherwise. It is refused
   /// where ZooKeeper knows of a cluster that has served there with other data.
   bool new_board = false;
+  /// Whether this node, once it has started, ends its membership when its log has failed, so that the others recover it
+  /// and go on: status() then tells why, and over shared memory the others end this process. false: it stays, its reads
+  /// go on, and no node of the cluster releases a result until the application has left the cluster or has ended.
+  bool leaves_when_log_fails = true;
   /// Asked fifty times a second by a thread of the node until start() has returned: true ends join() or start() within
   /// seconds, wherever it is, with kUnavailable. A recovery that is cut short so is begun anew by the next one. Empty:
   /// never.

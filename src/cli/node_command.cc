@@ -33,10 +33,16 @@ std::uint64_t now_ns() {
 
 bench::ExitCode refuse(const Status& status) { return bench::refuse(bench::exit_code_of(status), status.message()); }
 
-/// Serves until it is told to stop, or is no member any more.
+/// Whether the log has failed for good. A device that does not answer (kUnavailable) may do so later.
+bool log_has_failed(Cluster& cluster) {
+  const Status log = cluster.database().log_status();
+  return !log.ok() && log.code() != StatusCode::kUnavailable;
+}
+
+/// Serves until it is told to stop, or is no member any more, or its log has failed.
 Status serve(Cluster& cluster, const bench::StopSignals& signals, const NodeLog& log) {
   log.say(fmt::format("node {} of {} serves", cluster.node(), cluster.nodes().size()), &cluster);
-  while (cluster.status().ok() && !signals.wait_until(now_ns() + kLook_ns)) {
+  while (cluster.status().ok() && !log_has_failed(cluster) && !signals.wait_until(now_ns() + kLook_ns)) {
   }
   return cluster.status().ok() ? cluster.leave() : cluster.status();
 }
@@ -164,6 +170,7 @@ bench::ExitCode run(const std::string&, const bench::FlagValues& flags) {
   bench::set_option(flags, "id", kNode, options);
   options.database.salvage = flags.enabled("salvage");
   options.new_board = flags.enabled("new_board");
+  options.leaves_when_log_fails = false;  // serve() leaves, with the cause as its exit code
   if (flags.enabled("moved")) {
     if (const Status taken = take_over(options); !taken.ok()) return refuse(taken);
   }

@@ -321,14 +321,14 @@ Status Engine::wait_durable(epoch::Epoch epoch, std::uint64_t timeout_us) const 
 }
 
 Status Engine::log_status() const {
-  if (shared_.log != nullptr && shared_.log->durable().failed()) failure_told_.store(true, std::memory_order_relaxed);
+  if (log_has_failed()) failure_told_.store(true, std::memory_order_relaxed);
   const Status seen = seen_log_status();
   return seen.ok() && has_closed_.load(std::memory_order_acquire) ? is_closed() : seen;
 }
 
 Status Engine::seen_log_status() const {
   if (shared_.log == nullptr) return {};
-  return shared_.log->durable().failed() ? shared_.log->durable().cause() : shared_.log->stall();
+  return log_has_failed() ? shared_.log->durable().cause() : shared_.log->stall();
 }
 
 const RecoveryReport& Engine::recovery_report() const {

@@ -79,6 +79,8 @@ class Engine {
   Status log_status() const;
   /// The same for those who only look: nobody counts as told of a failure by it.
   Status seen_log_status() const;
+  /// Whether nothing becomes durable any more in this life.
+  bool log_has_failed() const { return shared_.log != nullptr && shared_.log->durable().failed(); }
   /// Waits at most so long for another checkpoint, and then until this one's epoch is durable.
   Status checkpoint(std::uint64_t timeout_us = Database::kReleaseTimeout_us, LogRoom room = LogRoom::kLeft);
   const RecoveryReport& recovery_report() const;

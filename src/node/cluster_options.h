@@ -29,6 +29,8 @@ struct Table<ClusterOptions> {
              "whether this node recovers dead ones whose directories it can open"),
       on_off("new_board", &ClusterOptions::new_board,
              "whether to go on with the node's data where ZooKeeper has lost what it knew of the cluster"),
+      on_off("leaves_when_log_fails", &ClusterOptions::leaves_when_log_fails,
+             "whether this node ends its membership when its log has failed"),
       plain("give_up", &ClusterOptions::give_up, "a function", "asked during the start whether to end it"),
   };
 };

@@ -1,6 +1,7 @@
 #include "src/node/prepare_directories.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -109,6 +110,27 @@ epoch::Epoch first_epoch_of_return(const Configuration& found, epoch::Epoch snap
   return first_epoch;
 }
 
+namespace {
+
+/// Says which nodes keep a node from coming back (may_return), and why.
+std::string who_keeps_out(const Configuration& found, NodeNumber own, std::uint64_t began) {
+  std::vector<std::string> reasons;
+  for (const membership::Owed& debt : found.owed)
+    reasons.push_back(fmt::format("node {} (generation {}) has yet to be recovered", debt.node, debt.generation));
+  for (const membership::Member& member : found.members) {
+    if (member.state != membership::MemberState::kServing || member.id == own) continue;
+    if (member.quiet.number < began) {
+      reasons.push_back(fmt::format("node {} has not ended them", member.id));
+    } else if (!member.quiet.logged) {
+      reasons.push_back(
+          fmt::format("node {} has not written them: its disk is slow, or its log has failed", member.id));
+    }
+  }
+  return fmt::format("{}", fmt::join(reasons, "; "));
+}
+
+}  // namespace
+
 Result<std::optional<Configuration>> await_return(const PreparedNode& node) {
   const std::uint64_t began = node.membership.configuration()->number;
   std::optional<Configuration> found;
@@ -126,8 +148,9 @@ Result<std::optional<Configuration>> await_return(const PreparedNode& node) {
   return Status(
       StatusCode::kUnavailable,
       fmt::format("after {} ms not all other nodes have ended the transactions that began before node {} came "
-                  "back, or written them to their logs",
-                  node.options.start_timeout_ms, node.own.id));
+                  "back, or written them to their logs: {}",
+                  node.options.start_timeout_ms, node.own.id,
+                  who_keeps_out(*node.membership.configuration(), node.own.id, began)));
 }
 
 namespace {

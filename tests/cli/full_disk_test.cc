@@ -48,9 +48,10 @@ INSTANTIATE_TEST_SUITE_P(
                          kTooSmall}),
     [](const auto& instance) { return std::string(instance.param.name); });
 
-/// It is told to end, cannot end its log, and counts as dead from then on. Others kill the process of a dead node, but
-/// not before this one has said why it ends: whoever looks after it would start it again.
-TEST(NodeOnASmallDisk, SaysWhyItsLogCannotBeEnded) {
+/// Fills the disk of one of two nodes while both serve, and does `then` with its process ($p2), which has to end with
+/// exit code 5 and the cause. Others kill the process of a dead node, but not before this one has said why it ends: a
+/// supervisor would start it again.
+void expect_cause_when_full(const std::string& then) {
   constexpr unsigned kMebibytes = 40;
   const tests::SmallDisk disk(kMebibytes);
   if (!disk.mounted()) GTEST_SKIP() << disk.why();
@@ -64,13 +65,21 @@ TEST(NodeOnASmallDisk, SaysWhyItsLogCannotBeEnded) {
   const std::string script = fmt::format(
       "cd {0}; for i in 1 2; do {1} node --cluster={2} --id=$i >out$i 2>&1 & eval p$i=$!; done; "
       "for t in $(seq 600); do grep -q serves out1 && grep -q serves out2 && break; sleep 0.05; done; "
-      "cat /dev/zero >{3}/fill 2>/dev/null; sleep 0.5; kill -TERM $p2; wait $p2; code=$?; kill -TERM $p1; wait $p1; "
-      "exit $code",
-      directory.path(), GRANARY_COMMAND, file, disk.path());
+      "cat /dev/zero >{3}/fill 2>/dev/null; {4}; wait $p2; code=$?; kill -TERM $p1; wait $p1; exit $code",
+      directory.path(), GRANARY_COMMAND, file, disk.path(), then);
   const int status = std::system(script.c_str());
   const std::string said = contents(directory / "out2");
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 5) << status << ": " << said << contents(directory / "out1");
   EXPECT_NE(said.find(kFull), std::string::npos) << said;
+}
+
+/// It is told to end, cannot end its log, and counts as dead from then on.
+TEST(NodeOnASmallDisk, SaysWhyItsLogCannotBeEnded) { expect_cause_when_full("sleep 0.5; kill -TERM $p2"); }
+
+/// While it stays a member, no node releases anything.
+TEST(NodeOnASmallDisk, EndsByItselfWhenItsLogHasFailed) {
+  expect_cause_when_full(
+      "for t in $(seq 400); do kill -0 $p2 2>/dev/null || break; sleep 0.05; done; kill -KILL $p2 2>/dev/null");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 //   GRANARY_CRASH_CALL    write, sync or rename: which calls count
 //   GRANARY_CRASH_PATH    only calls on files with this in their names
 //   GRANARY_CRASH_NTH     which of them fails, from 1
+//   GRANARY_CRASH_WHEN    calls count from when there is a file of this name; none: at once
 //   GRANARY_CRASH_ERROR   EIO, ENOSPC; EINTR and SHORT (half of the bytes), which are no failures and must be made up
 //                         for
 //   GRANARY_CRASH_PLAIN   there is no io_uring, as in many containers; without it no write or sync could be seen here
@@ -54,6 +55,7 @@ std::string planned(const char* call, const std::string& path) {
   static std::atomic<long> left{
       std::strtol(setting("GRANARY_CRASH_NTH"), nullptr, 10)};  // counted by all threads, so relaxed
   if (path.find(setting("GRANARY_CRASH_PATH")) == std::string::npos) return {};
+  if (asked("GRANARY_CRASH_WHEN") && ::access(setting("GRANARY_CRASH_WHEN"), F_OK) != 0) return {};
   if (left.load(std::memory_order_relaxed) <= 0 || left.fetch_sub(1, std::memory_order_relaxed) != 1) return {};
   const std::string error = setting("GRANARY_CRASH_ERROR");
   if (granary_crash_fault_injected != nullptr) granary_crash_fault_injected(call, error.c_str(), path.c_str());

@@ -41,9 +41,10 @@ struct Branch {
   std::unique_ptr<ClusterWorker> worker;
 
   /// Joins and starts; `load`: this node's accounts are filled, then all wait for each other. `prepare` is called
-  /// before the start.
-  explicit Branch(const ClusterOptions& options, bool load = true, const std::function<void(Branch&)>& prepare = {}) {
-    open(options, load, prepare);
+  /// before the start. `refusal`: takes why the node does not join or start, which is no failure then.
+  explicit Branch(const ClusterOptions& options, bool load = true, const std::function<void(Branch&)>& prepare = {},
+                  Status* refusal = nullptr) {
+    open(options, load, prepare, refusal);
   }
 
   /// Moves money between two accounts.
@@ -82,8 +83,12 @@ struct Branch {
   }
 
  private:
-  void open(const ClusterOptions& options, bool load, const std::function<void(Branch&)>& prepare) {
+  void open(const ClusterOptions& options, bool load, const std::function<void(Branch&)>& prepare, Status* refusal) {
     auto joined = Cluster::join(options);
+    if (!joined.ok() && refusal != nullptr) {
+      *refusal = joined.status();
+      return;
+    }
     ASSERT_TRUE(joined.ok()) << joined.status().message();
     cluster = std::move(joined).value();
     const auto home = [](std::string_view key) {
@@ -96,6 +101,10 @@ struct Branch {
             .value();
     if (prepare) prepare(*this);
     const Status started = cluster->start();
+    if (!started.ok() && refusal != nullptr) {
+      *refusal = started;
+      return;
+    }
     ASSERT_TRUE(started.ok()) << started.message();
     worker = cluster->register_worker().value();
     if (!load) return;

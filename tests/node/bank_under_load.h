@@ -34,6 +34,7 @@ struct BankCase {
   std::string point;
   bool apart = false;   ///< the nodes do not see each other's directories
   bool stands = false;  ///< the first one is stopped instead of killed, and is woken at the point, where nobody dies
+  std::string membership = {};  ///< a section of the cluster file; empty: the default one
 };
 
 /// The processes of a case share these words, and know only what was acknowledged.
@@ -75,8 +76,14 @@ class BankUnderLoad : public testing::Test {
       base::set_process_sync_hook([this, id](std::string_view point) {
         if (flags_.armed && point == case_.point) at_point(id);
       });
-      Branch branch(options(id), load);
+      begins(id, load);
+      Status refusal;
+      Branch branch(options(id), load, {}, is_started_again_ ? &refusal : nullptr);
       if (testing::Test::HasFailure()) return;
+      if (!refusal.ok()) {
+        report("refused: " + refusal.message());
+        return;
+      }
       ++flags_.nodes[id].lives;
       const std::int64_t money = work(branch, id);
       branch.worker.reset();
@@ -85,6 +92,8 @@ class BankUnderLoad : public testing::Test {
       report(fmt::format("money {}, left: {}", testing::Test::HasFailure() ? -1 : money, left.message()));
     };
   }
+  /// Called in a node's process before it joins.
+  virtual void begins(NodeNumber /*id*/, bool /*first_life*/) {}
   /// Dies if nobody has come to the point before; or stands there until the node that stood still goes on, and for a
   /// moment more.
   virtual void at_point(NodeNumber id) {
@@ -197,10 +206,11 @@ class BankUnderLoad : public testing::Test {
   }
 
   const BankCase case_;
-  bool rings_stay_ = true;  ///< of processes that are killed, so that nothing that they have committed is lost
+  bool is_started_again_ = false;  ///< a node that is refused, as by a supervisor
+  bool rings_stay_ = true;         ///< of processes that are killed, so that nothing that they have committed is lost
   ClusterFile file_{kBankNodes, 2,
                     std::string(case_.apart ? "directories = \"apart\"\n" : "") +
-                        (case_.stands ? "[membership]\nsession_timeout_ms = 1000\n" : ""),
+                        (case_.stands ? "[membership]\nsession_timeout_ms = 1000\n" : case_.membership),
                     "data_directory = \"data\"\nreliable_directory = \"rings\"\n"};
   BankFlags& flags_ = map_shared<BankFlags>();
   std::array<std::unique_ptr<CrashChild>, kBankNodes + 1> children_;
