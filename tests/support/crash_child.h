@@ -93,6 +93,8 @@ class CrashChild {
     }
     return false;
   }
+  /// Its process; -1 once wait() or kill() has returned.
+  [[nodiscard]] pid_t process() const { return child_; }
   /// Whether it has ended, by now.
   [[nodiscard]] bool ended() const {
     siginfo_t seen{};
