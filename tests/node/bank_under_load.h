@@ -2,6 +2,8 @@
 // Three nodes, each a process of its own, that move money between them while one after the other is killed and comes
 // back.
 
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/types.h>
 
 #include <algorithm>
@@ -73,6 +75,7 @@ class BankUnderLoad : public testing::Test {
 
   virtual CrashChild::Body node(NodeNumber id, bool load) {
     return [this, id, load](const CrashChild::Report& report) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it may have mounts and networks, which are to go however the test ends
       base::set_process_sync_hook([this, id](std::string_view point) {
         if (flags_.armed && point == case_.point) at_point(id);
       });
