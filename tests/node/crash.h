@@ -155,7 +155,11 @@ class Crash {
   /// Counts, and is killed at that point of the last transaction.
   CrashChild::Body dying_coordinator(NodeNumber node, const Death& death) {
     return coordinator(
-        node, death, [](const CrashChild::Report&) { die(); },
+        node, death,
+        [this](const CrashChild::Report&) {
+          before_death();
+          die();
+        },
         [death](Branch&, const CrashChild::Report& report) {
           if (is_loggers(death)) std::this_thread::sleep_for(std::chrono::seconds(10));
           report("has not died");
@@ -270,6 +274,8 @@ class Crash {
 
  protected:
   const Setting& setting() const { return setting_; }
+  /// Called by a coordinator that is about to die.
+  virtual void before_death() {}
   virtual ClusterOptions options(NodeNumber node) const {
     constexpr std::uint64_t kSmall = std::uint64_t{1} << 20;
     ClusterOptions options = node_options(file_, node);

@@ -1,7 +1,7 @@
 // A node that is killed anywhere in a commit while the others go on: they free what it held, all or nothing of its
 // transaction is there, results are released again, and the node comes back alone. The dead node is the transaction's
-// coordinator, also when it leads the epochs, or a participant; or a second node dies while it recovers the first one,
-// so that the third finds its work half done.
+// coordinator, also when it leads the epochs, or a participant, or both die together; or a second node dies while it
+// recovers the first one, so that the third finds its work half done.
 //
 // scripts/test.sh --full takes each point with each role; else the roles but the coordinator's take turns. Second
 // deaths at each step of a recovery, under load, are in second_death_test.cc.
@@ -46,8 +46,11 @@ enum class Role : std::uint8_t {
   kLeader,       ///< of epochs, who is the coordinator
   kParticipant,  ///< while the coordinator stands at the point
   kRecoverer,    ///< of a coordinator that died at the point
+  kBoth,         ///< the coordinator at the point, and a participant at the same moment
 };
-constexpr std::array<const char*, 4> kRoleNames{"coordinator", "leader", "participant", "recoverer"};
+constexpr std::array<const char*, 5> kRoleNames{"coordinator", "leader", "participant", "recoverer", "both"};
+/// Who dies with the coordinator.
+constexpr NodeNumber kDiesToo = 3;
 
 struct Case {
   std::uint64_t number = 0;  ///< of the point
@@ -69,7 +72,7 @@ std::vector<Case> cases() {
   std::vector<Case> cases;
   for (std::uint64_t number = 0; number < points.size(); ++number) {
     constexpr std::uint64_t kTurns = 3;
-    for (const Role role : {Role::kCoordinator, Role::kLeader, Role::kParticipant, Role::kRecoverer}) {
+    for (const Role role : {Role::kCoordinator, Role::kLeader, Role::kParticipant, Role::kRecoverer, Role::kBoth}) {
       const bool has_turn = role == Role::kCoordinator || number % kTurns == static_cast<std::uint64_t>(role) % kTurns;
       if (all || has_turn) cases.push_back({number, points[number], role});
     }
@@ -122,6 +125,7 @@ class GoingOn : public tests::Crash {
   CrashChild::Body survivor(NodeNumber node) {
     return [this, node](const CrashChild::Report& report) {
       if (test_.role == Role::kRecoverer) base::set_process_sync_hook(death_of_recoverer(node));
+      if (test_.role == Role::kBoth && node == kDiesToo) std::thread([this] { die_with_coordinator(); }).detach();
       bystander(node)(report);
     };
   }
@@ -158,6 +162,12 @@ class GoingOn : public tests::Crash {
   }
 
  protected:
+  /// At every other point the participant is the first of both.
+  void before_death() override {
+    if (test_.role != Role::kBoth) return;
+    shared_.dies = true;
+    if (test_.number % 2 != 0) (void)tests::comes_true([this] { return shared_.dies_too.load(); });
+  }
   ClusterOptions options(NodeNumber node) const override {
     ClusterOptions options = Crash::options(node);
     options.recovers_others = true;
@@ -176,12 +186,18 @@ class GoingOn : public tests::Crash {
  private:
   struct Shared {
     std::array<std::atomic<bool>, kBankNodes + 1> dead{};
-    std::atomic<unsigned> deaths{0};       ///< of which this was told; 0: not yet
-    std::atomic<NodeNumber> recoverer{0};  ///< who died as such
+    std::atomic<unsigned> deaths{0};                 ///< of which this was told; 0: not yet
+    std::atomic<NodeNumber> recoverer{0};            ///< who died as such
+    std::atomic<bool> dies{false}, dies_too{false};  ///< the coordinator, and the participant with it
     std::atomic<unsigned> looked{0}, back{0}, ended{0};
     std::atomic<unsigned> recoveries{0};  ///< that their nodes tell of with the right figures
   };
 
+  void die_with_coordinator() {
+    while (!shared_.dies) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    shared_.dies_too = true;
+    tests::die();
+  }
   base::SyncHook death_of_recoverer(NodeNumber node) {
     const std::uint64_t last = test_.number % 8;  // operation at other nodes
     return [this, node, last](std::string_view at) {
@@ -292,8 +308,8 @@ class Recover : public testing::TestWithParam<Case> {
       ASSERT_TRUE(children_[victim]->wait().killed) << children_[victim]->lines().back();
     }
     told_ = tests::read(children_[coordinator]->lines());
-    if (!is(Role::kRecoverer)) return;
-    dead_.push_back(nodes.dead_recoverer());
+    if (!is(Role::kRecoverer) && !is(Role::kBoth)) return;
+    dead_.push_back(is(Role::kBoth) ? kDiesToo : nodes.dead_recoverer());
     ASSERT_NE(dead_.back(), 0) << "nobody recovers";
     ASSERT_TRUE(children_[dead_.back()]->wait().killed);
   }
