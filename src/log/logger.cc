@@ -92,7 +92,8 @@ bool Logger::step(bool urgent) {
   if (durable_.failed()) return false;
   // What is drained below includes every transaction up to here: asked before the tails are looked at.
   const bool moved_on = epochs_.current() > marked_ + 1 || epochs_.ended();
-  // A worker that enters late shows an old epoch for a moment, in which it has nothing open. What was complete stays so.
+  // A worker that enters late shows an old epoch for a moment, in which it has nothing open. What was complete stays
+  // so.
   const epoch::Epoch complete = moved_on ? std::max(epochs_.complete(), marked_) : marked_;
   const std::uint64_t before = counters_.bytes.load(std::memory_order_relaxed);
   note_answer();

@@ -147,8 +147,8 @@ void Locks::end_release() {
   run_.reset();
 }
 
-/// Asks the owners to register the records that were removed for garbage collection (src/cc/holder_requests.h). An
-/// owner does nothing if the removal has not arrived. So if some could not be given back, all are asked about again
+/// Asks the owners to register the records that were removed for garbage collection (cc::register_removed_by_holder).
+/// An owner does nothing if the removal has not arrived. So if some could not be given back, all are asked about again
 /// when they could (undelivered.h), which does no harm to the others.
 void Locks::note_removed(record::TidWord tid, std::span<const cc::RemoteWrite> writes) {
   messages::Questions<messages::NoteRemoved>& questions = footprint_.trips.questions<messages::NoteRemoved>();
