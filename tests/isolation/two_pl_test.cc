@@ -145,38 +145,6 @@ TEST_P(TwoPhaseLocking, AnAbsenceOfAPlaceholderStays) {
   reader.abort();
 }
 
-TEST_P(TwoPhaseLocking, RepeatableReadLocksNothingThatIsOnlyRead) {
-  Transaction reader = db_.begin({.isolation = Isolation::kRepeatableRead}), writer = db_.begin();
-  EXPECT_EQ(get(reader, "x"), Outcome::kOk);
-  for (const char* key : {"x", "y"}) EXPECT_EQ(writer.update(table_, key, "new"), Outcome::kOk);
-  EXPECT_TRUE(commits(writer));
-  EXPECT_EQ(get(reader, "y"), Outcome::kOk);
-  EXPECT_EQ(reader.put(table_, "z", "1"), Outcome::kOk);
-  EXPECT_TRUE(commits(reader)) << "read skew";
-}
-
-TEST_P(TwoPhaseLocking, RepeatableReadLosesNoUpdateAndSeesOneVersion) {
-  for (const bool writes : {true, false}) {
-    Transaction t = db_.begin({.isolation = Isolation::kRepeatableRead});
-    EXPECT_EQ(get(t, "x"), Outcome::kOk);
-    db_.put(table_, "x", "new");
-    EXPECT_EQ(writes ? t.put(table_, "x", "newer") : get(t, "x"), Outcome::kOk);
-    EXPECT_FALSE(commits(t)) << writes;
-  }
-}
-
-TEST_P(TwoPhaseLocking, ASnapshotIsSerializable) {
-  Transaction t1 = db_.begin({.isolation = Isolation::kSnapshot}), t2 = db_.begin({.isolation = Isolation::kSnapshot});
-  for (Transaction* t : {&t1, &t2}) {
-    EXPECT_EQ(get(*t, "x"), Outcome::kOk);
-    EXPECT_EQ(get(*t, "y"), Outcome::kOk);
-  }
-  EXPECT_EQ(t1.put(table_, "x", "1"), Outcome::kOk);
-  EXPECT_EQ(t2.put(table_, "y", "1"), Outcome::kOk);
-  EXPECT_FALSE(commits(t1)) << "t2 has read x, and holds it";
-  EXPECT_TRUE(commits(t2));
-}
-
 /// A transaction of the same worker that is still open gives nothing back while the other one waits or is run again.
 /// Each body gives up by itself after some attempts, so that this test ends where run() does not.
 TEST_P(TwoPhaseLocking, ALockOfTheSameWorkersOpenTransactionIsNotWaitedFor) {
