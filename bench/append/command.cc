@@ -1,105 +1,29 @@
 // `granary bench append`: a recorded list-append run, and the judge of such histories.
 
-#include <filesystem>
-#include <fstream>
-#include <optional>
+#include <memory>
+#include <string>
 
 #include <fmt/format.h>
 
-#include "bench/append/history/edn.h"
+#include "bench/append/conclusion.h"
+#include "bench/append/join.h"
 #include "bench/append/node_run.h"
 #include "bench/append/run.h"
-#include "bench/append/verdicts.h"
 #include "bench/harness/cluster_figures_json.h"
 #include "bench/harness/fresh_database.h"
 #include "bench/harness/json_report.h"
 #include "bench/harness/registry.h"
 #include "bench/harness/stop_signals.h"
-#include "bench/harness/table.h"
 #include "bench/harness/trial.h"
 #include "cluster_config/load.h"
 #include "src/db/options_check.h"
-#include "src/base/build_info.h"
-#include "src/base/print.h"
 
 namespace granary::bench {
 namespace {
 
 using append::AppendOptions;
-using history::History;
-using Json = nlohmann::ordered_json;
-
-ExitCode fail(ExitCode code, const std::string& text) { return refuse(code, "bench append: " + text); }
-
-/// Reads the history in the file of --check. The last line may be cut short if the process that wrote it was killed:
-/// then it is left out.
-Result<History> read_history(const std::string& path) {
-  std::ifstream in(path);
-  std::error_code ignored;
-  if (!in || std::filesystem::is_directory(path, ignored))
-    return Status(StatusCode::kUnavailable, fmt::format("cannot read '{}'", path));
-  bool torn = false;
-  Result<History> history = history::read_edn(in, &torn);
-  if (!history.ok()) return Status(history.status().code(), fmt::format("{}: {}", path, history.status().message()));
-  if (torn) base::print("{}: the last line is not whole, as its process was killed meanwhile; it is left out\n", path);
-  return history;
-}
-
-/// Writes a history. A regular file is written aside and renamed, so that it is there as a whole or not at all; a
-/// device or a pipe is written in place.
-ExitCode write_file(const std::string& path, const History& history) {
-  std::error_code error;
-  const bool plain = !std::filesystem::exists(path, error) || std::filesystem::is_regular_file(path, error);
-  const std::string draft = plain ? path + ".draft" : path;
-  std::ofstream out(draft);
-  history::write_edn(out, history);
-  out.close();
-  const bool written = static_cast<bool>(out);
-  if (written && plain) std::filesystem::rename(draft, path, error);
-  if (written && !error) return ExitCode::kOk;
-  if (plain) std::filesystem::remove(draft, error);
-  return fail(ExitCode::kEnvironment, fmt::format("cannot write '{}'", path));
-}
-
-/// Writes the history and says so, if a path is given.
-ExitCode write_wanted(const std::string& path, const History& history) {
-  if (path.empty()) return ExitCode::kOk;
-  const ExitCode code = write_file(path, history);
-  if (code == ExitCode::kOk) base::print("{} events written to {}\n", history.size(), path);
-  return code;
-}
-
-/// Writes the report of --json, if that was given. `more` has members of its object "granary" beside the verdicts.
-ExitCode write_report(const FlagValues& flags, const append::Verdicts& verdicts, Json more = Json::object()) {
-  const std::string& path = flags.text("json");
-  if (path.empty()) return ExitCode::kOk;
-  Json ours{{"schema_version", kJsonSchemaVersion}, {"verdicts", verdicts.json()}};
-  ours.update(more);
-  const Status written = write_json(path, {{"Benchmark Type", "append"},
-                                           {"DBMS Type", "granary"},
-                                           {"DBMS Version", base::version_text()},
-                                           {"granary", std::move(ours)}});
-  return written.ok() ? ExitCode::kOk : fail(exit_code_of(written), written.message());
-}
-
-ExitCode worse(ExitCode a, ExitCode b) { return a == ExitCode::kOk ? b : a; }
-
-/// Serves --check: judges a file, and runs nothing.
-ExitCode judge_file(const FlagValues& flags) {
-  for (const auto& [name, entry] : flags.all()) {
-    if (entry.given && name != "check" && name != "serializable" && name != "json" && name != "progress")
-      return fail(ExitCode::kUsage, fmt::format("--{}: with --check nothing runs; leave one of them out", name));
-  }
-  const std::string& path = flags.text("check");
-  if (const Status writable = check_writable(flags.text("json")); !writable.ok())
-    return fail(ExitCode::kEnvironment, writable.message());
-  const auto history = read_history(path);
-  if (!history.ok()) return fail(exit_code_of(history.status()), history.status().message());
-  const bool strict = !flags.enabled("serializable");
-  append::Verdicts verdicts;
-  verdicts.judge(path, strict ? history::without_snapshots(*history) : *history, strict);
-  return worse(verdicts.code(append::Verdicts::Source::kFile), write_report(flags, verdicts));
-}
+using append::conclude;
+using append::fail;
 
 AppendOptions options_from(const Settings& settings, const FlagValues& flags) {
   AppendOptions options;
@@ -168,29 +92,6 @@ Status check(const AppendOptions& options, const Settings& settings) {
   return {};
 }
 
-/// Returns whether real time counts. Every protocol releases results in real time, but not every one commits in real
-/// time.
-bool real_time_counts(const FlagValues& flags) {
-  return flags.text("outcomes") == "released" || !db::stamps_reads({.protocol = flags.text("protocol")});
-}
-
-/// Writes the histories that were asked for, judges them with --verify, and reports.
-ExitCode conclude(const append::AppendRun& done, const FlagValues& flags, Json more = Json::object()) {
-  ExitCode written = write_wanted(flags.text("history"), done.transactions);
-  if (!done.with_snapshots.empty() || !flags.text("snapshot_history").empty()) {
-    const History& all = done.with_snapshots.empty() ? done.transactions : done.with_snapshots;
-    written = worse(written, write_wanted(flags.text("snapshot_history"), all));
-  }
-  append::Verdicts verdicts;
-  if (flags.enabled("verify")) {
-    verdicts.judge("transactions", done.transactions, real_time_counts(flags));
-    if (!done.with_snapshots.empty()) verdicts.judge("with snapshots", done.with_snapshots, false);
-  }
-  written = worse(written, write_report(flags, verdicts, std::move(more)));
-  using Source = append::Verdicts::Source;
-  return worse(verdicts.code(done.ended.ok() ? Source::kRun : Source::kCutShort), written);
-}
-
 /// Tries to write the files that the run is going to write, so that a wrong path ends the command before the run and
 /// not after it.
 Status check_files(const FlagValues& flags) {
@@ -199,9 +100,6 @@ Status check_files(const FlagValues& flags) {
   }
   return {};
 }
-
-/// The file beside a node's history that has what the node's transactions did at other nodes.
-std::string figures_of(const std::string& file) { return file + ".figures"; }
 
 /// Runs this node's clients. What they note goes to a file as it happens, where join() finds it.
 ExitCode run_node(const Settings& settings, const AppendOptions& options, const std::string& file) {
@@ -214,62 +112,9 @@ ExitCode run_node(const Settings& settings, const AppendOptions& options, const 
   const append::NodePlace place{settings.cluster, settings.share, *settings.rendezvous, **lives, **journal};
   const auto done = append::run_append_on_node(place, options, [&] { return signals.requested(); });
   if (!done.ok()) return fail(exit_code_of(done.status()), done.status().message());
-  if (const Status written = write_json(figures_of(file), cluster_json(done->elsewhere)); !written.ok())
+  if (const Status written = write_json(append::figures_of(file), cluster_json(done->elsewhere)); !written.ok())
     return fail(exit_code_of(written), written.message());
   return done->ended.ok() ? ExitCode::kOk : fail(exit_code_of(done->ended), done->ended.message());
-}
-
-/// Reads the events of all nodes as one history. A node that has died may have left no file.
-Result<History> join_files(const NodesLeft& left) {
-  History all;
-  for (const std::string& file : left.files) {
-    std::vector<std::string> parts = append::NodeLives::histories(file);
-    if (left.whole && parts.empty()) parts.push_back(file);  // which read_history() reports
-    for (const std::string& life : parts) {
-      Result<History> part = read_history(life);
-      if (!part.ok()) return part;
-      all.insert(all.end(), std::make_move_iterator(part->begin()), std::make_move_iterator(part->end()));
-    }
-  }
-  history::sort_by_time(all);
-  return all;
-}
-
-/// Adds up what the transactions of all nodes did at other nodes, if every node has told it.
-Result<std::optional<ClusterFigures>> add_figures(const NodesLeft& left) {
-  std::optional<ClusterFigures> all;
-  for (const std::string& file : left.files) {
-    std::ifstream in(figures_of(file));
-    if (!in && !left.whole) return std::optional<ClusterFigures>();
-    try {
-      const ClusterFigures part = cluster_figures_of(Json::parse(in));
-      if (all.has_value()) {
-        all->add(part);
-      } else {
-        all = part;
-      }
-    } catch (const nlohmann::json::exception& error) {  // the library reports what is missing so
-      return Status(StatusCode::kDamaged, figures_of(file) + ": " + error.what());
-    }
-  }
-  return all;
-}
-
-ExitCode join(const FlagValues& flags, const NodesLeft& left) {
-  Result<History> all = join_files(left);
-  if (!all.ok()) return fail(exit_code_of(all.status()), all.status().message());
-  if (all->empty() && !left.whole) return ExitCode::kOk;  // they ended before anything began, and have said why
-  const auto elsewhere = add_figures(left);
-  if (!elsewhere.ok()) return fail(exit_code_of(elsewhere.status()), elsewhere.status().message());
-  Json more{{"whole", left.whole}};
-  if (flags.integer("kills") != 0) {
-    more["kills"] = left.returns;
-    base::print("{} times a node was killed and came back\n", left.returns);
-  }
-  if (elsewhere->has_value()) more["cluster"] = cluster_json(**elsewhere);
-  const ExitCode code = conclude(append::runs_of(std::move(*all)), flags, std::move(more));
-  if (elsewhere->has_value()) base::print("{}", cluster_text(**elsewhere));
-  return code;
 }
 
 /// Runs the clients in this process, on one database.
@@ -296,7 +141,7 @@ ExitCode run_alone(const Settings& settings, const AppendOptions& options, const
 }
 
 ExitCode run(const Settings& settings, const FlagValues& flags) {
-  if (!flags.text("check").empty()) return judge_file(flags);
+  if (!flags.text("check").empty()) return append::judge_file(flags);
   if (flags.enabled("serializable")) return fail(ExitCode::kUsage, "--serializable goes with --check");
   const AppendOptions options = options_from(settings, flags);
   if (const Status fits = check(options, settings); !fits.ok()) return fail(exit_code_of(fits), fits.message());
@@ -367,7 +212,7 @@ const BenchCommand& append::append_command() {
       .verify = true,
       .has_summary = false,
       .run_instead = run,
-      .join = join,
+      .join = append::join,
       .check_files = check_files,
       .alone_flags = {"check", "serializable"},
       .survives_kills = true,
