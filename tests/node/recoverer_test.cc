@@ -347,6 +347,16 @@ TEST_F(RecovererTest, TakesAMissingManifestForALoss) {
   EXPECT_TRUE(now().owes(kDead));
 }
 
+/// To settle by an empty directory would free what the lost log has decided.
+TEST_F(RecovererTest, SettlesNothingOfALifeThatLostItsData) {
+  be_quiet();
+  std::filesystem::remove(directory_.path() + "/MANIFEST");
+  (void)recoverer().step(now());
+  EXPECT_EQ(settles_, 0);
+  EXPECT_FALSE(acted_);
+  EXPECT_EQ(recoveries_.list(now()).at(0).phase, NodeRecovery::Phase::kGivenUp);
+}
+
 TEST_F(RecovererTest, SaysOnceWhyItCannot) {
   be_quiet();
   std::filesystem::resize_file(directory_.path() + "/MANIFEST", 7);
