@@ -116,6 +116,7 @@ const BenchCommand& fabric_command() {
                 bytes_flag("region", "1GiB", kLeastRegion, std::uint64_t{1} << 40,
                            "Of memory that is reached; if not given, less where there is little memory."),
                 integer_flag("operations", 1'000'000, 16, 1'000'000'000'000, "operations", "For each figure.")},
+      .no_protocol = "times operations of the fabric; it runs no transactions",
       .durability = "",
       .has_summary = false,
       .run_instead = run,

@@ -60,6 +60,7 @@ struct BenchCommand {
   bool batches = false;                                ///< its transactions can take turns (--batch)
   bool on_nodes = false;                               ///< runs on the nodes of a cluster, too
   std::vector<Protocol> protocols = {Protocol::kOcc};  ///< that it can run there
+  std::string no_protocol = {};                        ///< why it has no --protocol, behind its name: "runs no ..."
   std::uint64_t latency_sample = 1;                    ///< default of --latency_sample
   bool verify = false;                                 ///< default of --verify
   double seconds = 30;                                 ///< default of --seconds

@@ -132,6 +132,7 @@ const BenchCommand& hash_command() {
                 integer_flag("cache_lookups", 20'000'000, 1, 1'000'000'000'000, "lookups",
                              "Through the cache, in all."),
                 real_flag("theta", 0.99, 0, 0.999, "", "Skew of the popularities that are not uniform.")},
+      .no_protocol = "counts READs of tables; it runs no transactions",
       .durability = "",
       .has_summary = false,
       .run_instead = run,

@@ -235,6 +235,7 @@ const BenchCommand& predict_command() {
                           "Reports of more runs on that machine: sets each beside its prediction; exit code 1 if one "
                           "differs by more than --within."),
                 real_flag("within", 15, 0, 1000, "percent", "That a run may differ from its prediction.")},
+      .no_protocol = "reads reports of runs, which have the protocol; it runs nothing",
       .durability = "",
       .has_summary = false,
       .run_instead = run,

@@ -248,6 +248,7 @@ const BenchCommand& recovery_command() {
                 integer_flag("writes", 4, 1, 100, "records", "Written by each transaction."),
                 choice_flag("checkpoint", "none", {"none", "half", "all"},
                             "A checkpoint after half of the records, after all of them, or none.")},
+      .no_protocol = "writes its log with the default one: what recovery reads is the same for all",
       .durability = "disk",
       .has_summary = false,
       .run_instead = run,

@@ -123,6 +123,7 @@ const BenchCommand& remote_command() {
                 bytes_flag("location_cache", "32MiB", 128, std::uint64_t{1} << 40, "16 bytes for each remembered key."),
                 real_flag("theta", 0, 0, 0.999, "", "Skew of the keys' popularity; 0 = none."),
                 switch_flag("peers", false, "Also looks up in the tables of other systems: Pilaf's and FaRM's.")},
+      .no_protocol = "looks up keys by READs; it runs no transactions",
       .durability = "",
       .has_summary = false,
       .run_instead = run,

@@ -195,6 +195,7 @@ const BenchCommand& kv_command() {
       .examples = {"--workers=2 --seconds=30", "--mix=c --keys=10000000 --index=hash"},
       .flags = parameter_flags(),
       .variants = {Variant::kKeyValue, Variant::kSimpleAllocator},
+      .no_protocol = "accesses the bare index, without transactions; use 'bench ycsb'",
       .latency_sample = kLatencySample,
       .durability = "",
       .set_defaults =

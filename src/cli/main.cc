@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -60,6 +61,13 @@ Words bench_names(const std::string& first) {
   return names;
 }
 
+bool gives_protocol(const Words& arguments) {
+  return std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
+    const std::string_view name = std::string_view(argument).substr(0, argument.find('='));
+    return name == "--protocol" || name == "-protocol";
+  });
+}
+
 /// The benchmark that the words name, by `run`; `first` is what stood before them, `overview` what helps with it.
 ExitCode run_bench_words(const Words& words, const std::string& first, std::string (*overview)(),
                          ExitCode (*run)(const BenchCommand&, const bench::FlagValues&)) {
@@ -75,6 +83,8 @@ ExitCode run_bench_words(const Words& words, const std::string& first, std::stri
   if (first != "bench" && !command->on_nodes)
     return wrong_usage(fmt::format("{} {}: it does not run on the nodes of a cluster; expected {}", first,
                                    command->name, fmt::join(bench_names(first), ", ")));
+  if (!command->no_protocol.empty() && gives_protocol(arguments))
+    return wrong_usage(fmt::format("--protocol: '{} {}' {}", first, command->name, command->no_protocol));
   std::vector<bench::Flag> flags = command->flags;
   for (bench::Flag& flag : bench::common_flags(*command)) flags.push_back(std::move(flag));
   Result<bench::FlagValues> values = parse_flags(first + " " + command->name, flags, arguments);

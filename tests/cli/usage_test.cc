@@ -270,6 +270,23 @@ TEST(Usage, HelpOfTheClusterNamesAllItsCommands) {
   EXPECT_EQ(granary("help cluster check").out, granary("cluster check --help").out);
 }
 
+/// A benchmark that has no use for --protocol tells why.
+TEST(Usage, ABenchmarkWithoutProtocolsSaysWhy) {
+  for (const auto& [name, why] : {std::pair{"kv", "accesses the bare index, without transactions"},
+                                  {"hash", "it runs no transactions"},
+                                  {"fabric", "it runs no transactions"},
+                                  {"remote", "it runs no transactions"},
+                                  {"predict", "reads reports of runs"},
+                                  {"recovery", "writes its log with the default one"}}) {
+    for (const char* given : {" --protocol=silo", " --protocol tictoc"}) {
+      const Ran refused = granary(std::string("bench ") + name + given);
+      EXPECT_EQ(refused.exit_code, 2) << name;
+      EXPECT_NE(refused.err.find(std::string("--protocol: 'bench ") + name + "' "), std::string::npos) << refused.err;
+      EXPECT_NE(refused.err.find(why), std::string::npos) << refused.err;
+    }
+  }
+}
+
 /// Each with name, range, unit, default and what it is, as the tables of rows have them (src/base/option.h).
 TEST(Usage, HelpOfOptionsTellsAll) {
   const Ran protocols = granary("help protocols");
