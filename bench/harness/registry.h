@@ -19,6 +19,7 @@
   ENTRY(fabric, fabric)           \
   ENTRY(remote, remote)           \
   ENTRY(predict, predict)         \
+  ENTRY(hekaton, timestamps)      \
   ENTRY(factor, factor)
 
 namespace granary::bench {

@@ -277,6 +277,7 @@ TEST(Usage, ABenchmarkWithoutProtocolsSaysWhy) {
                                   {"fabric", "it runs no transactions"},
                                   {"remote", "it runs no transactions"},
                                   {"predict", "reads reports of runs"},
+                                  {"timestamps", "it runs no transactions"},
                                   {"recovery", "writes its log with the default one"}}) {
     for (const char* given : {" --protocol=silo", " --protocol tictoc"}) {
       const Ran refused = granary(std::string("bench ") + name + given);
