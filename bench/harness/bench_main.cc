@@ -130,7 +130,9 @@ ExitCode BenchRun::report() {
   if (written != ExitCode::kOk) return written;
   const ExitCode found = check_findings(runs_);
   if (found != ExitCode::kOk || driven()) return found;
-  return check_given_up(runs_, settings_.time_line == nullptr ? NodesDie::kNo : NodesDie::kYes);
+  // Whether another node was killed on purpose, a node that was started by hand cannot tell: 'cluster merge' judges it.
+  const bool by_hand = settings_.share.in_cluster && settings_.time_line == nullptr;
+  return check_given_up(runs_, by_hand || settings_.time_line != nullptr ? NodesDie::kYes : NodesDie::kNo);
 }
 
 ExitCode BenchRun::run() {

@@ -198,7 +198,6 @@ void Run::sum_up() {
   result_.nanoseconds_per_tick = clock_.nanoseconds_per_tick();
   result_.load_average_after = load_average();
   result_.resident_bytes = resident_bytes();
-  result_.store = workload_.figures();
   result_.extra = workload_.extra_figures();
   if (result_.cluster) result_.cluster = workload_.cluster_figures()->since(*result_.cluster);
 }
@@ -217,6 +216,7 @@ Result<Measurement> Run::measure() {
     if (ready.ok() && !signals_.requested()) pass(Phase::kMeasure, plan_.seconds, 0);
     result_.interrupted = signals_.requested();
   }
+  if (ready.ok()) result_.store = workload_.figures();  // before workers wait until what they did is durable
   set_phase(Phase::kStop);
   for (auto& worker : workers_) worker->join();
   if (!ready.ok()) return ready;

@@ -81,9 +81,10 @@ std::string durability_text(const Measurement& run) {
       with_commas(run.store.log_syncs - run.baseline().log_syncs),
       with_commas(run.store.ring_waits - run.baseline().ring_waits), milliseconds(50), milliseconds(95),
       milliseconds(99), run.microseconds(static_cast<double>(total.durable.max())) / 1000,
-      total.unreleased == 0 ? ""
-                            : fmt::format("; {} more of those that were timed could not be shown before the end",
-                                          with_commas(total.unreleased)));
+      total.unreleased == 0
+          ? ""
+          : fmt::format("; {} more of those that were timed could not be shown within two seconds of the end",
+                        with_commas(total.unreleased)));
 }
 
 /// Checkpoints of the measurement.

@@ -111,13 +111,7 @@ class RemoteBench {
   }
 
   void ours(const char* what, LocationCache* cache, Alone alone) {
-<<<<<<< ours
     figure(what, cache, alone, [&](LookupFigure& figure, const Pass& pass) {
-      lookups<cluster::KeyRead>(figure, pass, cache, [&](auto& step, const std::uint64_t& key, char* buffer) {
-        return &step.emplace(table_, bytes_of(key), buffer, cache, *counters_);
-      });
-=======
-    figure(what, cache, alone, [&](Figure& figure, const Pass& pass) {
       lookups<cluster::KeyRead>(figure, pass, cache,
                                 [&](auto& step, const std::uint64_t& key, char* buffer, rdma::fiber::Rounds& together) {
                                   step.emplace(table_, bytes_of(key), buffer, cache, *counters_);
@@ -125,24 +119,19 @@ class RemoteBench {
                                     together.will_read(known->record().at, known->record().bytes());
                                   return &*step;
                                 });
->>>>>>> theirs
     });
   }
 
   template <typename Read>
   void theirs(const char* what, const PeerTable& table) {
-<<<<<<< ours
     figure(what, nullptr, kAlso, [&](LookupFigure& figure, const Pass& pass) {
-      lookups<Read>(figure, pass, nullptr, [&](auto& step, const std::uint64_t& key, char* buffer) {
-        return &step.emplace(table, table_, key, buffer);
-      });
-=======
-    figure(what, nullptr, kAlso, [&](Figure& figure, const Pass& pass) {
       lookups<Read>(figure, pass, nullptr,
-                    [&](auto& step, const std::uint64_t& key, char* buffer, rdma::fiber::Rounds&) {
-                      return &step.emplace(table, table_, key, buffer);
+                    [&](auto& step, const std::uint64_t& key, char* buffer, rdma::fiber::Rounds& together) {
+                      step.emplace(table, table_, key, buffer);
+                      const PeerRead::Wanted first = step->wanted();
+                      together.will_read(first.first, first.bytes);
+                      return &*step;
                     });
->>>>>>> theirs
     });
   }
 

@@ -100,7 +100,10 @@ Status Membership::die() { return end_as(MemberState::kDead); }
 Status Membership::die(const std::string& why) {
   if (!lose(why, /*by_itself=*/true)) return status();
   board_.wake();  // step() tells the listener
-  return end_as(MemberState::kDead);
+  const Status said = end_as(MemberState::kDead);
+  // A full disk, or a board that does not answer, must not keep the others from counting this node as dead.
+  if (!said.ok()) static_cast<void>(document_.unmark());
+  return said;
 }
 
 /// An attempt whose answer was lost may have changed the configuration, which the next attempt finds. Nobody but this

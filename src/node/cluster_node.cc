@@ -88,8 +88,9 @@ Status ClusterNode::leave() {
   own_thread_.reset();
   if (member) membership_->stop();
   call_workers_.reset();
-  const Status left = member ? end_membership() : Status();
-  left_ |= member;
+  const bool ended_without_log = !left_ && !member && database_ != nullptr && database_->engine().log_has_failed();
+  const Status left = member ? end_membership() : ended_without_log ? database_->engine().seen_log_status() : Status();
+  left_ |= member || ended_without_log;
   membership_thread_.reset();
   leader_.reset();
   service_.end();

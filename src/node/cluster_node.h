@@ -129,7 +129,7 @@ class ClusterNode {
   Status open_call_workers();
   void begin_transactions();
   void watch_peers();
-  bool ends_without_log();
+  void end_without_log();
 
   /// Tells a notice about this node.
   void tell(NoticeSeverity severity, NoticeTopic topic, std::string text) const;

@@ -270,11 +270,12 @@ std::string PeerReports::obstacle(std::uint64_t now_us) const {
   return fmt::format("the cluster's epoch has stood still for {}: {}", seconds(now_us - epoch_since_us_), holder_);
 }
 
-PeerWatch::PeerWatch(PeerReports reports, NoticeSink sink, See see)
+PeerWatch::PeerWatch(PeerReports reports, NoticeSink sink, std::function<void()> first, See see)
     : sink_(std::move(sink)),
       see_(std::move(see)),
       reports_(std::move(reports)),
-      thread_("gr-peer-watch", std::chrono::steady_clock::now() + kPeriod, [this] {
+      thread_("gr-peer-watch", std::chrono::steady_clock::now() + kPeriod, [this, first = std::move(first)] {
+        first();
         for (const Notice& notice : look()) base::tell(sink_, notice);
         return std::chrono::steady_clock::now() + kPeriod;
       }) {

@@ -101,7 +101,8 @@ class PeerWatch {
  public:
   /// `see` calls what it is given with what the node sees, or not at all if the node is no member any more.
   using See = std::function<void(const std::function<void(const PeerView&)>&)>;
-  PeerWatch(PeerReports reports, NoticeSink sink, See see);
+  /// `first` is called before each look but the first one, and may take long.
+  PeerWatch(PeerReports reports, NoticeSink sink, std::function<void()> first, See see);
 
   /// Ends the looks; obstacle() stays what it was.
   void stop() { thread_.end(); }

@@ -186,8 +186,9 @@ void ClusterNode::watch_peers() {
   const std::uint64_t keeps_us = kIntervals * options_.database.checkpoint_interval_s * 1'000'000;
   peer_watch_ = std::make_unique<PeerWatch>(
       PeerReports(own_.id, cluster_config::has_logs(config_), still_us, keeps_us), options_.database.notices,
+      [this] { end_without_log(); },
       [this](const std::function<void(const PeerView&)>& look) {
-        if (ends_without_log() || !membership_->status().ok()) return;
+        if (!membership_->status().ok()) return;
         const auto configuration = membership_->configuration();
         const epoch::ControlBlock& block = control_block();
         look({.configuration = *configuration,
@@ -204,14 +205,13 @@ void ClusterNode::watch_peers() {
 
 /// While a node whose log has failed is a member, D stays at all nodes. So it ends as if its process had been killed,
 /// and the others recover it. The notice comes first: over shared memory the others kill the process of a dead node.
-bool ClusterNode::ends_without_log() {
+void ClusterNode::end_without_log() {
   const Engine& engine = database_->engine();
-  if (!options_.leaves_when_log_fails || !engine.log_has_failed() || !membership_->status().ok()) return false;
+  if (!options_.leaves_when_log_fails || !engine.log_has_failed() || !membership_->status().ok()) return;
   const std::string why = "its log has failed: " + engine.seen_log_status().message();
   tell(NoticeSeverity::kError, NoticeTopic::kMembership,
        "this node ends its membership, so that the others go on, because " + why);
-  static_cast<void>(membership_->die(why));  // if that cannot be said, its mark goes with the process
-  return true;
+  static_cast<void>(membership_->die(why));  // if that cannot be said, its mark is gone at least
 }
 
 Status ClusterNode::release_status() const {

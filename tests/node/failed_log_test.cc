@@ -55,7 +55,7 @@ class FailedLog : public BankUnderLoad {
   CrashChild::Body refused() {
     return [this](const CrashChild::Report& report) {
       ClusterOptions options = this->options(kReturns);
-      options.start_timeout_ms = 2000;
+      options.start_timeout_ms = 10'000;
       report(Cluster::join(options).status().message());
     };
   }
@@ -81,7 +81,7 @@ TEST_F(FailedLog, OfANodeThatStaysIsNamedToOneThatComesBack) {
   let_sync_fail();
   const auto stands = [&] {
     const std::uint64_t before = flags_.nodes[kReturns].released;
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    std::this_thread::sleep_for(std::chrono::seconds(2));
     return flags_.nodes[kReturns].released == before;
   };
   ASSERT_TRUE(tests::comes_true(stands, std::chrono::seconds(20)));

@@ -8,6 +8,7 @@
 #include <array>
 #include <chrono>
 #include <memory>
+#include <utility>
 #include <string>
 #include <thread>
 
@@ -90,7 +91,7 @@ class RecoveryTime : public BankUnderLoad {
 };
 
 TEST_F(RecoveryTime, IsBounded) {
-  constexpr Times kBounds{.silence = milliseconds(400), .release = milliseconds(2000), .back = milliseconds(4000)};
+  constexpr Times kBounds{.silence = milliseconds(1200), .release = milliseconds(6000), .back = milliseconds(12000)};
   constexpr unsigned kTries = 4;
   ASSERT_NO_FATAL_FAILURE(start_all());
   Times times;

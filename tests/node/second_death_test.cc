@@ -152,7 +152,7 @@ TEST_F(StandsOnReturn, HoldsNobodyUp) {
   ASSERT_TRUE(tests::comes_true([&] { return flags_.passed.load(); })) << "nobody asks it";
   ASSERT_TRUE(tests::comes_true([&] { return configuration().owes(kFirst); }));
   const std::uint64_t before = flags_.nodes[kLast].released;
-  EXPECT_TRUE(tests::comes_true([&] { return flags_.nodes[kLast].released > before; }, std::chrono::seconds(5)))
+  EXPECT_TRUE(tests::comes_true([&] { return flags_.nodes[kLast].released > before; }, std::chrono::seconds(8)))
       << "nothing is released";
   (void)child(kFirst)->wait();  // killed by the others
   child(kFirst) = std::make_unique<CrashChild>(node(kFirst, /*load=*/false));

@@ -63,6 +63,7 @@ class Messenger::Link {
 
   void drop_messages();
   void begin_anew_if_deaf();
+  bool seems_deaf() const;
   bool open();
   SendResult send(const Waiting& item, std::uint64_t now_us);
   void end(Question& question, AskOutcome outcome) const;
@@ -80,8 +81,9 @@ class Messenger::Link {
   std::string text_;              ///< of the first of them, if that is `encoded_`
   bool encoded_ = false;
   std::size_t open_calls_ = 0;
-  std::uint64_t answers_ = 0;
-  bool deaf_ = false;                ///< a call has timed out, and nothing was answered meanwhile
+  bool unanswered_ = false;  ///< a call was sent, and since then none was answered
+  std::uint64_t unanswered_since_us_ = 0;
+  bool deaf_ = false;                ///< a call has timed out, and seems_deaf()
   bool gave_up_unreadable_ = false;  ///< the sender was given up because the answers have become unreadable
 };
 
@@ -114,6 +116,12 @@ void Messenger::Link::drop_messages() {
   }
 }
 
+/// Whether the node has served this session, and answered nothing for so long that it does not seem to hear it.
+bool Messenger::Link::seems_deaf() const {
+  constexpr std::uint64_t kSilence_us = 2'000'000;
+  return sender_->served() && unanswered_ && parts_.now_us() - unanswered_since_us_ >= kSilence_us;
+}
+
 /// A node may have stopped to hear this worker although the connection is sound: it has cut the worker off because of a
 /// damaged message (service_link.h), or its answers have become unreadable. A new session is heard again, and brings
 /// answers of a new session.
@@ -122,6 +130,7 @@ void Messenger::Link::begin_anew_if_deaf() {
   if (readable) gave_up_unreadable_ = false;
   const bool unreadable = !readable && !std::exchange(gave_up_unreadable_, true);
   if (!std::exchange(deaf_, false) && !unreadable) return;
+  unanswered_ = false;
   sender_->give_up();
   rpc_->step(parts_.now_us());
 }
@@ -135,20 +144,21 @@ SendResult Messenger::Link::send(const Waiting& item, std::uint64_t now_us) {
     --open_calls_;
     switch (outcome) {
       case CallOutcome::kAnswered:
-        ++answers_;
+        unanswered_ = false;
         question->receive(text);
         break;
       case CallOutcome::kTimedOut:
-        deaf_ |= question->sent_behind() == answers_;
+        deaf_ |= !question->is_call() && seems_deaf();
         question->end(AskOutcome::kTimedOut);
         break;
       case CallOutcome::kBroken: question->end(AskOutcome::kBroken); break;
     }
     ended(*question);
   };
-  item.question->note_sent_behind(answers_);
   const SendResult result = rpc_->call(text_, now_us, left_us, done);
-  if (result == SendResult::kTaken) ++open_calls_;
+  if (result != SendResult::kTaken) return result;
+  ++open_calls_;
+  if (!std::exchange(unanswered_, true)) unanswered_since_us_ = now_us;
   return result;
 }
 

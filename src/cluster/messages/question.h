@@ -39,8 +39,8 @@ class Question {
   struct Asking;  ///< the fiber or thread that waits for the answer
   void set_asking(Asking* asking) { asking_ = asking; }
   Asking* asking() const { return asking_; }
-  void note_sent_behind(std::uint64_t answers) { sent_behind_ = answers; }
-  std::uint64_t sent_behind() const { return sent_behind_; }
+  /// Whether a worker of the other node runs it, which may take as long as it likes.
+  bool is_call() const { return type() == RequestType::kCall; }
   virtual void encode(std::string& message) const = 0;
   void receive(std::string_view message);
   void end(AskOutcome outcome) { outcome_ = outcome; }
@@ -58,7 +58,6 @@ class Question {
  private:
   rdma::NodeId node_;
   Asking* asking_ = nullptr;
-  std::uint64_t sent_behind_ = 0;  ///< answers that the messenger had had of the node when it sent the question
   AskOutcome outcome_ = AskOutcome::kOpen;
   ReplyStatus status_ = ReplyStatus::kDone;
 };

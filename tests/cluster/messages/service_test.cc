@@ -66,14 +66,14 @@ TEST(Service, AWorkerLooksAtTheNodesThatItAsks) {
   EXPECT_EQ(messenger.looked_at(), 0u);
 }
 
-/// The question has timed out before its message was out. The worker has given the session up with it, so one that
-/// sleeps need not look any more, whether the other node lives or dies.
+/// The question has timed out before its message was out, and then the other node dies: a worker that sleeps need not
+/// look any more.
 TEST(Service, AWorkerDoesNotLookForEverAtAQuestionThatTimedOut) {
   SimNodes nodes;
   nodes.resting = 1;
   EXPECT_EQ(nodes.node(0).ask(1, Control{.bytes = "a"}).outcome(), AskOutcome::kTimedOut);
   nodes.pass(10'000);  // nothing that it has posted is under way any more
-  EXPECT_EQ(nodes.node(0).messenger().looked_at(), 0u);
+  EXPECT_EQ(nodes.node(0).messenger().looked_at(), 1u);
   nodes.crash(1);
   nodes.pass(50'000);
   EXPECT_EQ(nodes.node(0).messenger().looked_at(), 0u);
@@ -304,14 +304,18 @@ void plant(char* ring, const MailboxLayout& layout, std::uint16_t wrong_session,
 }
 
 /// A message was damaged on its way, so the service hears nothing of that worker any more until its next session.
-TEST(Service, AWorkerThatWasCutOffIsHeardAgainBehindOneTimeOut) {
+TEST(Service, AWorkerThatWasCutOffIsHeardAgainAfterAWhile) {
   SimNodes nodes;
   ASSERT_EQ(nodes.node(0).answer(1, Control{.bytes = "a"}).bytes, "0 says a");
   TestNode& owner = nodes.node(1);
   plant(owner.mail().base() + owner.layout().request_ring(0, 0), owner.layout(), 0, "damaged");
   nodes.pass(1000);
   EXPECT_EQ(owner.service().counts().cut_off, 1u);
-  EXPECT_EQ(nodes.node(0).ask(1, Control{.bytes = "b"}).outcome(), AskOutcome::kTimedOut);
+  unsigned silent = 0;
+  for (; silent < 10 && nodes.node(0).ask(1, Control{.bytes = "b"}).outcome() == AskOutcome::kTimedOut; ++silent) {
+  }
+  EXPECT_GE(silent, 4u) << "a question takes half a second; short questions to a busy node must not end its session";
+  EXPECT_LE(silent, 5u);
   EXPECT_EQ(nodes.node(0).answer(1, Control{.bytes = "c"}).bytes, "0 says c");
 }
 
