@@ -182,7 +182,9 @@ def _found(plan: Plan, planned: PlannedPoint, measure: Measure, report: Any) -> 
         shown = number_at(report, path(x_axis.measured)) if x_axis.measured else None
         return [(planned.x, shown, measure.of(report))]
     lists = everything_at(report, path(x_axis.along))
-    members = [member for each in lists for member in (each if isinstance(each, list) else [each])]
+    # A list that the report has as null was not measured, so it has no members.
+    members = [member for each in lists if each is not None
+               for member in (each if isinstance(each, list) else [each])]
     result: "dict[Any, float]" = {}
     for member in members:
         x = _rounded(number_at(report, path(x_axis.measured), member), x_axis.step)
