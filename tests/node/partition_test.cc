@@ -235,8 +235,8 @@ class Partition : public BankUnderLoad, public testing::WithParamInterface<Case>
 
 INSTANTIATE_TEST_SUITE_P(Cuts, Partition,
                          testing::Values(Case{"Cable", Cut::kCable}, Case{"ToServer", Cut::kToServer},
-                                         Case{"ToNode", Cut::kToNode}, Case{"Majority", Cut::kCable, {2, 3}},
-                                         Case{"Leader", Cut::kToNode, {1}}, Case{"Flapping", Cut::kFlapping},
+                                         Case{"ToNode", Cut::kToNode}, Case{"Leader", Cut::kToNode, {1}},
+                                         Case{"Flapping", Cut::kFlapping},
                                          Case{"AllFlapping", Cut::kFlapping, {1, 2, 3}}),
                          [](const auto& info) { return info.param.name; });
 
