@@ -1,6 +1,7 @@
 #include "bench/store/two_pc/coordinator.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "bench/store/two_pc/work.h"
 
@@ -139,7 +140,8 @@ void Coordinator::roll_back() { end(Kind::kRelease); }
 void Coordinator::end(Kind told_to_writers) {
   told_to_writers == Kind::kCommit ? local_.commit() : local_.release();
   participants_[own_].writes.clear();
-  distributed_ += joined_.empty() ? 0 : 1;
+  // Not those whose first lock here was refused, so that no other node heard of them.
+  distributed_ += std::exchange(round_trips_before_, traffic().round_trips) == traffic().round_trips ? 0 : 1;
   const bool finished = calls_.size() == 1 && calls_.front().kind == Kind::kFinish;
   for (const std::uint32_t node : joined_) {
     Participant& there = participants_[node];

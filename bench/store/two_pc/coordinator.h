@@ -92,6 +92,7 @@ class Coordinator {
   std::vector<Call> calls_;
   bool failed_ = false, lost_ = false;  // something, a node
   std::uint64_t distributed_ = 0;
+  std::uint64_t round_trips_before_ = 0;  ///< in all, when the last transaction ended
 };
 
 }  // namespace granary::bench::two_pc
