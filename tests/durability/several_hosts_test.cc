@@ -133,6 +133,7 @@ TEST_P(OnSeveralHosts, AClusterWhoseDataAreAllGoneDoesNotBeginAnew) {
       ASSERT_TRUE(member.ok() && (*member)->serve().ok() && (*member)->leave().ok());
     }
     std::array<Status, 2> found;
+    std::atomic<int> ended{0};
     std::vector<std::thread> threads;
     for (const std::uint32_t node : {0u, 1u}) {
       threads.emplace_back([&, node] {
@@ -141,6 +142,8 @@ TEST_P(OnSeveralHosts, AClusterWhoseDataAreAllGoneDoesNotBeginAnew) {
         Options own = options(node);
         own.salvage = salvage;
         found[node] = db::recover_across_hosts(*member, both, {.options = own}, 60'000, base::system_files()).status();
+        ++ended;
+        while (ended < 2) std::this_thread::yield();  // neither leaves while the other one looks
       });
     }
     for (std::thread& thread : threads) thread.join();

@@ -34,6 +34,7 @@ class SilentOwner : public testing::Test {
              .state_offset = static_cast<std::uint64_t>(state - owner.database().engine().region().base()),
              .word = HolderWords(kDead, 1, 0).next(),  // it was freed before
              .version = log::Debt::Version{.tid = 1, .removed = true, .value = {}}};
+    room_ = cluster_.node(kRecoverer).remote().reach().buffers.take(BufferPool::kChunkBytes);
     owner.keep_silent(true);
   }
   Result<SettleCounts> settle(std::function<bool()> may_act) {
@@ -44,7 +45,7 @@ class SilentOwner : public testing::Test {
   SimCluster cluster_;
   const Table table_;
   log::Debt debt_;
-  char* const room_ = cluster_.node(kRecoverer).remote().reach().buffers.take(BufferPool::kChunkBytes);
+  char* room_ = nullptr;  ///< of the recoverer
 };
 
 TEST_F(SilentOwner, IsToldWhenItAnswers) {
