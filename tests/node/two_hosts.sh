@@ -26,7 +26,8 @@ mkdir /tmp/cluster && cd /tmp/cluster || fail "no directory"
 
 echo 'one key for a test, which is no secret' | sha256sum | cut -c 1-64 > test.key
 chmod 600 test.key
-# cluster_file NAME: with the section [clock] on its input. Each has its own place at ZooKeeper.
+# cluster_file NAME: with the section [clock] on its input. Each has its own place at ZooKeeper, and what begins with empty directories needs
+# a new one: a cluster whose configuration knows of data refuses to serve without them.
 cluster_file() {
   cat << TOML
 [cluster]
@@ -57,7 +58,8 @@ host = "second"
 address = "$second"
 TOML
 }
-cluster_file two-hosts <<< 'kind = "none"' > cluster.toml
+unclocked() { cluster_file "two-hosts-$1" <<< 'kind = "none"'; }
+unclocked start > start.toml
 
 # The first host is the grandmaster. The emulator takes packets when it comes to its turn, so that offsets of a millisecond look like 10 ms
 # at times, on a busy machine like 250: the servo is slow to follow, what is agreed on is wide, and leases are long.
@@ -78,18 +80,20 @@ uds_address $PWD/ptp4l
 $([[ $node -eq 1 ]] && echo 'priority1 10' || echo 'slaveOnly 1')
 CFG
   chrt --fifo 10 ptp4l -f ptp.cfg -i eth0 -m > ptp.log 2>&1 &
-  cluster_file two-hosts-ptp > ptp.toml << CLOCK
+}
+clocked() {
+  cluster_file "two-hosts-$1" << CLOCK | sed 's/^run_directory/lease_us = 100000\n&/'
 kind = "ptp"
 pmc_socket = "$PWD/ptp4l"
 grandmaster = "525400.fffe.770001"
 max_error_us = 100000
 CLOCK
-  sed -i 's/^run_directory/lease_us = 100000\n&/' ptp.toml
 }
 count_of() { grep -o "\"$1\": [0-9]*" report.json | head -n 1 | grep -o '[0-9]*$'; }
 clock_of_run() { grep -m 1 -A 6 '"clock"' report.json | tr -s ' \n' ' '; }
 
 bench_by_ptp() {
+  clocked ptp > ptp.toml
   eventually check ptp.toml
   echo "after $SECONDS s: $(grep clock output); ptp4l: $(tail -n 1 ptp.log)"
   bench_leases || fail "granary bench gave $?: $(cat output)"
@@ -112,12 +116,13 @@ bench_while_the_clock_is_set() {
     done > /dev/null &
     setter=$!
   fi
-  bench_smallbank lease_2pl ptp.toml 3 || fail "granary bench gave $?: $(cat output)"
+  clocked set > set.toml
+  bench_smallbank lease_2pl set.toml 3 || fail "granary bench gave $?: $(cat output)"
   [[ -z $setter ]] || { touch enough && wait "$setter"; }
   rm -r /dev/shm/data
   echo "after $SECONDS s: lease_2pl has run while a clock was set: $(count_of leases) leases; $(clock_of_run)"
   [[ $node -eq 1 || $(count_of jumps) -gt 0 ]] || fail "the clock was set, and nobody noticed"
-  count_together smallbank ptp.toml
+  count_together smallbank set.toml
 }
 
 # eventually COMMAND...: again and again until it succeeds, for as long as a busy machine may need.
@@ -127,12 +132,12 @@ eventually() {
     sleep 1
   done
 }
-check() { "$granary" cluster check "${1:-cluster.toml}" --id="$node" > output; }
+check() { "$granary" cluster check "${1:-start.toml}" --id="$node" > output; }
 send_report() { cat report.json > "/dev/tcp/$first/7000"; }
 
 # A node's death is noticed sooner in this one.
 bench_while_one_is_killed() {
-  cluster_file two-hosts-killed <<< 'kind = "none"' | sed 's/^session_timeout_ms.*/session_timeout_ms = 12000/' > killed.toml
+  unclocked killed | sed 's/^session_timeout_ms.*/session_timeout_ms = 12000/' > killed.toml
   AWAY=10 WINDOW=50 "$here/killed_bench.sh" "$granary" killed.toml "$node" || fail "a node that was killed has not come back to the other"
   rm -r /dev/shm/data /dev/shm/rings
   mv "report-$node.json" report.json
@@ -151,8 +156,8 @@ bench() {
   "$granary" bench "$1" --cluster="$2" --node="$node" --start_timeout=300 --workers=1 --distributed_percent=50 --warmup=3 --noprogress \
     --json=report.json "${@:3}" > output 2>&1
 }
-# bench_smallbank PROTOCOL [FILE [SECONDS]]
-bench_smallbank() { bench smallbank "${2:-cluster.toml}" --protocol="$1" --accounts=1000 --seconds="${3:-5}"; }
+# bench_smallbank PROTOCOL FILE SECONDS
+bench_smallbank() { bench smallbank "$2" --protocol="$1" --accounts=1000 --seconds="$3"; }
 bench_leases() { bench lease ptp.toml --protocol=lease_2pl --keys=1000 --records=4 --seconds=3; }
 
 # The second host's report goes to the first, which counts the money, or the increments, of both.
@@ -167,16 +172,18 @@ count_together() {  # NAME FILE
 }
 
 for protocol in occ lease_2pl; do
-  bench_smallbank "$protocol" || fail "granary bench gave $?: $(cat output)"
+  unclocked "$protocol" > "$protocol.toml"
+  bench_smallbank "$protocol" "$protocol.toml" 5 || fail "granary bench gave $?: $(cat output)"
   echo "after $SECONDS s: $protocol has run"
   rm -r /dev/shm/data
-  count_together smallbank cluster.toml
+  count_together smallbank "$protocol.toml"
 done
 
 bench_by_ptp
 bench_while_the_clock_is_set
 bench_while_one_is_killed
-SHORT=1 "$here/restarts.sh" "$bank" cluster.toml "$node" /dev/shm/rings || fail "nodes did not start again with their data"
+unclocked restarts > restarts.toml
+SHORT=1 "$here/restarts.sh" "$bank" restarts.toml "$node" /dev/shm/rings || fail "nodes did not start again with their data"
 
 # ZooKeeper is on the first host, and the second one's node needs it until it has ended.
 say_goodbye() { echo > "/dev/tcp/$first/7000"; }
