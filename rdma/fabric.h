@@ -163,9 +163,6 @@ class Endpoint {
   /// Posts a chain, all of it or nothing; never waits. `tag` comes back in its completion.
   virtual PostResult post(ConnectionId connection, std::span<const Operation> chain, Signal signal,
                           std::uint64_t tag) = 0;
-  /// Tells that these bytes of the peer will soon be READ, so that a provider whose READs are loads may have them
-  /// fetched meanwhile. Nothing happens if the address leads nowhere, and nothing follows from the call.
-  virtual void will_read(ConnectionId, const RemoteAddress&, std::uint32_t /*bytes*/) {}
   /// Takes completions of any connections, as many as there are and fit; never waits. Returns how many.
   virtual std::size_t poll(std::span<Completion> completions) = 0;
 

@@ -112,26 +112,18 @@ class RemoteBench {
 
   void ours(const char* what, LocationCache* cache, Alone alone) {
     figure(what, cache, alone, [&](LookupFigure& figure, const Pass& pass) {
-      lookups<cluster::KeyRead>(figure, pass, cache,
-                                [&](auto& step, const std::uint64_t& key, char* buffer, rdma::fiber::Rounds& together) {
-                                  step.emplace(table_, bytes_of(key), buffer, cache, *counters_);
-                                  if (const cluster::CheckedRead* const known = step->read(); known != nullptr)
-                                    together.will_read(known->record().at, known->record().bytes());
-                                  return &*step;
-                                });
+      lookups<cluster::KeyRead>(figure, pass, cache, [&](auto& step, const std::uint64_t& key, char* buffer) {
+        return &step.emplace(table_, bytes_of(key), buffer, cache, *counters_);
+      });
     });
   }
 
   template <typename Read>
   void theirs(const char* what, const PeerTable& table) {
     figure(what, nullptr, kAlso, [&](LookupFigure& figure, const Pass& pass) {
-      lookups<Read>(figure, pass, nullptr,
-                    [&](auto& step, const std::uint64_t& key, char* buffer, rdma::fiber::Rounds& together) {
-                      step.emplace(table, table_, key, buffer);
-                      const PeerRead::Wanted first = step->wanted();
-                      together.will_read(first.first, first.bytes);
-                      return &*step;
-                    });
+      lookups<Read>(figure, pass, nullptr, [&](auto& step, const std::uint64_t& key, char* buffer) {
+        return &step.emplace(table, table_, key, buffer);
+      });
     });
   }
 
@@ -187,7 +179,7 @@ class RemoteBench {
     return offset;
   }
 
-  /// `make` begins the step of a key, tells the rounds what it will READ, and returns its address.
+  /// `make` begins the step of a key and returns its address.
   template <typename Read, typename Make>
   void lookups(LookupFigure& figure, const Pass& pass, const LocationCache* cache, Make&& make) {
     base::Random random(load_.seed, pass.number);
@@ -201,7 +193,7 @@ class RemoteBench {
         keys = next;
         draw(random, cache, std::span(next).first(pass.together));
         const std::uint64_t begin = clock_of(pass);
-        for (std::size_t i = 0; i < pass.together; ++i) all[i] = make(steps[i], keys[i], buffer(i), together);
+        for (std::size_t i = 0; i < pass.together; ++i) all[i] = make(steps[i], keys[i], buffer(i));
         together.run(std::span(all).first(pass.together));
         if (pass.ticks != nullptr) pass.ticks->record(clock_.ticks() - begin);
         for (std::size_t i = 0; i < pass.together; ++i) {

@@ -28,6 +28,7 @@ class PeerRead : public cluster::AccessStep {
   /// All READs so far, the record's among them.
   unsigned reads() const { return reads_; }
 
+ protected:
   /// The slots that the next round READs, as long as the record's place is not known.
   struct Wanted {
     rdma::RemoteAddress first;
@@ -35,7 +36,6 @@ class PeerRead : public cluster::AccessStep {
   };
   virtual Wanted wanted() const = 0;
 
- protected:
   /// Looks at the copy of the slots that were wanted.
   virtual rdma::fiber::Next search() = 0;
 
@@ -56,9 +56,8 @@ class CuckooRead final : public PeerRead {
  public:
   using PeerRead::PeerRead;
 
-  Wanted wanted() const override;
-
  private:
+  Wanted wanted() const override;
   rdma::fiber::Next search() override;
 
   unsigned function_ = 0;
@@ -72,9 +71,8 @@ class HopscotchRead final : public PeerRead {
   /// How much registered memory a search needs.
   static std::size_t buffer_bytes(const PeerTable& table) { return hash::Hopscotch::kNeighbourhood * table.slot_bytes; }
 
-  Wanted wanted() const override;
-
  private:
+  Wanted wanted() const override;
   rdma::fiber::Next search() override;
 
   std::uint64_t chained_ = 0;  ///< offset of the slot that is READ; 0: the neighbourhood

@@ -32,11 +32,6 @@ class Rounds {
 
   /// Until all have ended. Operations of steps to one node take effect in the order of the steps (rdma/fabric.h).
   void run(std::span<Step* const> steps);
-  /// Tells the fabric what a step that is about to run will READ. It pays if more is done before the round begins.
-  void will_read(const RemoteAddress& address, std::uint32_t bytes) {
-    if (const std::optional<ConnectionId> connection = peers_.find(address.node))
-      peers_.endpoint().will_read(*connection, address, bytes);
-  }
   /// Posts the first round of all, and waits for nothing. Those that could not be posted have failed when it returns;
   /// the caller has the others interpret the completions, or fail, when `chains` is not under way any more.
   void start(std::span<Step* const> steps, Chains& chains);

@@ -102,13 +102,6 @@ void ShmEndpoint::execute_all(std::span<const Operation> chain, Connection& at) 
   for (std::size_t i = 0; i < chain.size(); ++i) execute(chain[i], targets[i], at.order);
 }
 
-/// A prefetch of an address that has lost its meaning harms nothing, so only what finds the address is checked.
-void ShmEndpoint::will_read(ConnectionId connection, const RemoteAddress& address, std::uint32_t bytes) {
-  const Peer* const peer = connections_[connection]->peer.get();
-  if (peer == nullptr || peer->regions().find(address.region) < 0) return;
-  fetch_ahead({.bytes = bytes, .remote = address}, peer->at(address));
-}
-
 std::size_t ShmEndpoint::poll(std::span<Completion> completions) {
   base::outside_region();
   std::size_t count = 0;

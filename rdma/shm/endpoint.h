@@ -31,7 +31,6 @@ class ShmEndpoint final : public Endpoint {
   Generation peer_generation(ConnectionId connection) const override;
   std::uint64_t peer_region_bytes(ConnectionId connection, RegionId region) const override;
   PostResult post(ConnectionId connection, std::span<const Operation> chain, Signal signal, std::uint64_t tag) override;
-  void will_read(ConnectionId connection, const RemoteAddress& address, std::uint32_t bytes) override;
   std::size_t poll(std::span<Completion> completions) override;
   BellId bell() const override { return bell_.id(); }
   PostResult ring(ConnectionId connection, BellId bell) override;

@@ -88,7 +88,6 @@ AbortReason Reading::add_look_ups(std::span<Access* const> accesses, Batch<KeyRe
     KeyRead& read =
         reads.emplace_back(table.remote, key, room, table.cache.get(), footprint_.reach().counters.locations);
     steps.push_back(&read);
-    if (const CheckedRead* const known = read.read(); known != nullptr) footprint_.trips.will_read(known->record());
     if (!sweeps && !read.knows_place() && HeaderSweep::finds(key)) sweeps = add_header_piece(table, read);
   }
   return AbortReason::kNone;

@@ -10,7 +10,6 @@
 #include "src/base/arena.h"
 #include "src/base/batch.h"
 #include "src/cluster/record_access/access_step.h"
-#include "src/cluster/record_access/remote_record.h"
 #include "src/cluster/transaction/reach.h"
 
 namespace granary::cluster {
@@ -36,8 +35,6 @@ class Trips {
     Step* const one = &step;
     run(phase, std::span(&one, 1));
   }
-  /// Tells the fabric that a step of the next run() will READ this record.
-  void will_read(const RemoteRecord& record) { rounds_.will_read(record.at, record.bytes()); }
   /// Posts the steps and waits for nothing (rdma::fiber::Rounds::start). That does not count as a round trip, as nobody
   /// waits for it.
   void start(std::span<AccessStep* const> steps, rdma::fiber::Chains& chains);
