@@ -14,7 +14,7 @@
 #include "src/cc/drtm/region_run.h"
 #include "src/cc/index.h"
 #include "src/cc/node_set.h"
-#include "src/cc/node_times.h"
+#include "src/cc/miss_times.h"
 #include "src/cc/two_pl/held_locks.h"
 #include "src/cc/index_node.h"
 #include "src/record/shared_record.h"
@@ -123,7 +123,7 @@ struct LockEntry {
   WriteEntry* write;
 };
 
-class RemotePart;
+class RemoteCommit;
 
 /// All that one transaction of this node remembers. A context uses it for one transaction after the other.
 struct AccessSet {
@@ -134,7 +134,7 @@ struct AccessSet {
   epoch::Epoch sealed_from = 0;
   std::vector<ReadEntry> reads;
   NodeSet<IndexNode> nodes;
-  NodeTimes::Tables tables_of_nodes = 0;  ///< the tables of the indexes in the node set
+  MissTimes::Tables missed_tables = 0;  ///< the tables of the indexes in the node set
   WriteSet writes;
   std::vector<LockEntry> locks;  ///< made by the commit: the writes, sorted by the addresses of their records
   /// Made by the commit: TID words of the records to write, noted before a region (region.h, drtm) or before the claims
@@ -142,17 +142,18 @@ struct AccessSet {
   /// transaction of the worker may commit.
   std::vector<TidWord> planned_words;
 
-  two_pl::HeldLocks held;        ///< given back by cc::let_go() when the transaction has ended, before clear()
-  bool barred = false;           ///< the latest lock was refused because of a transaction that cannot end meanwhile
-  bool must_let_go = false;      ///< cc::let_go() has something to do at the end: for `held`, or for `region_run`
-  drtm::RegionRun region_run;    ///< its `claimed` records are given back by cc::let_go(), too
-  RemotePart* remote = nullptr;  ///< the context's part at other nodes, nullptr without a cluster; clear() keeps it
+  two_pl::HeldLocks held;  ///< given back by cc::let_go() when the transaction has ended, before clear()
+  bool refused_by_own_worker =
+      false;                       ///< the latest lock was refused because of a transaction that cannot end meanwhile
+  bool must_let_go = false;        ///< cc::let_go() has something to do at the end: for `held`, or for `region_run`
+  drtm::RegionRun region_run;      ///< its `claimed` records are given back by cc::let_go(), too
+  RemoteCommit* remote = nullptr;  ///< the context's part at other nodes, nullptr without a cluster; clear() keeps it
 
   void clear() {
     sealed_from = 0;
     reads.clear();
     nodes.clear();
-    tables_of_nodes = 0;
+    missed_tables = 0;
     writes.clear();
     locks.clear();
   }

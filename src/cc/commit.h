@@ -1,7 +1,7 @@
 #pragma once
 // Says the order of a commit's steps, once for all protocols (protocol.h) and participants (participant.h). It is
 // Silo's commit protocol (4.4, Figure 2) with the steps of other nodes around its phases; DrTM+R and FaRM have the same
-// shape. commit_kinds.h chooses the participants.
+// shape. choose_participants.h chooses the participants.
 //
 // Records of other nodes are locked first, and those of this node last, so these are locked for the shortest time. No
 // waits form a cycle across nodes: a commit that meets another holder's x-lock gives up at once, and records of this
@@ -34,7 +34,7 @@ template <LocalParticipant Local, RemoteParticipant Remote>
   // that READs their E. If the final stamp is greater, validate() checks them again.
   TidWord early_stamp = 0;
   if constexpr (Local::kStampsFirst && Remote::kNodes)
-    early_stamp = failed(choose_stamp(here, there, epoch)) ? 0 : here.stamped();
+    early_stamp = failed(choose_stamp(here, there, epoch)) ? 0 : here.read_time();
   if (const AbortReason reason = there.agree(epoch, early_stamp); failed(reason)) [[unlikely]]
     return reason;
   if constexpr (Local::kStampsFirst) {
@@ -43,7 +43,8 @@ template <LocalParticipant Local, RemoteParticipant Remote>
   }
   stamped =
       Local::kStampsFirst || (base::injected("stamp-before-last-wait") && !failed(choose_stamp(here, there, epoch)));
-  if (const AbortReason reason = there.validate(Local::kStampsFirst ? here.stamped() : 0); failed(reason)) [[unlikely]]
+  if (const AbortReason reason = there.validate(Local::kStampsFirst ? here.read_time() : 0); failed(reason))
+      [[unlikely]]
     return reason;
   return here.validate(epoch);
 }
@@ -66,7 +67,7 @@ template <LocalParticipant Local, RemoteParticipant Remote, typename Right>
     return reason;
   if (const AbortReason reason = here.prepare(epoch); failed(reason)) [[unlikely]]
     return reason;
-  reach(Local::points(Remote::kNodes).prepared);
+  stop_at(Local::points(Remote::kNodes).prepared);
   return right.refused();
 }
 
@@ -74,7 +75,7 @@ template <LocalParticipant Local, RemoteParticipant Remote, typename Right>
 /// to write at other nodes are x-locked. After a failure nothing is claimed at this node; the caller releases the other
 /// nodes. `Right` is CommitRight or EveryRight.
 ///
-/// No exception leaves these steps, nor those of a RemotePart that lock and give back. It could be one of memory that
+/// No exception leaves these steps, nor those of a RemoteCommit that lock and give back. It could be one of memory that
 /// the system does not have, where a list of garbage or of locks grows. Records would stay claimed, or, behind the
 /// decision, be freed without the version that the log has (I8, I10). The process ends instead, and its recovery does
 /// the rest.
@@ -88,7 +89,7 @@ CommitOutcome take_steps(Local& here, Remote& there, const LoggedWrites& writes,
   };
   if (const AbortReason reason = here.lock(); failed(reason)) [[unlikely]]
     return {.reason = reason};
-  reach(kPoints.locked);
+  stop_at(kPoints.locked);
   // The serialization point. E is read after the last lock, whose CAS is a full fence on x86-64, and before the first
   // validation load, as the load of E is an acquire. So epochs agree with the serial order in both directions (Silo
   // 4.4). E of every other node is READ after the last lock there, for the same reason.
@@ -96,7 +97,7 @@ CommitOutcome take_steps(Local& here, Remote& there, const LoggedWrites& writes,
   bool stamped = false;
   if (const AbortReason reason = agree_and_validate(here, there, epoch, stamped); failed(reason)) [[unlikely]]
     return abort_with(reason);
-  reach(kPoints.validated);
+  stop_at(kPoints.validated);
   // A transaction that only reads, and has a stamp, takes effect at the time of its stamp. That may be in an earlier
   // epoch, which is durable sooner.
   if constexpr (!Local::kWrites && Local::kStampsFirst) epoch = here.epoch_of_reads();
@@ -106,12 +107,12 @@ CommitOutcome take_steps(Local& here, Remote& there, const LoggedWrites& writes,
       [[unlikely]]
     return abort_with(reason);
   base::invariant("I1", record::epoch_of(here.tid()) == epoch && (Local::kStampsFirst || here.tid() > worker.last_tid));
-  Decision decision(writes, worker, here.tid(), there.part());
+  Decision decision(writes, worker, here.tid(), there.remote_commit());
   if (const AbortReason reason = here.install(decision); failed(reason)) [[unlikely]]
     return abort_with(reason);
   base::debug_invariant("I8", [&] { return decision.logged(); });
   there.write_back(here.tid());
-  reach(kPoints.written_back);
+  stop_at(kPoints.written_back);
   return {.epoch = epoch, .tid = here.tid()};
 }
 

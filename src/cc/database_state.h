@@ -11,8 +11,8 @@
 #include "src/base/soft_time.h"
 #include "src/base/tsc_clock.h"
 #include "src/base/waiter.h"
-#include "src/cc/misses.h"
-#include "src/cc/node_times.h"
+#include "src/cc/shared_miss_times.h"
+#include "src/cc/miss_times.h"
 #include "src/cc/settings.h"
 #include "src/cc/two_pl/owners.h"
 #include "src/epoch/epoch.h"
@@ -53,9 +53,9 @@ struct DatabaseState {
   const base::SoftTime* time = nullptr;
   MemoryReliefReport relief = {};
   const base::TickMeter meter = {};  ///< measures how long transactions take
-  NodeTimes node_times = {};         ///< used by TicToc
+  MissTimes miss_times = {};         ///< used by TicToc
   /// Used by TicToc on a node of a cluster, which sets the lines before there are workers.
-  Misses misses = {};
+  SharedMissTimes misses = {};
   two_pl::Owners owners = {};                   ///< used by two-phase locking
   tictoc::VersionEnds* version_ends = nullptr;  ///< nullptr without Options::tictoc_history
   /// The last TID that was handed out, under TidSource::kGlobal. Workers raise it by compare-and-swap (silo/stamp.h).

@@ -12,7 +12,7 @@
 
 #include "src/base/check.h"
 #include "src/base/test_hooks.h"
-#include "src/cc/elsewhere/remote_part.h"
+#include "src/cc/elsewhere/remote_commit.h"
 #include "src/cc/log_entry.h"
 #include "src/cc/worker_state.h"
 
@@ -22,7 +22,7 @@ class Decision {
  public:
   /// Writes the entry of a transaction with this TID, and does not publish it. Room was reserved. `elsewhere`: the
   /// transaction's part at other nodes, or nullptr.
-  Decision(const LoggedWrites& writes, WorkerState& worker, TidWord tid, RemotePart* elsewhere)
+  Decision(const LoggedWrites& writes, WorkerState& worker, TidWord tid, RemoteCommit* elsewhere)
       : worker_(worker),
         elsewhere_(elsewhere),
         tid_(tid) {
@@ -31,7 +31,7 @@ class Decision {
     base::debug_invariant("I30", [&] { return worker.ring->has_room(bytes_); });
     end_ = worker.ring->end_after(bytes_);
     if (elsewhere == nullptr) return;
-    elsewhere->decide(tid, end_);
+    elsewhere->announce_decision(tid, end_);
     base::sync_point("across.deciding");
   }
   ~Decision() {
@@ -70,7 +70,7 @@ class Decision {
     if (worker_.ring != nullptr) worker_.ring->published(bytes_);
   }
   void take_back() {
-    if (elsewhere_ != nullptr) elsewhere_->take_back_decision();
+    if (elsewhere_ != nullptr) elsewhere_->take_back_announcement();
   }
 
  private:
@@ -85,7 +85,7 @@ class Decision {
   }
 
   WorkerState& worker_;
-  RemotePart* const elsewhere_;
+  RemoteCommit* const elsewhere_;
   const TidWord tid_;
   std::size_t bytes_ = 0;
   std::uint64_t end_ = 0;  // of the entry in the ring

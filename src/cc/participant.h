@@ -34,7 +34,7 @@ static_assert(sizeof(CommitOutcome) == 2 * sizeof(std::uint64_t) && record::kEpo
 struct CommitPoints {
   std::string_view locked = {}, validated = {}, prepared = {}, logged = {}, installed = {}, written_back = {};
 };
-inline void reach([[maybe_unused]] std::string_view point) {
+inline void stop_at([[maybe_unused]] std::string_view point) {
   if constexpr (base::kTestHooks) {
     if (!point.empty()) base::sync_point(point);
   }
@@ -54,13 +54,13 @@ concept LocalParticipant = requires(T& here, epoch::Epoch epoch, TidWord elsewhe
   { here.lock() } -> std::same_as<AbortReason>;
   // Checks that what was read has not changed, and that nobody else has claimed it.
   { here.validate(epoch) } -> std::same_as<AbortReason>;
-  // Chooses stamped() and tid() in the epoch. `elsewhere` is what the other nodes ask for: least_time() of a protocol
+  // Chooses read_time() and tid() in the epoch. `elsewhere` is what the other nodes ask for: least_time() of a protocol
   // that stamps first, and otherwise greatest_tid() (I1).
   { here.stamp(epoch, elsewhere) } -> std::same_as<AbortReason>;
   // Takes the memory that install() needs, for old versions too (I16).
   { here.prepare(epoch) } -> std::same_as<AbortReason>;
   // After stamp(), of a protocol that stamps first: the time at which the reads have to hold.
-  { here.stamped() } -> std::same_as<TidWord>;
+  { here.read_time() } -> std::same_as<TidWord>;
   // After stamp(): the transaction's TID, 0 if it only reads.
   { here.tid() } -> std::same_as<TidWord>;
   // Publishes the decision, and then makes the new values visible.
@@ -69,7 +69,7 @@ concept LocalParticipant = requires(T& here, epoch::Epoch epoch, TidWord elsewhe
   { here.release() } -> std::same_as<void>;
 };
 
-/// The part of all other nodes, or of none (Nowhere). Most steps are those of RemotePart with the same names.
+/// The part of all other nodes, or of none (Nowhere). Most steps are those of RemoteCommit with the same names.
 template <typename T>
 concept RemoteParticipant = requires(T& there, epoch::Epoch& epoch, TidWord early_stamp, TidWord stamp, TidWord tid) {
   // False: the transaction has touched this node only.

@@ -96,7 +96,7 @@ concept StampsReads = P::kStampsFirst && requires(const AccessSet& access, Worke
   /// of them again; `turn` counts these attempts, from 0.
   { P::claims_again(failure, worker, turn) } -> std::same_as<bool>;
   /// Called before the versions of the node set are compared.
-  { P::announce_node_times(access, worker, moment) } -> std::same_as<void>;
+  { P::announce_miss_time(access, worker, moment) } -> std::same_as<void>;
 };
 
 /// A protocol whose reads lock the records that they read until the transaction ends (two_pl/).

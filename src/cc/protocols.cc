@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "src/base/test_hooks.h"
-#include "src/cc/commit_kinds.h"
+#include "src/cc/choose_participants.h"
 #include "src/cc/here/here.h"
 
 namespace granary::cc {
@@ -24,7 +24,7 @@ CommitOutcome commit_fenced(AccessSet& access, WorkerState& worker, const Commit
   });
 }
 
-CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, RemotePart& remote,
+CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, RemoteCommit& remote,
                                   const CommitRight& right) {
   return Protocols::with(worker.protocol, [&]<Protocol P> {
     Elsewhere elsewhere(remote, access, worker);

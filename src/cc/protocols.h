@@ -13,7 +13,7 @@
 #include "src/cc/access_set.h"
 #include "src/cc/commit_right.h"
 #include "src/cc/drtm/drtm.h"
-#include "src/cc/elsewhere/remote_part.h"
+#include "src/cc/elsewhere/remote_commit.h"
 #include "src/cc/participant.h"
 #include "src/cc/protocol.h"
 #include "src/cc/silo/silo.h"
@@ -100,7 +100,7 @@ void let_go(AccessSet& access, WorkerState& worker) noexcept;
 /// when the context will run no transaction for a while.
 void retire_owner(AccessSet& access, WorkerState& worker);
 
-// The three kinds of commits (commit_kinds.h). Each commits the transaction or aborts it, and returns how it ended.
+// The three kinds of commits (choose_participants.h). Each commits the transaction or aborts it, and returns how it ended.
 
 /// Commits in a database that is no node of a cluster.
 CommitOutcome commit(AccessSet& access, WorkerState& worker);
@@ -109,7 +109,8 @@ CommitOutcome commit(AccessSet& access, WorkerState& worker);
 /// the right after its validation: what it reports must have held while nobody counted the node as dead.
 CommitOutcome commit_fenced(AccessSet& access, WorkerState& worker, const CommitRight& right);
 /// Commits on a node of a cluster a transaction that has touched other nodes, too.
-CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, RemotePart& remote, const CommitRight& right);
+CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, RemoteCommit& remote,
+                                  const CommitRight& right);
 
 /// Returns why the transaction's reads at this node would not pass validation now; kNone if they would. The caller
 /// reports an error such as a violated unique index only if they do: then the error was seen in a consistent state.

@@ -15,8 +15,8 @@
 #include "src/base/waiter.h"
 #include "src/cc/database_state.h"
 #include "src/cc/garbage_lists.h"
-#include "src/cc/misses.h"
-#include "src/cc/node_times.h"
+#include "src/cc/shared_miss_times.h"
+#include "src/cc/miss_times.h"
 #include "src/cc/timed_work.h"
 #include "src/cc/two_pl/owners.h"
 #include "src/log/log.h"
@@ -38,8 +38,8 @@ struct WorkerState {
         waiter(&shared_state.waiter),
         slabs(shared_state.slabs),
         nodes(slabs, shared_state.epochs),
-        node_times(shared_state.node_times.take()) {}
-  ~WorkerState() { shared.node_times.give_back(node_times); }
+        miss_times(shared_state.miss_times.take()) {}
+  ~WorkerState() { shared.miss_times.give_back(miss_times); }
   WorkerState(const WorkerState&) = delete;
   WorkerState& operator=(const WorkerState&) = delete;
 
@@ -56,8 +56,8 @@ struct WorkerState {
   GarbageLists garbage;       ///< what waits to be freed (garbage.h)
 
   // Under TicToc: the times at which the worker's transactions have missed keys.
-  NodeTimes::Words& node_times;    ///< this worker's words
-  Misses::Line* misses = nullptr;  ///< this worker's line, used instead of node_times in a cluster
+  MissTimes::Words& miss_times;             ///< this worker's words
+  SharedMissTimes::Line* misses = nullptr;  ///< this worker's line, used instead of miss_times in a cluster
 
   TidWord last_tid = 0;  ///< the greatest TID that this worker has committed (I1)
 

@@ -60,7 +60,7 @@ class Engine {
   void set_time(const base::SoftTime& time) { shared_.time = &time; }
   /// Before there are workers, of a node of a cluster: where its workers and those of other nodes say when they have
   /// missed keys.
-  void set_misses(std::span<cc::Misses::Line> lines) { shared_.misses = cc::Misses(lines); }
+  void set_misses(std::span<cc::SharedMissTimes::Line> lines) { shared_.misses = cc::SharedMissTimes(lines); }
   /// All memory of records and indexes; the fabric registers it.
   memory::Region& region() { return *region_; }
 

@@ -93,7 +93,7 @@ void NamedLocks::publish() {
   area_->header(run.first).named.store(named, std::memory_order_release);
 }
 
-void NamedLocks::decide(std::uint64_t tid, std::uint64_t log_end) {
+void NamedLocks::announce_decision(std::uint64_t tid, std::uint64_t log_end) {
   base::invariant("I10", log_end != 0 && (log_end & kAnnounced) == 0);
   const std::uint64_t announced = log_end | kAnnounced;
   for (const Run& run : runs_) {
@@ -104,7 +104,7 @@ void NamedLocks::decide(std::uint64_t tid, std::uint64_t log_end) {
   }
 }
 
-void NamedLocks::take_back_decision() {
+void NamedLocks::take_back_announcement() {
   for (const Run& run : runs_) area_->header(run.first).log_end.store(0, std::memory_order_release);
 }
 

@@ -142,9 +142,9 @@ class NamedLocks {
   void publish();
 
   /// Announces that the log entry will end at `log_end`. Called right before the entry is published.
-  void decide(std::uint64_t tid, std::uint64_t log_end);
-  /// Undoes decide(). Nothing may have been published in between.
-  void take_back_decision();
+  void announce_decision(std::uint64_t tid, std::uint64_t log_end);
+  /// Undoes announce_decision(). Nothing may have been published in between.
+  void take_back_announcement();
   /// Sets the completion mark: all locks have been given back.
   void complete();
 

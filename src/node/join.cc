@@ -180,7 +180,7 @@ Status ClusterNode::or_given_up(Status status) const {
 }
 
 Status ClusterNode::map_control() {
-  auto control = map(sizeof(epoch::ControlBlock) + miss_lines() * sizeof(cc::Misses::Line), /*shared=*/true);
+  auto control = map(sizeof(epoch::ControlBlock) + miss_lines() * sizeof(cc::SharedMissTimes::Line), /*shared=*/true);
   if (!control.ok()) return control.status();
   control_ = std::move(control).value();
   return {};
@@ -262,14 +262,14 @@ Status ClusterNode::open_database() {
   (*engine)->set_living(membership_->living());
   (*engine)->set_time(clock_->time());
   (*engine)->set_misses(
-      {reinterpret_cast<cc::Misses::Line*>(control_->base() + sizeof(epoch::ControlBlock)), miss_lines()});
+      {reinterpret_cast<cc::SharedMissTimes::Line*>(control_->base() + sizeof(epoch::ControlBlock)), miss_lines()});
   database_ = std::make_unique<Database>(std::move(engine).value());
   tables_.emplace(own_.id, *database_);
   return {};
 }
 
 std::size_t ClusterNode::miss_lines() const {
-  return cc::Misses::lines_for(std::size_t{layout_.nodes} * layout_.workers);
+  return cc::SharedMissTimes::lines_for(std::size_t{layout_.nodes} * layout_.workers);
 }
 
 /// Without logs no node comes back while others serve.

@@ -159,8 +159,9 @@ cc::CommitOutcome Context::commit_in_cluster() {
     right = {};
   }
   cc::AccessSet& access = execution_.local().sets();
-  return execution_.across() ? cc::commit_across_nodes(access, worker_.state(), execution_.remote()->part(), right)
-                             : cc::commit_fenced(access, worker_.state(), right);
+  return execution_.across()
+             ? cc::commit_across_nodes(access, worker_.state(), execution_.remote()->remote_commit(), right)
+             : cc::commit_fenced(access, worker_.state(), right);
 }
 
 void Context::abort(std::uint64_t serial) {

@@ -13,7 +13,7 @@
 #include <granary/transaction.h>
 
 #include "src/txn/local_access.h"
-#include "src/txn/remote.h"
+#include "src/txn/remote_access.h"
 
 namespace granary::txn {
 
@@ -29,7 +29,7 @@ class Execution {
   /// Sets how transactions reach other nodes; nullptr: there are no other nodes. No transaction is open.
   void set_remote(std::unique_ptr<RemoteAccess> remote) {
     remote_ = std::move(remote);
-    local_.sets().remote = remote_ == nullptr ? nullptr : &remote_->part();
+    local_.sets().remote = remote_ == nullptr ? nullptr : &remote_->remote_commit();
   }
   RemoteAccess* remote() { return remote_.get(); }
   LocalAccess& local() { return local_; }
@@ -48,7 +48,7 @@ class Execution {
   Outcome get(TableCore& table, std::string_view key, std::string& value) {
     return get(home_elsewhere(table, key), table, key, value);
   }
-  // Parts of values (parts.cc). A part of a local record is accessed alone where the protocol allows it. Otherwise the
+  // Parts of values (local_parts.cc). A part of a local record is accessed alone where the protocol allows it. Otherwise the
   // whole value is read and written.
   GetResult get_part(TableCore& table, std::string_view key, std::size_t from, std::span<char> buffer);
   Outcome write_part(TableCore& table, std::string_view key, std::size_t from, std::string_view bytes);
@@ -79,7 +79,7 @@ class Execution {
   /// Whether everything that was read would pass validation now, here and, if `home` is another node, at other nodes.
   bool seen_consistently(Home home);
 
-  // Other nodes (remote.cc).
+  // Other nodes (execution_elsewhere.cc).
   Outcome find_elsewhere(RemoteGet& get);
   GetResult get_elsewhere(RemoteGet get, std::span<char> buffer);
   Outcome multi_get_elsewhere(GetsElsewhere<RemoteGet>& elsewhere);

@@ -33,7 +33,7 @@ Outcome Execution::move_index_entry(Home home, TableCore& index, std::string_vie
 
 bool Execution::seen_consistently(Home home) {
   if (!home) return local_.reads_hold();
-  cc::RemotePart& elsewhere = remote_->part();
+  cc::RemoteCommit& elsewhere = remote_->remote_commit();
   const record::TidWord stamp = std::max(local_.stamp_of_reads(), elsewhere.least_time());
   return local_.reads_hold(stamp) && elsewhere.validate(stamp) == AbortReason::kNone;
 }

@@ -1,7 +1,7 @@
 #pragma once
 // Makes a transaction's accesses to records of this node (Silo 4.5 to 4.7). LocalAccess has the transaction's access
 // sets, and fills them as it reads, writes and scans. Execution (execution.h) calls it; keys of other nodes go to
-// remote.h.
+// remote_access.h.
 
 #include <algorithm>
 #include <cstdint>
@@ -76,7 +76,7 @@ class LocalAccess {
     return cc::locks_reads(worker_.state()) ? lock_alone(table, key) : Outcome::kOk;
   }
   void prefetch(TableCore& table, std::string_view key);
-  // Parts of values (parts.cc).
+  // Parts of values (local_parts.cc).
   /// Whether parts of the table's values can be read, or written, without the whole value.
   bool reads_parts(const TableCore& table) const;
   bool writes_parts(const TableCore& table) const;
@@ -111,7 +111,7 @@ class LocalAccess {
  private:
   friend class ScanCursor;
 
-  // Execution on records (read.cc).
+  // Execution on records (local_read.cc).
   cc::Record* find(TableCore& table, std::string_view key);
   /// Returns the record that the transaction remembers for the key, or finds it.
   cc::Record* look_up(TableCore& table, std::string_view key);
@@ -149,12 +149,12 @@ class LocalAccess {
   void note_place(const TableCore& table, cc::IndexNode place, cc::Version version) {
     if (sealed(table)) return;
     access_.nodes.note(place, version);
-    access_.tables_of_nodes |= cc::NodeTimes::bit_of(table.id());
+    access_.missed_tables |= cc::MissTimes::bit_of(table.id());
   }
   /// Notes a place, unless it was the last that was noted, and limits how many there are, as scans note many.
   Outcome note_node(const TableCore& table, cc::IndexNode place, cc::Version version);
 
-  // Writes (write.cc; those of parts are in parts.cc).
+  // Writes (local_write.cc; those of parts are in local_parts.cc).
   /// Changes the pending write of a key that the transaction writes once more.
   Outcome write_own(cc::WriteEntry& own, std::string_view value, const WriteRule& rule);
   Outcome write_own_part(cc::WriteEntry& own, std::size_t from, std::string_view bytes);

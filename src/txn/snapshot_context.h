@@ -14,7 +14,7 @@
 #include "src/base/arena.h"
 #include "src/epoch/epoch.h"
 #include "src/txn/dropped_handle.h"
-#include "src/txn/remote.h"
+#include "src/txn/remote_access.h"
 #include "src/txn/worker_core.h"
 
 namespace granary::txn {

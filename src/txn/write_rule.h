@@ -1,6 +1,6 @@
 #pragma once
 // States the rules of put, update, insert and remove: what each asks of the key that it writes. They are the same for
-// records of this node (write.cc) and of other nodes (src/cluster/transaction).
+// records of this node (local_write.cc) and of other nodes (src/cluster/transaction).
 
 #include <granary/transaction.h>
 

@@ -37,7 +37,7 @@ struct ToldHere {
     chosen = record::make_tid(epoch, 1);
     return story.step("stamp");
   }
-  TidWord stamped() const { return chosen; }
+  TidWord read_time() const { return chosen; }
   TidWord tid() const { return chosen; }
   AbortReason prepare(epoch::Epoch) { return story.step("prepare"); }
   AbortReason install(Decision& decision) {

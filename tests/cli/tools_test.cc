@@ -116,7 +116,7 @@ class Tools : public testing::Test {
       name(decided, {.word = 0xabcd3, .node = 3, .table = 0, .key = "decided"});
       const std::vector<cc::RemoteWrite> writes = {{.node = 3, .table = 0, .key = "decided", .value = "v"}};
       const record::TidWord tid = record::make_tid(7, 5);
-      decided.decide(tid, ring.end_after(cc::write_log_entry({{}, writes}, core->state(), tid)));
+      decided.announce_decision(tid, ring.end_after(cc::write_log_entry({{}, writes}, core->state(), tid)));
       core->state().ring->publish(cc::write_log_entry({{}, writes}, core->state(), tid));
       ::_exit(0);
     }

@@ -83,7 +83,7 @@ class DeadNodeTest : public testing::Test {
       const record::TidWord tid = record::make_tid(control_->by_leader.epoch.load(), 1000 + sequence_);
       ASSERT_EQ(cc::reserve_log({{}, writes}, worker->state()), AbortReason::kNone);
       const std::size_t bytes = cc::write_log_entry({{}, writes}, worker->state(), tid);
-      record.decide(tid, ring.end_after(bytes));
+      record.announce_decision(tid, ring.end_after(bytes));
       ring.publish(bytes);
     }
     database_->engine().workers().give_back(worker);

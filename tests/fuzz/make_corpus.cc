@@ -186,7 +186,7 @@ void add_locks(const Corpus& corpus, int transactions) {
     for (const std::uint32_t node : {1u, 2u})
       record.add({record::x_lock_word({.node = 3, .generation = 1, .worker = 0, .sequence = node}), node, 7, key});
     record.publish();
-    if (i == 1) record.decide(record::make_tid(7, 1), kTail);
+    if (i == 1) record.announce_decision(record::make_tid(7, 1), kTail);
   }
   for (const char first : {kAsItIs, kMended}) {
     corpus.add("locks", std::to_string(transactions) + (first == kMended ? "-transactions-mended" : "-transactions"),

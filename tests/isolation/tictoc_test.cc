@@ -382,10 +382,10 @@ TEST_F(TicToc, RefusesWhatItCannotDo) {
 /// A worker that Database::register_worker() has made of a node of a cluster: workers of other nodes READ the lines,
 /// and nothing else.
 TEST_F(TicToc, WorkersWithoutALineOfTheirOwnTellMissesInTheSharedOne) {
-  std::array<cc::Misses::Line, 3> lines;  // of two workers that reach other nodes, and of all others
+  std::array<cc::SharedMissTimes::Line, 3> lines;  // of two workers that reach other nodes, and of all others
   db_->engine().set_misses(lines);
   expect_insert_behind_miss("missing", [&] {
-    EXPECT_GT(cc::Misses(lines).greatest(table_.core()->id()), 0u);
+    EXPECT_GT(cc::SharedMissTimes(lines).greatest(table_.core()->id()), 0u);
     for (std::size_t i = 0; i < 2; ++i) {
       for (const auto& word : lines[i].greatest) EXPECT_EQ(word.load(), 0u);
     }

@@ -179,7 +179,8 @@ TEST_F(LogTest, TheEntryOfADecidedTransactionStaysWhileLocksAreNamed) {
   ASSERT_TRUE(record.reserve(named_bytes(3)));
   record.add({.word = 1, .node = 2, .table = 0, .key = "key"});
   record.publish();
-  record.decide(record::make_tid(epochs_.current(), sequence_ + 1), ring.end_after(EntryHeader{kBytes, 0, 0}.bytes()));
+  record.announce_decision(record::make_tid(epochs_.current(), sequence_ + 1),
+                           ring.end_after(EntryHeader{kBytes, 0, 0}.bytes()));
   for (int i = 0; i < 200; ++i) {
     commit(**log, ring, kBytes);
     epochs_.tick();

@@ -97,7 +97,7 @@ TEST(LockAhead, IsDecidedOnceTheRingHoldsTheEntry) {
   EXPECT_FALSE(decided(95));
   EXPECT_EQ(decided(96), kTid);
   EXPECT_EQ(decided(1000), kTid);
-  record.take_back_decision();
+  record.take_back_announcement();
   EXPECT_FALSE(decided(1000));
   record.decide(kTid, 2000);
   record.complete();

@@ -52,7 +52,7 @@ class InOpenRegion {
     tid_ = P::stamp(access_, worker_, epoch, elsewhere);
     return tid_ == 0 ? P::reason_for_no_stamp(epoch) : AbortReason::kNone;
   }
-  TidWord stamped() const { return tid_; }
+  TidWord read_time() const { return tid_; }
   TidWord tid() const { return tid_; }
   AbortReason prepare(epoch::Epoch epoch) {
     const epoch::Epoch period = worker_.shared.epochs.snap(epoch);
@@ -73,9 +73,9 @@ class InOpenRegion {
       return no;
     }
     decision.published();
-    reach(points(decision.across_nodes()).logged);  // the region's end has logged and installed
+    stop_at(points(decision.across_nodes()).logged);  // the region's end has logged and installed
     for (std::size_t i = 0; i < writes().size(); ++i) P::installed_in_region(writes()[i], worker_, words()[i], tid_);
-    reach(points(decision.across_nodes()).installed);
+    stop_at(points(decision.across_nodes()).installed);
     return AbortReason::kNone;
   }
   void release() {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "src/cc/elsewhere/remote_part.h"
+#include "src/cc/elsewhere/remote_commit.h"
 #include "src/cc/holder_liveness.h"
 #include "src/cc/log_entry.h"
 #include "src/cc/participant.h"
@@ -67,7 +67,7 @@ bool has_claimed(const AccessSet& access, const Record& record) {
 /// one waits or is run again. Those of other fibers do, which only a node of a cluster has under this protocol.
 bool is_barred(const Record& record, const AccessSet& access, const WorkerState& worker) {
   if (worker.transactions_with_claims.empty()) return false;
-  if (const RemotePart* const elsewhere = access.remote; elsewhere != nullptr && !elsewhere->is_alone()) return false;
+  if (const RemoteCommit* const elsewhere = access.remote; elsewhere != nullptr && !elsewhere->is_alone()) return false;
   return std::ranges::any_of(worker.transactions_with_claims, [&](const RegionRun* other) {
     return other != &access.region_run && std::ranges::binary_search(other->claimed, &record);
   });
@@ -112,7 +112,7 @@ bool has_log_room(const WorkerState& worker) {
 /// in it.
 bool may_open(const AccessSet& access, const WorkerState& worker) {
   if (worker.open_region == nullptr || worker.in_open_region != nullptr) return false;
-  RemotePart* const elsewhere = access.remote;
+  RemoteCommit* const elsewhere = access.remote;
   return has_log_room(worker) && (elsewhere == nullptr || elsewhere->make_ready(worker.shared.epochs.current()));
 }
 
@@ -131,8 +131,8 @@ Way begin(AccessSet& access, WorkerState& worker) {
 /// Returns the reason that the application is given if the transaction has to be run again.
 AbortReason why_again(const htm::Attempt& lost, const AccessSet& access, const WorkerState& worker) {
   if (lost.cause != htm::Cause::kExplicit) return AbortReason::kReadChanged;
-  const auto barred = [&](const WriteEntry& write) { return is_barred(*write.record, access, worker); };
-  if (std::ranges::any_of(access.writes.entries(), barred)) return AbortReason::kLockedByOwnWorker;
+  const auto refused_by_own_worker = [&](const WriteEntry& write) { return is_barred(*write.record, access, worker); };
+  if (std::ranges::any_of(access.writes.entries(), refused_by_own_worker)) return AbortReason::kLockedByOwnWorker;
   switch (code_of(lost.verdict)) {
     case RegionCode::kReadLocked: return AbortReason::kReadLocked;
     case RegionCode::kWriteLocked: return AbortReason::kWriteLocked;
@@ -182,7 +182,7 @@ StableRead read(const Record& record, std::size_t key_bytes, std::span<char> buf
     resolve_loss(access, worker);
   }
   const bool again = access.region_run.way == Way::kAgain;
-  access.barred =
+  access.refused_by_own_worker =
       (again && access.region_run.reason == AbortReason::kLockedByOwnWorker) || is_barred(record, access, worker);
   if (again) return {};
   if (has_claimed(access, record)) return read_claimed(record, key_bytes, buffer, copies);

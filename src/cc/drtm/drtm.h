@@ -4,11 +4,11 @@
 // These steps differ:
 //
 //   START    The keys that were declared at other nodes are x-locked or leased, and fetched. The nodes agree on an
-//            epoch, and old versions are kept (RemotePart::make_ready).
+//            epoch, and old versions are kept (RemoteCommit::make_ready).
 //   region   It begins with the first read of a record of this node, and ends with the commit. Records are read in
 //            place. Strong atomicity takes the place of validation: a change of any line that was read makes the region
 //            abort. On hardware that does not hold for changes by this very thread, so a commit of another transaction
-//            of the thread ends the region first (commit_kinds.h).
+//            of the thread ends the region first (choose_participants.h).
 //   COMMIT   In the region the leases are confirmed, the log entry is published, and values and TIDs are stored
 //            (commit_in_open_region.h). After the region the records of other nodes are written back.
 //

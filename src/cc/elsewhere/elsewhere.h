@@ -1,6 +1,6 @@
 #pragma once
 // Makes the other nodes one participant of a commit (participant.h): `Nowhere` if the transaction has touched this node
-// only, and `Elsewhere` around a RemotePart if it has touched others.
+// only, and `Elsewhere` around a RemoteCommit if it has touched others.
 
 #include <algorithm>
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include "src/base/check.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/access_set.h"
-#include "src/cc/elsewhere/remote_part.h"
+#include "src/cc/elsewhere/remote_commit.h"
 #include "src/cc/participant.h"
 #include "src/cc/worker_state.h"
 #include "src/record/shared_lock.h"
@@ -21,7 +21,7 @@ struct Nowhere {
   static constexpr bool kNodes = false;
 
   static constexpr bool writes_nothing() { return true; }
-  static constexpr RemotePart* part() { return nullptr; }
+  static constexpr RemoteCommit* remote_commit() { return nullptr; }
   static constexpr std::span<const RemoteWrite> writes() { return {}; }
   static constexpr AbortReason lock() { return AbortReason::kNone; }
   static constexpr base::LeaseEnd held_until() { return kHeldForever; }
@@ -46,16 +46,19 @@ inline std::uint64_t blocking_lease_end_us(AccessSet& access, const DatabaseStat
   return end_us;
 }
 
-/// The participant for a transaction that has touched other nodes: their RemotePart, and what this node adds to its
+/// The participant for a transaction that has touched other nodes: their RemoteCommit, and what this node adds to its
 /// steps.
 class Elsewhere {
  public:
   static constexpr bool kNodes = true;
 
-  Elsewhere(RemotePart& part, AccessSet& access, WorkerState& worker) : part_(part), access_(access), worker_(worker) {}
+  Elsewhere(RemoteCommit& part, AccessSet& access, WorkerState& worker)
+      : part_(part),
+        access_(access),
+        worker_(worker) {}
 
   bool writes_nothing() const { return part_.writes().empty(); }
-  RemotePart* part() const { return &part_; }
+  RemoteCommit* remote_commit() const { return &part_; }
   std::span<const RemoteWrite> writes() const { return part_.writes(); }
 
   /// Locks records at other nodes. First it looks for leases on records that the transaction will write at this node:
@@ -96,7 +99,7 @@ class Elsewhere {
     return AbortReason::kNone;
   }
 
-  RemotePart& part_;
+  RemoteCommit& part_;
   AccessSet& access_;
   WorkerState& worker_;
 };

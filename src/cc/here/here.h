@@ -62,7 +62,7 @@ AbortReason validate(const AccessSet& access, const Moment& moment, WorkerState&
   if (const AbortReason no = validate_reads<P>(access, moment, worker); failed(no)) [[unlikely]]
     return no;
   if constexpr (StampsReads<P>) {
-    if (!access.nodes.empty()) P::announce_node_times(access, worker, moment);
+    if (!access.nodes.empty()) P::announce_miss_time(access, worker, moment);
   }
   return validate_nodes(access);
 }
@@ -96,11 +96,11 @@ class ReadHere {
     stamp_ = std::max(moment_of_reads<P>(access_, epoch).stamp, elsewhere);
     return AbortReason::kNone;
   }
-  TidWord stamped() const { return stamp_; }
+  TidWord read_time() const { return stamp_; }
   /// Returns the epoch that has to be durable before the result of a transaction with a stamp may be shown. A missed
   /// key may have been removed lately. While its record is in the index, the removal is among the reads. When it is
   /// not, this says how late that can have been; it is loaded after the miss, and only grows. It is before the
-  /// transaction's e_w, so the reads hold in that epoch, too. (For misses at other nodes see RemotePart::least_time.)
+  /// transaction's e_w, so the reads hold in that epoch, too. (For misses at other nodes see RemoteCommit::least_time.)
   epoch::Epoch epoch_of_reads() const {
     const bool missed = !access_.nodes.empty() && !base::injected("tictoc-shows-removals-early");
     const epoch::Epoch removed = missed ? unhooked_up_to(worker_.shared) : 0;
@@ -171,7 +171,7 @@ class Here {
     tid_ = P::stamp(access_, worker_, epoch, elsewhere);
     return tid_ == 0 ? P::reason_for_no_stamp(epoch) : AbortReason::kNone;
   }
-  TidWord stamped() const { return tid_; }
+  TidWord read_time() const { return tid_; }
   TidWord tid() const { return tid_; }
   AbortReason prepare(epoch::Epoch epoch) {
     const epoch::Epoch period = worker_.shared.epochs.snap(epoch);
@@ -185,11 +185,11 @@ class Here {
   [[gnu::always_inline]] AbortReason install(Decision& decision) {
     const CommitPoints at = points(decision.across_nodes());
     decision.publish();
-    reach(at.logged);
+    stop_at(at.logged);
     const epoch::Epoch period = worker_.shared.epochs.snap(record::epoch_of(tid_));
     base::debug_invariant("I8", [&] { return worker_.last_tid >= tid_; });
     for (WriteEntry& write : writes()) P::install(write, worker_, tid_, period);
-    reach(at.installed);
+    stop_at(at.installed);
     return AbortReason::kNone;
   }
   void release() {

@@ -6,7 +6,7 @@
 #include "src/base/soft_time.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/access_set.h"
-#include "src/cc/elsewhere/remote_part.h"
+#include "src/cc/elsewhere/remote_commit.h"
 #include "src/cc/region/region_code.h"
 #include "src/cc/worker_state.h"
 

@@ -37,7 +37,7 @@ class InRegion {
   }
 
   /// `held`: until when all that the transaction has read and will write at other nodes is held
-  /// (RemotePart::held_until).
+  /// (RemoteCommit::held_until).
   InRegion(AccessSet& access, WorkerState& worker, const base::LeaseEnd& held)
       : access_(access),
         worker_(worker),
@@ -61,7 +61,7 @@ class InRegion {
     tid_ = P::stamp(access_, worker_, epoch, elsewhere);
     return tid_ == 0 ? with_locks() : AbortReason::kNone;
   }
-  TidWord stamped() const { return tid_; }
+  TidWord read_time() const { return tid_; }
   TidWord tid() const { return tid_; }
   /// The records are not locked while this copies old versions. If one changes, its TID word changes, and the region
   /// sees it.

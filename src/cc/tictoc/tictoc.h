@@ -18,7 +18,7 @@
 
 #include "src/cc/access_set.h"
 #include "src/cc/install.h"
-#include "src/cc/node_times.h"
+#include "src/cc/miss_times.h"
 #include "src/cc/protocol.h"
 #include "src/cc/silo/stamp.h"
 #include "src/cc/worker_state.h"
@@ -60,8 +60,8 @@ struct TicToc {
   static TidWord stamp(const AccessSet& access, WorkerState& worker, epoch::Epoch epoch, TidWord elsewhere);
   static TidWord stamp_reads(const AccessSet& access);
   static AbortReason reason_for_no_stamp(epoch::Epoch epoch) { return silo::no_tid_left(epoch); }
-  /// Says for the moment that the tables of the node set had no other keys (src/cc/node_times.h).
-  static void announce_node_times(const AccessSet& access, WorkerState& worker, const Moment& moment);
+  /// Says for the moment that the tables of the node set had no other keys (src/cc/miss_times.h).
+  static void announce_miss_time(const AccessSet& access, WorkerState& worker, const Moment& moment);
 
   static bool prepare(WriteEntry& write, WorkerState& worker, epoch::Epoch period) {
     return cc::prepare(write, worker, period);

@@ -31,14 +31,14 @@ TidWord rts_of(const Record& record, epoch::Epoch epoch) {
 
 /// Returns the least time at which a claimed record may be overwritten. The record's rts is frozen, and `epoch` was
 /// read after that. A record that is written for the first time has to come after all times at which keys of its table
-/// were missed (node_times.h).
+/// were missed (miss_times.h).
 TidWord least_for(const WriteEntry& write, const WorkerState& worker, epoch::Epoch epoch) {
   const TidWord wts = record::tid_of(write.record->tid(std::memory_order_relaxed));
   TidWord before = wts;
   if (!base::injected("tictoc-ignores-rts")) before = std::max(before, rts_of(*write.record, epoch));
   if (wts == 0 && !base::injected("tictoc-ignores-node-times"))
     before =
-        std::max({before, worker.shared.node_times.greatest(write.table), worker.shared.misses.greatest(write.table)});
+        std::max({before, worker.shared.miss_times.greatest(write.table), worker.shared.misses.greatest(write.table)});
   return before + kOne;
 }
 
@@ -102,12 +102,13 @@ AbortReason TicToc::check_shared(const ReadEntry& read, const Claims& claims, co
 
 /// A time up to (epoch, 0) need not be told, since the first writer of a record takes a time of at least (E, 1). A
 /// worker of a cluster tells it in its line of `misses`, which writers at other nodes READ.
-void TicToc::announce_node_times(const AccessSet& access, WorkerState& worker, const Moment& moment) {
+void TicToc::announce_miss_time(const AccessSet& access, WorkerState& worker, const Moment& moment) {
   if (moment.stamp <= record::make_tid(moment.epoch, 0)) return;
-  if (worker.misses != nullptr) return Misses::raise(*worker.misses, access.tables_of_nodes, moment.stamp);
-  const Misses& misses = worker.shared.misses;
-  if (misses.size() != 0) return Misses::raise_shared(misses.shared_line(), access.tables_of_nodes, moment.stamp);
-  NodeTimes::raise(worker.node_times, access.tables_of_nodes, moment.stamp);
+  if (worker.misses != nullptr) return SharedMissTimes::raise(*worker.misses, access.missed_tables, moment.stamp);
+  const SharedMissTimes& misses = worker.shared.misses;
+  if (misses.size() != 0)
+    return SharedMissTimes::raise_shared(misses.shared_line(), access.missed_tables, moment.stamp);
+  MissTimes::raise(worker.miss_times, access.missed_tables, moment.stamp);
 }
 
 /// Order: load the size word with the rts, then E, then the TID word. If the TID word is unlocked and has the TID that

@@ -58,8 +58,8 @@ AbortReason await_owner(Kind wanted, WorkerState& worker, AccessSet& access) {
       return AbortReason::kNone;
     worker.waiter->pause(turn);
   }
-  access.barred = (worker.standing_owners() | access.held.outer) != 0;
-  return access.barred ? AbortReason::kLockedByOwnWorker : refused(wanted);
+  access.refused_by_own_worker = (worker.standing_owners() | access.held.outer) != 0;
+  return access.refused_by_own_worker ? AbortReason::kLockedByOwnWorker : refused(wanted);
 }
 
 /// Tries to lock until an attempt succeeds, is_barred() or gives_up(word) is true, or kPatience is used up. If the
@@ -70,7 +70,7 @@ template <typename GivesUp>
 AbortReason lock_until(Record& record, Kind wanted, WorkerState& worker, AccessSet& access,
                        GivesUp&& gives_up) noexcept {
   HeldLocks& held = access.held;
-  access.barred = false;
+  access.refused_by_own_worker = false;
   if (const AbortReason none = await_owner(wanted, worker, access); none != AbortReason::kNone) return none;
   for (std::uint32_t turn = 0; turn < kPatience; ++turn) {
     std::uint64_t word = 0;
@@ -83,7 +83,7 @@ AbortReason lock_until(Record& record, Kind wanted, WorkerState& worker, AccessS
     if (attempt == Attempt::kChanged) continue;
     if (!record::is_latest(record.tid())) return AbortReason::kNone;
     if (is_barred(word, wanted, held, worker)) [[unlikely]] {
-      access.barred = true;
+      access.refused_by_own_worker = true;
       return AbortReason::kLockedByOwnWorker;
     }
     if (gives_up(word)) break;

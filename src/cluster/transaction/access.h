@@ -1,6 +1,6 @@
 #pragma once
 // Keeps what a transaction remembers of keys of other nodes: one Access for each key, with what was read there, what is
-// held, and what will be written. All parts of a transaction (reading.h, locks.h, declared_keys.h, commit_elsewhere.h)
+// held, and what will be written. All parts of a transaction (reading.h, locks.h, declared_keys.h, one_sided_commit.h)
 // work on these entries.
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 #include "src/cluster/record_access/version_copy.h"
 #include "src/cluster/transaction/directory.h"
-#include "src/txn/remote.h"
+#include "src/txn/remote_access.h"
 
 namespace granary::cluster {
 

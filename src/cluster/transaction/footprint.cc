@@ -22,7 +22,7 @@ AbortReason Footprint::enter(rdma::NodeId node, const txn::TableCore& table, con
   known = reach().directory.find(node, table.id());
   if (known == nullptr) return abort_reason_of_missing_table(node, reach());
   sealed = is_sealed(table, *known);
-  return participants.touch(node, sealed);
+  return touched.touch(node, sealed);
 }
 
 AbortReason Footprint::open(const txn::RemoteKey& key, Access*& access) {
@@ -50,9 +50,9 @@ bool Footprint::is_sealed(const txn::TableCore& table, const KnownTable& known) 
 void Footprint::clear() {
   sealed_from = 0;
   accesses.clear();
-  participants.clear();
+  touched.clear();
   nodes.clear();
-  tables_of_nodes = 0;
+  missed_tables = 0;
   trips.clear();
 }
 

@@ -1,18 +1,18 @@
 #pragma once
 // Holds the state of a transaction at other nodes: keys, participants, node set, and memory. The parts of the
-// transaction (reading.h, locks.h, declared_keys.h, scan.h, commit_elsewhere.h) share it until the transaction ends.
+// transaction (reading.h, locks.h, declared_keys.h, scan.h, one_sided_commit.h) share it until the transaction ends.
 
-#include "src/cc/node_times.h"
+#include "src/cc/miss_times.h"
 #include "src/cluster/transaction/access.h"
 #include "src/cluster/transaction/lease_wait.h"
-#include "src/cluster/transaction/participants.h"
+#include "src/cluster/transaction/touched_nodes.h"
 #include "src/cluster/transaction/remote_index_node.h"
 #include "src/cluster/transaction/trips.h"
 
 namespace granary::cluster {
 
 struct Footprint {
-  explicit Footprint(Reach& reach) : trips(reach), participants(trips) {}
+  explicit Footprint(Reach& reach) : trips(reach), touched(trips) {}
 
   Reach& reach() { return trips.reach(); }
   const Reach& reach() const { return trips.reach(); }
@@ -26,7 +26,7 @@ struct Footprint {
   AbortReason open(const txn::RemoteKey& key, Access*& access);
   /// Notes an index node and its version in the node set. kNodeChanged if it was seen with another version before.
   AbortReason note(const txn::TableCore& table, rdma::NodeId node, const messages::SeenNode& seen) {
-    tables_of_nodes |= cc::NodeTimes::bit_of(table.id());
+    missed_tables |= cc::MissTimes::bit_of(table.id());
     return nodes.note_once(index_node_of(node, seen), seen.version) ? AbortReason::kNone : AbortReason::kNodeChanged;
   }
   /// Returns the entries for which `wanted` is true, in the order of their first use.
@@ -41,12 +41,12 @@ struct Footprint {
   void clear();
 
   Trips trips;
-  Participants participants;
+  TouchedNodes touched;
   AccessTable accesses;
   RemoteNodeSet nodes;
-  cc::NodeTimes::Tables tables_of_nodes = 0;  ///< the tables of the places in the node set
-  epoch::Epoch sealed_from = 0;               ///< the same as AccessSet::sealed_from, for tables of other nodes
-  LeaseWait lease_wait;                       ///< clear() keeps it, since the worker waits after the transaction's end
+  cc::MissTimes::Tables missed_tables = 0;  ///< the tables of the places in the node set
+  epoch::Epoch sealed_from = 0;             ///< the same as AccessSet::sealed_from, for tables of other nodes
+  LeaseWait lease_wait;                     ///< clear() keeps it, since the worker waits after the transaction's end
 
  private:
   bool is_sealed(const txn::TableCore& table, const KnownTable& known);

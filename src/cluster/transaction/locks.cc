@@ -49,9 +49,9 @@ XLock* Locks::add_lock(Batch<XLock>& locks, Access& access, std::size_t value_by
 }
 
 AbortReason Locks::acquire(Batch<XLock>& locks, std::span<Access* const> accesses, std::span<AccessStep* const> holds,
-                           Participants::With with) noexcept {
+                           TouchedNodes::With with) noexcept {
   if (const AbortReason unnamed = name_locks(locks, accesses); failed(unnamed)) return unnamed;
-  const AbortReason unreached = footprint_.participants.run_before_epochs(TripPhase::kLock, holds, with);
+  const AbortReason unreached = footprint_.touched.run_before_epochs(TripPhase::kLock, holds, with);
   if (unreached == AbortReason::kOutOfMemory) return unreached;  // nothing was posted
   const AbortReason reason = adopt_locks(locks, accesses);
   return failed(reason) ? reason : unreached;

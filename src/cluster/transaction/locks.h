@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "src/cc/elsewhere/remote_part.h"
+#include "src/cc/elsewhere/remote_commit.h"
 #include "src/cluster/record_access/x_lock.h"
 #include "src/cluster/transaction/footprint.h"
 #include "src/cluster/transaction/release_run.h"
@@ -36,7 +36,7 @@ class Locks {
   /// Names the locks, takes them, one for each access, and READs E behind them. `holds`: all steps to run, which are
   /// these locks and the leases and look-ups of the same round.
   AbortReason acquire(Batch<XLock>& locks, std::span<Access* const> accesses, std::span<AccessStep* const> holds,
-                      Participants::With with = Participants::With::kEpoch) noexcept;
+                      TouchedNodes::With with = TouchedNodes::With::kEpoch) noexcept;
   /// Gives back all locks, those of records that were written with their new version, and waits until that has arrived.
   /// Then it has the owners register the records that were removed, and sets the completion mark. If this node dies
   /// before that, its recovery does both.
@@ -49,9 +49,9 @@ class Locks {
   /// Gives back all locks without a change, waits until that has arrived, and sets the completion mark.
   void release();
 
-  // The steps of cc::RemotePart with the same names.
-  void decide(record::TidWord tid, std::uint64_t log_end) { named_.decide(tid, log_end); }
-  void take_back_decision() { named_.take_back_decision(); }
+  // The steps of cc::RemoteCommit with the same names.
+  void announce_decision(record::TidWord tid, std::uint64_t log_end) { named_.announce_decision(tid, log_end); }
+  void take_back_announcement() { named_.take_back_announcement(); }
 
   /// Ends the transaction. Locks that it could not give back are handed over to the worker (Reach::undelivered).
   void end() noexcept;

@@ -29,7 +29,7 @@ AbortReason OldVersions::make_copies(epoch::Epoch epoch, std::span<Access* const
     if (room == nullptr) return AbortReason::kOutOfMemory;
     const std::uint64_t block = copies.blocks[i];
     copies.steps.push_back(&copies.writes.emplace_back(access.record, version,
-                                                       footprint_.participants.at(access.key.home, block),
+                                                       footprint_.touched.at(access.key.home, block),
                                                        access.table->remote.owner_base + block, room));
   }
   return AbortReason::kNone;

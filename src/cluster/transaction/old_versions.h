@@ -1,6 +1,6 @@
 #pragma once
 // Keeps the versions that a transaction overwrites at other nodes, if a snapshot may need them (I12). The commit calls
-// it before the decision (commit_elsewhere.cc). A version is copied into a block of its owner's memory that the worker
+// it before the decision (one_sided_commit.cc). A version is copied into a block of its owner's memory that the worker
 // has borrowed.
 
 #include <span>

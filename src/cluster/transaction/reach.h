@@ -38,7 +38,7 @@ struct Reach {
   std::uint64_t lease_us = 0;            ///< how long leases last
   bool reads_lease = true;               ///< NodeParts::reads_lease
   bool stamps_reads = false;             ///< the protocol computes times (TicToc): state words hold rts, and no leases
-  /// If `stamps_reads`: the number of the worker's line among the misses of each node (src/cc/misses.h).
+  /// If `stamps_reads`: the number of the worker's line among the misses of each node (src/cc/shared_miss_times.h).
   std::size_t misses_line = 0;
   std::uint64_t connect_timeout_us;  ///< NodeParts::connect_timeout_us
   std::function<std::uint64_t()> now_us = {};
@@ -53,7 +53,9 @@ struct Reach {
   /// Connects the node if it is not connected. False if it is not a living member, or does not answer.
   bool connect(rdma::NodeId node) { return is_member(node) && peers.connect(node, connect_timeout_us).ok(); }
   /// Returns how many lines the misses of each node have.
-  std::size_t misses_lines() const { return cc::Misses::lines_for(std::size_t{layout.nodes} * layout.workers); }
+  std::size_t misses_lines() const {
+    return cc::SharedMissTimes::lines_for(std::size_t{layout.nodes} * layout.workers);
+  }
   /// Whether the node has begun a later life than this one, as far as this node has been told.
   bool is_over(rdma::NodeId node, rdma::Generation life) const {
     const membership::Living* const living = worker.shared.living;

@@ -18,7 +18,10 @@ using kvstore::remote::VersionCheck;
 class LineWrite final : public Step {
  public:
   /// `own`: the worker's line at this node, which lies in registered memory.
-  LineWrite(const rdma::RemoteAddress& line, const cc::Misses::Line& own) : Step(line), line_(line), own_(own) {}
+  LineWrite(const rdma::RemoteAddress& line, const cc::SharedMissTimes::Line& own)
+      : Step(line),
+        line_(line),
+        own_(own) {}
 
   void append(std::vector<rdma::Operation>& chain) override {
     chain.emplace_back() = rdma::Operation::write(line_, &own_, sizeof own_);
@@ -29,7 +32,7 @@ class LineWrite final : public Step {
 
  private:
   rdma::RemoteAddress line_;
-  const cc::Misses::Line& own_;
+  const cc::SharedMissTimes::Line& own_;
   bool failed_ = false;
 };
 
@@ -37,7 +40,7 @@ class LineWrite final : public Step {
 /// a greater E there.
 epoch::Epoch ReadChecks::reached_at(rdma::NodeId node) const {
   const epoch::Epoch here = footprint_.reach().worker.shared.epochs.current();
-  return std::max(here - 1, footprint_.participants.reached_by(node));
+  return std::max(here - 1, footprint_.touched.reached_by(node));
 }
 /// Returns an epoch that the record's node has reached. The times of the record's version tell one, too, since they are
 /// of epochs that had begun there.
@@ -61,7 +64,7 @@ bool ReadChecks::has_to_tell_misses(rdma::NodeId node, record::TidWord stamp) co
 bool ReadChecks::can_check(record::TidWord stamp) const {
   if (!footprint_.reach().stamps_reads) return true;
   const epoch::Epoch epoch = record::epoch_of(stamp);
-  if (footprint_.participants.have_all_reached(epoch)) return true;
+  if (footprint_.touched.have_all_reached(epoch)) return true;
   const AccessTable& accesses = footprint_.accesses;
   const bool records = std::all_of(accesses.begin(), accesses.end(), [&](const Access& access) {
     return check_of(access, stamp) != Check::kExtend || epoch <= reached_at(access);
@@ -80,12 +83,12 @@ bool ReadChecks::nothing_to_check() const {
 struct ReadChecks::Round {
   /// `beside`: how many steps of the caller run in the same round.
   Round(Footprint& footprint, std::size_t beside)
-      : epochs(footprint.trips.batch<EpochRead>(footprint.participants.size())),
-        lines(footprint.trips.batch<LineWrite>(footprint.participants.size())),
+      : epochs(footprint.trips.batch<EpochRead>(footprint.touched.size())),
+        lines(footprint.trips.batch<LineWrite>(footprint.touched.size())),
         headers(footprint.trips.batch<HeaderRead>(footprint.accesses.size())),
         extensions(footprint.trips.batch<Extend>(footprint.accesses.size())),
         versions(footprint.trips.batch<VersionCheck>(footprint.nodes.size())),
-        all(footprint.trips.batch<Step*>(2 * footprint.participants.size() + footprint.accesses.size() +
+        all(footprint.trips.batch<Step*>(2 * footprint.touched.size() + footprint.accesses.size() +
                                          footprint.nodes.size() + beside)) {}
 
   Batch<EpochRead> epochs;
@@ -102,11 +105,11 @@ struct ReadChecks::Round {
 /// raise the line and WRITE it first.
 void ReadChecks::add_lines(Round& round, record::TidWord stamp) {
   if (!footprint_.reach().stamps_reads || footprint_.nodes.empty() || injected("tictoc-tells-no-misses")) return;
-  cc::Misses::Line& own = *footprint_.reach().worker.misses;
-  for (const rdma::NodeId node : footprint_.participants.nodes()) {
+  cc::SharedMissTimes::Line& own = *footprint_.reach().worker.misses;
+  for (const rdma::NodeId node : footprint_.touched.nodes()) {
     if (!has_to_tell_misses(node, stamp)) continue;
-    cc::Misses::raise(own, footprint_.tables_of_nodes, stamp);
-    round.all.push_back(&round.lines.emplace_back(footprint_.participants.misses_line(node), own));
+    cc::SharedMissTimes::raise(own, footprint_.missed_tables, stamp);
+    round.all.push_back(&round.lines.emplace_back(footprint_.touched.misses_line(node), own));
   }
 }
 
@@ -134,7 +137,7 @@ AbortReason ReadChecks::add_versions(Round& round) {
     auto* const room = static_cast<std::uint64_t*>(footprint_.trips.buffer(base::kWord));
     if (room == nullptr) return AbortReason::kOutOfMemory;
     const RemoteIndexNode& node = seen.place;
-    const rdma::RemoteAddress at = footprint_.participants.at(node.node, node.offset);
+    const rdma::RemoteAddress at = footprint_.touched.at(node.node, node.offset);
     round.all.push_back(&round.versions.emplace_back(node.kind, at, seen.version, room));
   }
   return AbortReason::kNone;
@@ -142,7 +145,7 @@ AbortReason ReadChecks::add_versions(Round& round) {
 
 AbortReason ReadChecks::run(Epochs epochs, record::TidWord stamp, std::span<AccessStep* const> beside) {
   Round round(footprint_, beside.size());
-  if (epochs == Epochs::kInFront && !footprint_.participants.add_epoch_reads(round.epochs, round.all))
+  if (epochs == Epochs::kInFront && !footprint_.touched.add_epoch_reads(round.epochs, round.all))
     return AbortReason::kOutOfMemory;
   add_lines(round, stamp);
   if (const AbortReason unmade = add_records(round, stamp); failed(unmade)) return unmade;
@@ -154,7 +157,7 @@ AbortReason ReadChecks::run(Epochs epochs, record::TidWord stamp, std::span<Acce
 
 /// Returns why the transaction must end by the outcomes of the steps, which have been run, or kNone.
 AbortReason ReadChecks::reason_of(const Round& round) {
-  AbortReason reason = footprint_.participants.adopt_epochs(round.epochs);
+  AbortReason reason = footprint_.touched.adopt_epochs(round.epochs);
   if (failed(reason)) return reason;
   for (const HeaderRead& header : round.headers) {
     if (reason = reason_of_check(header); failed(reason)) return reason;

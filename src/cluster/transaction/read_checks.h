@@ -1,6 +1,6 @@
 #pragma once
 // Validates what a transaction has read at other nodes (I14): it READs the headers of records again, and the versions
-// of leaves and buckets where keys were missed. The commit calls it (commit_elsewhere.cc).
+// of leaves and buckets where keys were missed. The commit calls it (one_sided_commit.cc).
 //
 // Under TicToc the reads have to hold until the transaction's stamp, and there are three cases for a record:
 //
@@ -11,7 +11,7 @@
 // - Otherwise its rts is raised to the stamp (src/cluster/record_access/extend.h). That is allowed only if the node has
 //   reached the stamp's epoch, which can_check() tells.
 //
-// Where keys were missed, the worker tells the stamp in its line there (src/cc/misses.h), before it looks at the
+// Where keys were missed, the worker tells the stamp in its line there (src/cc/shared_miss_times.h), before it looks at the
 // versions in the same chain.
 
 #include "src/cluster/transaction/footprint.h"

@@ -68,7 +68,7 @@ AbortReason Reading::look_up(std::span<Access* const> accesses, Behind behind) {
   Batch<AccessStep*> steps = footprint_.trips.batch<AccessStep*>(accesses.size());
   if (const AbortReason unmade = add_look_ups(accesses, reads, steps); failed(unmade)) return unmade;
   if (behind == Behind::kEpochs) {
-    if (const AbortReason unreached = footprint_.participants.run_before_epochs(TripPhase::kExecute, steps);
+    if (const AbortReason unreached = footprint_.touched.run_before_epochs(TripPhase::kExecute, steps);
         failed(unreached))
       return unreached;
   } else {
@@ -149,7 +149,7 @@ AbortReason Reading::ask_owners(std::span<Access* const> accesses) {
 }
 
 void Reading::adopt_answer(Access& access, const messages::SeenRecord& told) {
-  access.record = RemoteRecord::at_entry(footprint_.participants.at(access.key.home, told.offset), access.key.key,
+  access.record = RemoteRecord::at_entry(footprint_.touched.at(access.key.home, told.offset), access.key.key,
                                          told.incarnation, access.table->remote.max_value_bytes);
   access.record.set_whole_incarnation(told.incarnation);
   std::optional<std::string_view> value;

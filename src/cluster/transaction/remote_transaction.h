@@ -20,11 +20,11 @@
 //
 // Records that the transaction declares are held from then on, and not validated (declared_keys.h).
 //
-// The parts gets.h, reading.h, locks.h, locked_reads.h, declared_keys.h, commit_elsewhere.h and scan.h work on one
+// The parts gets.h, reading.h, locks.h, locked_reads.h, declared_keys.h, one_sided_commit.h and scan.h work on one
 // Footprint (footprint.h). Snapshots (snapshot.h) have none. When its memory is warm, a transaction allocates nothing,
 // and neither do the owners that it asks.
 
-#include "src/cluster/transaction/commit_elsewhere.h"
+#include "src/cluster/transaction/one_sided_commit.h"
 #include "src/cluster/transaction/declared_keys.h"
 #include "src/cluster/transaction/footprint.h"
 #include "src/cluster/transaction/locked_reads.h"
@@ -38,7 +38,7 @@ class RemoteTransaction final : public txn::RemoteAccess {
  public:
   explicit RemoteTransaction(Reach& reach);
 
-  bool used() const override { return !footprint_.participants.empty(); }
+  bool used() const override { return !footprint_.touched.empty(); }
   AbortReason get(std::span<txn::RemoteGet> gets) override;
   AbortReason declare(std::span<const txn::DeclaredKey> keys) override { return declared_.declare(keys); }
   AbortReason write(const txn::RemoteKey& key, std::string_view value, const txn::WriteRule& rule,
@@ -49,7 +49,7 @@ class RemoteTransaction final : public txn::RemoteAccess {
   bool under_way() noexcept override { return locks_.under_way(); }
   bool end(bool over) noexcept override;
   void tidy() override;
-  cc::RemotePart& part() override { return commit_; }
+  cc::RemoteCommit& remote_commit() override { return commit_; }
   txn::RemoteSnapshots& snapshots() override { return snapshots_; }
 
  private:
@@ -64,8 +64,8 @@ class RemoteTransaction final : public txn::RemoteAccess {
   Locks locks_;
   LockedReads locked_reads_;
   DeclaredKeys declared_;
-  CommitElsewhere commit_;
-  SnapshotsElsewhere snapshots_;
+  OneSidedCommit commit_;
+  RemoteSnapshotReads snapshots_;
 };
 
 }  // namespace granary::cluster

@@ -73,7 +73,7 @@ RemoteWorker::RemoteWorker(NodeParts& node, txn::WorkerCore& core, std::uint32_t
   core_.state().waiter = &waiter_;
   core_.set_fibers(scheduler.where_current());
   core_.state().comes_back = &node.comes_back;
-  const cc::Misses& misses = core_.shared().misses;
+  const cc::SharedMissTimes& misses = core_.shared().misses;
   if (reach_.misses_line < misses.size()) core_.state().misses = &misses.line(reach_.misses_line);
   core_.set_remote([this] { return std::make_unique<RemoteTransaction>(reach_); });
 }

@@ -14,7 +14,7 @@ inline constexpr unsigned kMostResumptions = 8;
 template <typename Resumable>
 void resume_broken(Footprint& footprint, TripPhase phase, Resumable& step) {
   for (unsigned turn = 0; step.outcome() == AccessOutcome::kBroken; ++turn) {
-    if (turn == kMostResumptions || !footprint.participants.reconnect(step.node())) {
+    if (turn == kMostResumptions || !footprint.touched.reconnect(step.node())) {
       cc::bump(footprint.reach().counters.unfinished, std::uint64_t{1});
       return;
     }

@@ -173,7 +173,7 @@ AbortReason scan(Footprint& footprint, Reading& reading, const ElsewhereRange& a
   const KnownTable* known = nullptr;
   bool sealed = false;
   const AbortReason reason = base::injected("scan-who-does-not-serve")
-                                 ? footprint.participants.touch(asked.home)
+                                 ? footprint.touched.touch(asked.home)
                                  : footprint.enter(asked.home, asked.table, known, sealed);
   if (failed(reason)) return reason;
   if (asked.index != nullptr) known = footprint.reach().directory.find(asked.home, asked.index->id());

@@ -39,7 +39,7 @@ Outcome outcome_of(const messages::Question& question) {
 
 /// Asks the questions, and asks those again where the owner has met a record that somebody holds, kMostAsks times at
 /// most.
-void SnapshotsElsewhere::ask_patiently(std::span<messages::Question* const> questions) {
+void RemoteSnapshotReads::ask_patiently(std::span<messages::Question* const> questions) {
   open_.assign(questions.begin(), questions.end());
   for (std::uint32_t turn = 0; turn < kMostAsks && !open_.empty(); ++turn) {
     if (turn != 0) reach_.waiter.pause(turn);
@@ -51,12 +51,12 @@ void SnapshotsElsewhere::ask_patiently(std::span<messages::Question* const> ques
 
 /// An answer counts only if this node is a member after it has come, and so was a member while the owner answered:
 /// owners keep old versions only for the snapshots of members (I11).
-Outcome SnapshotsElsewhere::told(const messages::Question& question) const {
+Outcome RemoteSnapshotReads::told(const messages::Question& question) const {
   const Outcome outcome = outcome_of(question);
   return outcome == Outcome::kOk && cc::may_not_commit(reach_.worker.shared) ? Outcome::kUnreachable : outcome;
 }
 
-void SnapshotsElsewhere::get(epoch::Epoch epoch, std::span<txn::RemoteSnapshotGet> gets) {
+void RemoteSnapshotReads::get(epoch::Epoch epoch, std::span<txn::RemoteSnapshotGet> gets) {
   gets_.clear();
   for (const txn::RemoteSnapshotGet& get : gets)
     gets_.add(get.key.home, {.table = get.key.table->id(), .key = get.key.key, .epoch = epoch});
@@ -70,8 +70,8 @@ void SnapshotsElsewhere::get(epoch::Epoch epoch, std::span<txn::RemoteSnapshotGe
   }
 }
 
-ScanResult SnapshotsElsewhere::scan(epoch::Epoch epoch, const txn::TableCore& table, std::uint16_t home,
-                                    const ScanRange& range, ScanFn visit) {
+ScanResult RemoteSnapshotReads::scan(epoch::Epoch epoch, const txn::TableCore& table, std::uint16_t home,
+                                     const ScanRange& range, ScanFn visit) {
   const messages::SnapshotScan all{.table = table.id(), .range = messages::range_of(range), .epoch = epoch};
   QuestionOf<messages::SnapshotScan>& ask = scans_.add(home, all);
   // Drops the question, also if the visitor throws.
@@ -82,8 +82,8 @@ ScanResult SnapshotsElsewhere::scan(epoch::Epoch epoch, const txn::TableCore& ta
   return scan(ask, all, table.base() != nullptr, visit);
 }
 
-ScanResult SnapshotsElsewhere::scan(QuestionOf<messages::SnapshotScan>& ask, const messages::SnapshotScan& all,
-                                    bool indexed, ScanFn visit) {
+ScanResult RemoteSnapshotReads::scan(QuestionOf<messages::SnapshotScan>& ask, const messages::SnapshotScan& all,
+                                     bool indexed, ScanFn visit) {
   ScanResult result;
   messages::SnapshotScan rest = all;
   messages::Question* const question = &ask;

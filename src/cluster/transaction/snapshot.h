@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "src/cluster/transaction/reach.h"
-#include "src/txn/remote.h"
+#include "src/txn/remote_access.h"
 
 namespace granary::cluster {
 
-class SnapshotsElsewhere final : public txn::RemoteSnapshots {
+class RemoteSnapshotReads final : public txn::RemoteSnapshots {
  public:
-  explicit SnapshotsElsewhere(Reach& reach) : reach_(reach) {}
+  explicit RemoteSnapshotReads(Reach& reach) : reach_(reach) {}
 
   void get(epoch::Epoch epoch, std::span<txn::RemoteSnapshotGet> gets) override;
   ScanResult scan(epoch::Epoch epoch, const txn::TableCore& table, std::uint16_t home, const ScanRange& range,

@@ -47,7 +47,7 @@ class SimClusterNode {
                  const SimStorage& storage = {})
       : network_(network),
         scheduler_(scheduler),
-        control_(map(sizeof(epoch::ControlBlock) + lines_of(layout) * sizeof(cc::Misses::Line))),
+        control_(map(sizeof(epoch::ControlBlock) + lines_of(layout) * sizeof(cc::SharedMissTimes::Line))),
         mail_(map(layout.region_bytes())),
         buffer_(map(std::uint64_t{8} << 20)),
         pool_(*buffer_),
@@ -67,7 +67,8 @@ class SimClusterNode {
                .lives = [this](rdma::NodeId node) { return living_ == nullptr || living_->lives(node); }} {
     database_->engine().set_time(time_);
     database_->engine().set_misses(
-        {reinterpret_cast<cc::Misses::Line*>(control_->base() + sizeof(epoch::ControlBlock)), lines_of(layout)});
+        {reinterpret_cast<cc::SharedMissTimes::Line*>(control_->base() + sizeof(epoch::ControlBlock)),
+         lines_of(layout)});
     EXPECT_TRUE(fabric_->register_region({.id = kDataRegion}, database_->engine().region()).ok());
     EXPECT_TRUE(fabric_->register_region({.id = kControlRegion}, *control_).ok());
     EXPECT_TRUE(fabric_->register_region({.id = kMailRegion}, *mail_).ok());
@@ -207,7 +208,7 @@ class SimClusterNode {
   }
 
   static std::size_t lines_of(const messages::MailboxLayout& layout) {
-    return cc::Misses::lines_for(std::size_t{layout.nodes} * layout.workers);
+    return cc::SharedMissTimes::lines_for(std::size_t{layout.nodes} * layout.workers);
   }
   static std::unique_ptr<memory::Region> map(std::uint64_t bytes) {
     return memory::Region::map({.reserve_bytes = bytes, .huge_pages = HugePages::kOff}).value();

@@ -11,7 +11,7 @@
 #include <granary/outcome.h>
 #include <granary/transaction.h>
 
-#include "src/cc/elsewhere/remote_part.h"
+#include "src/cc/elsewhere/remote_commit.h"
 #include "src/txn/table_core.h"
 #include "src/txn/write_rule.h"
 
@@ -89,7 +89,7 @@ class RemoteAccess {
   virtual void tidy() = 0;
 
   /// The part of the commit that happens at other nodes.
-  virtual cc::RemotePart& part() = 0;
+  virtual cc::RemoteCommit& remote_commit() = 0;
   virtual RemoteSnapshots& snapshots() = 0;
 };
 

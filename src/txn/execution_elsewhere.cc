@@ -1,7 +1,7 @@
 // Implements the part of Execution for keys whose home is another node. It passes operations on to the transaction's
 // RemoteAccess, and dooms the transaction if they fail.
 
-#include "src/txn/remote.h"
+#include "src/txn/remote_access.h"
 
 #include "src/base/test_hooks.h"
 #include "src/txn/execution.h"

@@ -23,7 +23,7 @@ Outcome LocalAccess::note_read(Record* record, record::TidWord tid, record::TidW
 }
 
 Outcome LocalAccess::doom_busy(const Record* record) {
-  const AbortReason busy = access_.barred ? AbortReason::kLockedByOwnWorker : AbortReason::kRecordBusy;
+  const AbortReason busy = access_.refused_by_own_worker ? AbortReason::kLockedByOwnWorker : AbortReason::kRecordBusy;
   return transaction_.doom_with(cc::abort_reason_if_busy(record, worker_.state(), busy));
 }
 

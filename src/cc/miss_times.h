@@ -27,7 +27,7 @@
 
 namespace granary::cc {
 
-class NodeTimes {
+class MissTimes {
  public:
   /// A set of tables: bit i stands for all tables whose number is i modulo kTables.
   using Tables = std::uint32_t;
@@ -41,13 +41,13 @@ class NodeTimes {
     bool taken = true;      // under mutex_
   };
 
-  NodeTimes() = default;
-  ~NodeTimes() {
+  MissTimes() = default;
+  ~MissTimes() {
     for (Words* words = first_.load(std::memory_order_relaxed); words != nullptr;)
       delete std::exchange(words, words->next);
   }
-  NodeTimes(const NodeTimes&) = delete;
-  NodeTimes& operator=(const NodeTimes&) = delete;
+  MissTimes(const MissTimes&) = delete;
+  MissTimes& operator=(const MissTimes&) = delete;
 
   /// Returns words for one worker, which are the worker's until it gives them back. Thread-safe.
   Words& take() {

@@ -1,6 +1,6 @@
 #pragma once
 // Keeps TicToc's times of missed keys for shared tables: when keys of this node's tables were last known to be missing.
-// They are what node_times.h has for a node alone, in memory that other nodes reach one-sided (behind the control
+// They are what miss_times.h has for a node alone, in memory that other nodes reach one-sided (behind the control
 // block).
 //
 // Writers: each worker of each node has a line in the memory of every node, and nobody else writes that line. A worker
@@ -9,7 +9,7 @@
 // node WRITEs its line in front of its READs of the leaves' versions (src/cluster/transaction/read_checks.cc).
 //
 // Readers: a transaction that writes a record for the first time, after it has locked the record. At this node it loads
-// all lines (acquire); at another node it READs them with E behind its x-lock. So, as in node_times.h, either the first
+// all lines (acquire); at another node it READs them with E behind its x-lock. So, as in miss_times.h, either the first
 // writer sees the time, or the worker sees that the leaf has changed.
 
 #include <algorithm>
@@ -19,22 +19,22 @@
 #include <span>
 
 #include "src/base/cache_line.h"
-#include "src/cc/node_times.h"
+#include "src/cc/miss_times.h"
 
 namespace granary::cc {
 
-class Misses {
+class SharedMissTimes {
  public:
   /// Each word of a line stands for all tables whose numbers are equal modulo kTables.
   static constexpr std::uint32_t kTables = 8;
   struct alignas(base::kCacheLine) Line {
     std::array<std::atomic<record::TidWord>, kTables> greatest{};
   };
-  static_assert(sizeof(Line) == base::kCacheLine && NodeTimes::kTables % kTables == 0);
+  static_assert(sizeof(Line) == base::kCacheLine && MissTimes::kTables % kTables == 0);
 
-  Misses() = default;
+  SharedMissTimes() = default;
   /// `lines` lie in memory that other nodes reach, and are zeros at first.
-  explicit Misses(std::span<Line> lines) : lines_(lines) {}
+  explicit SharedMissTimes(std::span<Line> lines) : lines_(lines) {}
 
   /// Returns how many lines the memory of each node has if all nodes together have so many workers that reach other
   /// nodes.
@@ -47,15 +47,15 @@ class Misses {
 
   /// Calls `use` with the number of each word that stands for one of the tables.
   template <typename Use>
-  static void for_each(NodeTimes::Tables tables, const Use& use) {
+  static void for_each(MissTimes::Tables tables, const Use& use) {
     for (std::uint32_t word = 0; word < kTables; ++word) {
-      constexpr NodeTimes::Tables kEvery = 0x01010101;  // bit 0 of every kTables
+      constexpr MissTimes::Tables kEvery = 0x01010101;  // bit 0 of every kTables
       if ((tables & kEvery << word) != 0) use(word);
     }
   }
   /// Raises the line's words of these tables to `time`. Called by the worker whose line it is, before it looks at its
   /// leaves.
-  static void raise(Line& line, NodeTimes::Tables tables, record::TidWord time) {
+  static void raise(Line& line, MissTimes::Tables tables, record::TidWord time) {
     for_each(tables, [&](std::uint32_t word) {
       if (line.greatest[word].load(std::memory_order_relaxed) < time)
         line.greatest[word].exchange(time, std::memory_order_seq_cst);
@@ -63,7 +63,7 @@ class Misses {
   }
   /// Raises the words of a line that several workers share, as raise() does. Where nothing has to be raised, the load
   /// is an acquire: the worker that has raised the word did so before this worker looks at its leaves.
-  static void raise_shared(Line& line, NodeTimes::Tables tables, record::TidWord time) {
+  static void raise_shared(Line& line, MissTimes::Tables tables, record::TidWord time) {
     for_each(tables, [&](std::uint32_t word) {
       record::TidWord told = line.greatest[word].load(std::memory_order_acquire);
       while (told < time && !line.greatest[word].compare_exchange_weak(told, time, std::memory_order_seq_cst,

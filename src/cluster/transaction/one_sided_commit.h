@@ -1,5 +1,5 @@
 #pragma once
-// Takes the steps of a commit at other nodes: it implements cc::RemotePart, which says what each step does.
+// Takes the steps of a commit at other nodes: it implements cc::RemoteCommit, which says what each step does.
 // src/cc/commit.h calls them in its order. The scheme is that of DrTM+R and FaRM: x-lock by CAS, validate by READ,
 // decide in the coordinator's log, write back by WRITE.
 //
@@ -20,7 +20,7 @@
 #include <optional>
 #include <vector>
 
-#include "src/cc/elsewhere/remote_part.h"
+#include "src/cc/elsewhere/remote_commit.h"
 #include "src/cluster/transaction/declared_keys.h"
 #include "src/cluster/transaction/locks.h"
 #include "src/cluster/transaction/old_versions.h"
@@ -29,9 +29,9 @@
 
 namespace granary::cluster {
 
-class CommitElsewhere final : public cc::RemotePart {
+class OneSidedCommit final : public cc::RemoteCommit {
  public:
-  CommitElsewhere(Footprint& footprint, Reading& reading, Locks& locks, DeclaredKeys& declared)
+  OneSidedCommit(Footprint& footprint, Reading& reading, Locks& locks, DeclaredKeys& declared)
       : footprint_(footprint),
         reading_(reading),
         locks_(locks),
@@ -49,8 +49,10 @@ class CommitElsewhere final : public cc::RemotePart {
   record::TidWord greatest_tid() const override;
   record::TidWord least_time() const override;
   AbortReason prepare(epoch::Epoch epoch) override;
-  void decide(record::TidWord tid, std::uint64_t log_end) override { locks_.decide(tid, log_end); }
-  void take_back_decision() override { locks_.take_back_decision(); }
+  void announce_decision(record::TidWord tid, std::uint64_t log_end) override {
+    locks_.announce_decision(tid, log_end);
+  }
+  void take_back_announcement() override { locks_.take_back_announcement(); }
   void write_back(record::TidWord tid) noexcept override;
   void release() noexcept override { locks_.release(); }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Declares the steps that a commit takes at other nodes, as an interface. src/cluster/transaction/commit_elsewhere.h
+// Declares the steps that a commit takes at other nodes, as an interface. src/cluster/transaction/one_sided_commit.h
 // implements it, and the participant Elsewhere (elsewhere.h) calls it. A transaction that touches this node only has no
 // remote part, and pays nothing for it.
 
@@ -27,13 +27,13 @@ struct RemoteWrite {
   bool remove = false;
 };
 
-/// The steps come in the order of src/cc/commit.h: lock(), agree(), validate(), prepare(), decide(), write_back(). If
+/// The steps come in the order of src/cc/commit.h: lock(), agree(), validate(), prepare(), announce_decision(), write_back(). If
 /// an HTM region has aborted for good, those from agree() on are taken a second time. validate() may also be called
 /// before the commit, to know whether the reads hold. X-locks are held from lock() until write_back() or release(). A
 /// lock() that fails gives back what it has taken.
-class RemotePart {
+class RemoteCommit {
  public:
-  virtual ~RemotePart() = default;
+  virtual ~RemoteCommit() = default;
 
   /// Returns all writes, for the log. They are valid until the transaction ends.
   virtual std::span<const RemoteWrite> writes() = 0;
@@ -69,10 +69,10 @@ class RemotePart {
   virtual AbortReason prepare(epoch::Epoch epoch) = 0;
   /// Announces in the lock-ahead record that the transaction's entry will end at `log_end` of the worker's ring: it is
   /// decided when the ring's tail has come so far (I8, I10). Called right before the entry is published.
-  virtual void decide(record::TidWord tid, std::uint64_t log_end) = 0;
-  /// Undoes decide(): the HTM region aborted, so the transaction is not committed. Nothing may have been logged in
+  virtual void announce_decision(record::TidWord tid, std::uint64_t log_end) = 0;
+  /// Undoes announce_decision(): the HTM region aborted, so the transaction is not committed. Nothing may have been logged in
   /// between.
-  virtual void take_back_decision() = 0;
+  virtual void take_back_announcement() = 0;
   /// Called when the log has the transaction (I8). Writes back and frees the records (I5), and then sets the completion
   /// mark (I10). In a fiber it may return while the writes are still under way (txn::RemoteAccess::under_way).
   virtual void write_back(record::TidWord tid) noexcept = 0;

@@ -9,15 +9,15 @@
 #include <vector>
 
 #include "src/base/failed.h"
-#include "src/cc/misses.h"
+#include "src/cc/shared_miss_times.h"
 #include "src/cluster/cluster_epoch/epoch_read.h"
 #include "src/cluster/transaction/trips.h"
 
 namespace granary::cluster {
 
-class Participants {
+class TouchedNodes {
  public:
-  explicit Participants(Trips& trips) : trips_(trips) {}
+  explicit TouchedNodes(Trips& trips) : trips_(trips) {}
 
   bool empty() const { return all_.empty(); }
   Batch<rdma::NodeId> nodes() const;
@@ -38,7 +38,7 @@ class Participants {
   /// Whether this transaction has READ E of each participant that has to agree, and found it to be at least that.
   bool all_read_at_least(epoch::Epoch epoch) const {
     return std::all_of(all_.begin(), all_.end(),
-                       [epoch](const Participant& one) { return one.was_read_at_least(epoch); });
+                       [epoch](const TouchedNode& one) { return one.was_read_at_least(epoch); });
   }
   /// Returns an epoch that the participant has reached, as READ by this transaction or an earlier one of the worker; 0
   /// if none is known.
@@ -46,7 +46,7 @@ class Participants {
   /// Whether all participants are known to have reached the epoch, by this transaction or an earlier one of the worker.
   bool have_all_reached(epoch::Epoch epoch) const;
   /// Tells what a READ of E brings: E alone, or also the times at which keys were missed at the participant
-  /// (src/cc/misses.h).
+  /// (src/cc/shared_miss_times.h).
   enum class With : std::uint8_t { kEpoch, kMisses };
   /// Runs steps that lock or lease records, or find shared leases, and READs E of each participant behind them, in the
   /// same chain. If a step needs several rounds, E of its node is READ behind the last one.
@@ -66,24 +66,24 @@ class Participants {
   AbortReason await_epoch(epoch::Epoch agreed);
 
  private:
-  struct Participant {
+  struct TouchedNode {
     rdma::NodeId node;
     rdma::RemoteAddress control;  ///< of its control block
     epoch::Epoch epoch = 0;       ///< E of the node, as READ last; 0: it was not READ
     bool agrees = true;           ///< whether it has to agree on the epoch (touch())
     /// The greatest of all lines.
-    std::optional<std::array<record::TidWord, cc::Misses::kTables>> missed = std::nullopt;
+    std::optional<std::array<record::TidWord, cc::SharedMissTimes::kTables>> missed = std::nullopt;
 
     bool was_read_at_least(epoch::Epoch other) const { return !agrees || epoch >= other; }
   };
 
   std::size_t index_of(rdma::NodeId node) const;
-  const Participant& get(rdma::NodeId node) const { return all_[index_of(node)]; }
-  void note_epoch(Participant& participant, epoch::Epoch epoch);
-  void adopt_misses(const EpochRead& read, Participant& participant) const;
+  const TouchedNode& get(rdma::NodeId node) const { return all_[index_of(node)]; }
+  void note_epoch(TouchedNode& touched, epoch::Epoch epoch);
+  void adopt_misses(const EpochRead& read, TouchedNode& touched) const;
 
   Trips& trips_;
-  std::vector<Participant> all_;
+  std::vector<TouchedNode> all_;
   std::vector<rdma::NodeId> silent_;  ///< participants that could not be connected again
 };
 

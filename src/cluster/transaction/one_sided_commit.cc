@@ -1,4 +1,4 @@
-#include "src/cluster/transaction/commit_elsewhere.h"
+#include "src/cluster/transaction/one_sided_commit.h"
 
 #include <algorithm>
 
@@ -19,7 +19,7 @@ bool is_first_write(const Access& access) {
 
 }  // namespace
 
-std::span<const cc::RemoteWrite> CommitElsewhere::writes() {
+std::span<const cc::RemoteWrite> OneSidedCommit::writes() {
   if (writes_.empty()) {
     for (const Access& access : footprint_.accesses) {
       if (!access.written()) continue;
@@ -33,13 +33,13 @@ std::span<const cc::RemoteWrite> CommitElsewhere::writes() {
   return writes_;
 }
 
-void CommitElsewhere::end() {
+void OneSidedCommit::end() {
   writes_.clear();
   agreed_.reset();
 }
 
-bool CommitElsewhere::make_ready(epoch::Epoch here) {
-  if (footprint_.participants.empty()) return true;
+bool OneSidedCommit::make_ready(epoch::Epoch here) {
+  if (footprint_.touched.empty()) return true;
   const AccessTable& accesses = footprint_.accesses;
   // Loose is a record that is written without a lock, or that was declared and is not held because its lease was about
   // to end: the commit would have to lock or validate it.
@@ -56,7 +56,7 @@ bool CommitElsewhere::make_ready(epoch::Epoch here) {
 
 // --- lock ---
 
-AbortReason CommitElsewhere::lock() noexcept {
+AbortReason OneSidedCommit::lock() noexcept {
   if (writes().empty()) return AbortReason::kNone;
   AbortReason reason = locks_.refused();
   if (failed(reason)) return reason;
@@ -68,20 +68,20 @@ AbortReason CommitElsewhere::lock() noexcept {
   return reason;
 }
 
-/// READs the times of missed keys (src/cc/misses.h), behind the locks of records that are written for the first time,
+/// READs the times of missed keys (src/cc/shared_miss_times.h), behind the locks of records that are written for the first time,
 /// unless the round of these locks has READ them. No other round READs them, so none is from before the locks.
-AbortReason CommitElsewhere::learn_misses() {
+AbortReason OneSidedCommit::learn_misses() {
   if (!footprint_.reach().stamps_reads) return AbortReason::kNone;
   const AccessTable& accesses = footprint_.accesses;
   const bool known = std::all_of(accesses.begin(), accesses.end(), [this](const Access& access) {
-    return !is_first_write(access) || footprint_.participants.missed(access.key.home, access.key.table->id());
+    return !is_first_write(access) || footprint_.touched.missed(access.key.home, access.key.table->id());
   });
   if (known) return AbortReason::kNone;
-  return footprint_.participants.read_epochs(TripPhase::kLock, Participants::With::kMisses);
+  return footprint_.touched.read_epochs(TripPhase::kLock, TouchedNodes::With::kMisses);
 }
 
 /// Finds the records of blind writes, and has the owners make those of new keys.
-AbortReason CommitElsewhere::find_or_make_records() {
+AbortReason OneSidedCommit::find_or_make_records() {
   const AbortReason reason =
       reading_.find(footprint_.all([](const Access& access) { return access.written() && access.unseen(); }));
   if (failed(reason)) return reason;
@@ -93,7 +93,7 @@ AbortReason CommitElsewhere::find_or_make_records() {
 /// key's absence, it must notice when another transaction commits to the placeholder first. The version of the leaf
 /// does not show that. The answer does, if that transaction has committed before the owner looked at the placeholder
 /// that it had just made, and otherwise the TID that is found under the lock.
-AbortReason CommitElsewhere::make_placeholders(std::span<Access* const> accesses) {
+AbortReason OneSidedCommit::make_placeholders(std::span<Access* const> accesses) {
   messages::Questions<messages::FindRecord>& questions = footprint_.trips.questions<messages::FindRecord>();
   for (const Access* const access : accesses) {
     questions.add(access->key.home, {.table = access->key.table->id(), .key = access->key.key, .make = true});
@@ -115,7 +115,7 @@ AbortReason CommitElsewhere::make_placeholders(std::span<Access* const> accesses
 
 /// X-locks all records to write that are not held yet, with one chain for each node: the locks, and then a READ of E,
 /// and of the times of missed keys if a record that is locked may get its first version.
-AbortReason CommitElsewhere::lock_all() {
+AbortReason OneSidedCommit::lock_all() {
   const Batch<Access*> wanted =
       footprint_.all([](const Access& access) { return access.written() && !access.x_locked(); });
   Batch<XLock> locks = footprint_.trips.batch<XLock>(wanted.size());
@@ -125,17 +125,17 @@ AbortReason CommitElsewhere::lock_all() {
     if (lock == nullptr) return AbortReason::kOutOfMemory;
     steps.push_back(lock);
   }
-  if (steps.empty() && footprint_.participants.epochs_known())
+  if (steps.empty() && footprint_.touched.epochs_known())
     return AbortReason::kNone;  // all are held since they were declared, and E was READ behind their locks
   const bool with_misses = footprint_.reach().stamps_reads &&
                            std::any_of(wanted.begin(), wanted.end(),
                                        [](const Access* access) { return record::tid_of(access->seen.tid) == 0; });
-  return locks_.acquire(locks, wanted, steps, with_misses ? Participants::With::kMisses : Participants::With::kEpoch);
+  return locks_.acquire(locks, wanted, steps, with_misses ? TouchedNodes::With::kMisses : TouchedNodes::With::kEpoch);
 }
 
 // --- agree and validate ---
 
-AbortReason CommitElsewhere::agree(epoch::Epoch here, record::TidWord stamp, epoch::Epoch& agreed) {
+AbortReason OneSidedCommit::agree(epoch::Epoch here, record::TidWord stamp, epoch::Epoch& agreed) {
   const Agreement agreement = agree_on_epoch(here, stamp);
   if (failed(agreement.reason)) return agreement.reason;
   agreed_ = agreement;
@@ -143,36 +143,36 @@ AbortReason CommitElsewhere::agree(epoch::Epoch here, record::TidWord stamp, epo
   return AbortReason::kNone;
 }
 
-CommitElsewhere::Agreement CommitElsewhere::agree_on_epoch(epoch::Epoch here, record::TidWord stamp) {
-  Participants& participants = footprint_.participants;
+OneSidedCommit::Agreement OneSidedCommit::agree_on_epoch(epoch::Epoch here, record::TidWord stamp) {
+  TouchedNodes& touched = footprint_.touched;
   const AccessTable& accesses = footprint_.accesses;
   ChecksDone checks = ChecksDone::none();
   if (std::none_of(accesses.begin(), accesses.end(), [](const Access& access) { return access.written(); })) {
     const AbortReason reason = read_epochs_and_check(stamp, checks);
     if (failed(reason)) return {.reason = reason};
   }
-  const epoch::Epoch agreed = std::max({here, record::epoch_of(greatest_tid()), participants.greatest_epoch()});
+  const epoch::Epoch agreed = std::max({here, record::epoch_of(greatest_tid()), touched.greatest_epoch()});
   // Checks that were made before E had come so far everywhere do not count.
-  if (!participants.all_read_at_least(agreed)) checks = ChecksDone::none();
-  const AbortReason reason = injected("skip-epoch-wait") ? AbortReason::kNone : participants.await_epoch(agreed);
+  if (!touched.all_read_at_least(agreed)) checks = ChecksDone::none();
+  const AbortReason reason = injected("skip-epoch-wait") ? AbortReason::kNone : touched.await_epoch(agreed);
   return {.reason = reason, .epoch = agreed, .checks = checks};
 }
 
 /// READs E of all participants, for a transaction that writes nothing at other nodes. Its commit has locked nothing
 /// there, so E is READ in front of what is checked, in the same round. Under TicToc that needs a stamp for which the
 /// checks can be made already.
-AbortReason CommitElsewhere::read_epochs_and_check(record::TidWord stamp, ChecksDone& checks) {
-  if (footprint_.participants.epochs_known() && checks_.nothing_to_check()) {
+AbortReason OneSidedCommit::read_epochs_and_check(record::TidWord stamp, ChecksDone& checks) {
+  if (footprint_.touched.epochs_known() && checks_.nothing_to_check()) {
     checks = ChecksDone::for_all_stamps();
     return AbortReason::kNone;
   }
   const bool together = !footprint_.reach().stamps_reads || (stamp != 0 && checks_.can_check(stamp));
-  if (!together) return footprint_.participants.read_epochs(TripPhase::kAgree);
+  if (!together) return footprint_.touched.read_epochs(TripPhase::kAgree);
   checks = ChecksDone::until(stamp);
   return checks_.run(ReadChecks::Epochs::kInFront, stamp);
 }
 
-AbortReason CommitElsewhere::validate(record::TidWord stamp) {
+AbortReason OneSidedCommit::validate(record::TidWord stamp) {
   const std::optional<Agreement> agreed = std::exchange(agreed_, std::nullopt);
   if (!agreed || !agreed->checks.covers(stamp)) {
     AbortReason reason = prepare_to_check(stamp);
@@ -185,15 +185,15 @@ AbortReason CommitElsewhere::validate(record::TidWord stamp) {
 
 /// Makes sure that the checks can be made for the stamp. In a commit the epochs that this needs are known. A validation
 /// before the commit may have to READ them first.
-AbortReason CommitElsewhere::prepare_to_check(record::TidWord stamp) {
+AbortReason OneSidedCommit::prepare_to_check(record::TidWord stamp) {
   if (checks_.can_check(stamp)) return AbortReason::kNone;
-  const AbortReason reason = footprint_.participants.read_epochs(TripPhase::kAgree);
+  const AbortReason reason = footprint_.touched.read_epochs(TripPhase::kAgree);
   return failed(reason) || checks_.can_check(stamp) ? reason : AbortReason::kEpochsApart;
 }
 
 /// Makes the checks, and copies old versions in the same round if the epoch is agreed on. If a check fails, the copies
 /// were made for nothing, which does no harm (I12).
-AbortReason CommitElsewhere::check_and_keep(record::TidWord stamp, std::optional<epoch::Epoch> agreed) {
+AbortReason OneSidedCommit::check_and_keep(record::TidWord stamp, std::optional<epoch::Epoch> agreed) {
   const Batch<Access*> overwritten = agreed ? this->overwritten() : footprint_.trips.batch<Access*>(0);
   OldVersions::Copies copies(footprint_.trips, overwritten.size());
   AbortReason reason = old_versions_.make_copies(agreed.value_or(0), overwritten, copies);
@@ -204,7 +204,7 @@ AbortReason CommitElsewhere::check_and_keep(record::TidWord stamp, std::optional
 /// Validates, under TicToc, the records that are x-locked and only read. Such a record has not changed until now, but
 /// must not be overwritten at a time before the stamp either. So the stamp becomes the record's rts when the lock is
 /// given back.
-void CommitElsewhere::raise_rts_of_held_reads(record::TidWord stamp) {
+void OneSidedCommit::raise_rts_of_held_reads(record::TidWord stamp) {
   if (injected("tictoc-forgets-held-reads")) return;
   for (Access& access : footprint_.accesses) {
     record::StateWord& left = access.lock.state_to_leave;
@@ -212,8 +212,8 @@ void CommitElsewhere::raise_rts_of_held_reads(record::TidWord stamp) {
   }
 }
 
-base::LeaseEnd CommitElsewhere::held_until() const {
-  if (!footprint_.participants.epochs_known() || !checks_.nothing_to_check()) return {};
+base::LeaseEnd OneSidedCommit::held_until() const {
+  if (!footprint_.touched.epochs_known() || !checks_.nothing_to_check()) return {};
   std::uint64_t end_us = ~std::uint64_t{0};
   for (const Access& access : footprint_.accesses) {
     if (access.leased()) end_us = std::min(end_us, access.declared.lease_end_us);
@@ -224,7 +224,7 @@ base::LeaseEnd CommitElsewhere::held_until() const {
 /// Returns the latest epoch of a removal whose record may have left its index at another node by now. A removal waits
 /// there until no snapshot needs what it has replaced, by what all nodes have told the leader before; or, without
 /// snapshots, for the transactions that are open, of which this is one.
-epoch::Epoch CommitElsewhere::removed_up_to() const {
+epoch::Epoch OneSidedCommit::removed_up_to() const {
   const cc::DatabaseState& shared = footprint_.reach().worker.shared;
   const epoch::Epoch after = shared.settings.snapshots
                                  ? shared.epochs.control().by_node.oldest_snapshot.load(std::memory_order_acquire)
@@ -232,7 +232,7 @@ epoch::Epoch CommitElsewhere::removed_up_to() const {
   return std::max(after, epoch::Epoch{1}) - 1;
 }
 
-record::TidWord CommitElsewhere::least_time() const {
+record::TidWord OneSidedCommit::least_time() const {
   constexpr record::TidWord kOne = record::make_tid(0, 1);
   record::TidWord least = record::make_tid(footprint_.sealed_from, 0);
   const bool missed = !footprint_.nodes.empty() && !injected("tictoc-shows-removals-early");
@@ -244,14 +244,14 @@ record::TidWord CommitElsewhere::least_time() const {
     least = std::max(least, record::tid_of(access.lock.tid) + kOne);
     // Before the locks are taken these times are not known, and not needed yet.
     if (is_first_write(access) && !injected("tictoc-ignores-remote-misses")) {
-      const auto missed_until = footprint_.participants.missed(access.key.home, access.key.table->id());
+      const auto missed_until = footprint_.touched.missed(access.key.home, access.key.table->id());
       least = std::max(least, missed_until.value_or(0) + kOne);
     }
   }
   return least;
 }
 
-record::TidWord CommitElsewhere::greatest_tid() const {
+record::TidWord OneSidedCommit::greatest_tid() const {
   record::TidWord greatest = 0;
   for (const Access& access : footprint_.accesses) {
     if (access.read) greatest = std::max(greatest, record::tid_of(access.seen.tid));
@@ -263,9 +263,9 @@ record::TidWord CommitElsewhere::greatest_tid() const {
 // --- prepare ---
 
 /// Keeps old versions. Mostly validate() has done it already, in the round of its checks.
-AbortReason CommitElsewhere::prepare(epoch::Epoch epoch) { return old_versions_.keep(epoch, overwritten()); }
+AbortReason OneSidedCommit::prepare(epoch::Epoch epoch) { return old_versions_.keep(epoch, overwritten()); }
 
-Batch<Access*> CommitElsewhere::overwritten() {
+Batch<Access*> OneSidedCommit::overwritten() {
   return footprint_.all([](const Access& access) { return access.x_locked() && access.written(); });
 }
 
@@ -273,14 +273,14 @@ Batch<Access*> CommitElsewhere::overwritten() {
 
 /// Whether the write-back may be sent without waiting for it. A removal must be waited for, since the owner is told of
 /// it only when it has been written.
-bool CommitElsewhere::may_send() const {
+bool OneSidedCommit::may_send() const {
   const Reach& reach = footprint_.reach();
   if (injected("log-after-write-back")) return false;  // otherwise the log would be written before the WRITEs arrive
   return reach.scheduler.current() != nullptr && reach.under_way < Reach::kMostUnderWay &&
          std::none_of(writes_.begin(), writes_.end(), [](const cc::RemoteWrite& write) { return write.remove; });
 }
 
-void CommitElsewhere::write_back(record::TidWord tid) noexcept {
+void OneSidedCommit::write_back(record::TidWord tid) noexcept {
   if (may_send()) {
     locks_.send_back(tid);
   } else {
