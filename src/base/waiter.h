@@ -1,6 +1,7 @@
 #pragma once
-// The one place where engine code waits for another thread. Every wait is bounded: the caller gives up after
-// kBoundedPauses and aborts with a reason. Injected, so that a simulator or fibers can run someone else meanwhile.
+// The one place where engine code waits for another thread. A wait for a lock is bounded:
+// the caller gives up after kBoundedPauses and aborts with a reason. A wait for what surely ends, such as a write under
+// way, is not. Injected, so that a simulator or fibers can run someone else meanwhile.
 
 #include <chrono>
 #include <cstdint>

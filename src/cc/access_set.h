@@ -13,10 +13,10 @@
 
 #include "src/cc/drtm/region_run.h"
 #include "src/cc/index.h"
-#include "src/cc/node_set.h"
-#include "src/cc/miss_times.h"
-#include "src/cc/two_pl/held_locks.h"
 #include "src/cc/index_node.h"
+#include "src/cc/miss_times.h"
+#include "src/cc/node_set.h"
+#include "src/cc/two_pl/held_locks.h"
 #include "src/record/shared_record.h"
 
 namespace granary::cc {
@@ -143,8 +143,8 @@ struct AccessSet {
   std::vector<TidWord> planned_words;
 
   two_pl::HeldLocks held;  ///< given back by cc::let_go() when the transaction has ended, before clear()
-  bool refused_by_own_worker =
-      false;                       ///< the latest lock was refused because of a transaction that cannot end meanwhile
+  /// The latest lock was refused because of a transaction of the same worker, which cannot end meanwhile.
+  bool refused_by_own_worker = false;
   bool must_let_go = false;        ///< cc::let_go() has something to do at the end: for `held`, or for `region_run`
   drtm::RegionRun region_run;      ///< its `claimed` records are given back by cc::let_go(), too
   RemoteCommit* remote = nullptr;  ///< the context's part at other nodes, nullptr without a cluster; clear() keeps it
@@ -156,6 +156,7 @@ struct AccessSet {
     missed_tables = 0;
     writes.clear();
     locks.clear();
+    refused_by_own_worker = false;
   }
 };
 

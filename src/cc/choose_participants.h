@@ -42,7 +42,7 @@ template <Protocol P, RemoteParticipant Remote, typename Right>
 /// the latest. After a success the writes at other nodes have been sent, or are in the log for a node that does not
 /// answer.
 template <Protocol P, RemoteParticipant Remote, typename Right>
-CommitOutcome commit(AccessSet& access, WorkerState& worker, Remote& there, const Right& right) {
+CommitOutcome commit_serializable(AccessSet& access, WorkerState& worker, Remote& there, const Right& right) {
   const bool writes = !access.writes.empty() || !there.writes_nothing();
   if constexpr (Remote::kNodes) {  // asked here, too, so that a commit that must fail does nothing at other nodes
     if (const AbortReason reason = right.refused(); failed(reason)) return {.reason = reason};
@@ -73,7 +73,7 @@ CommitOutcome commit(AccessSet& access, WorkerState& worker, Remote& there, cons
 /// Commits or aborts a transaction below serializable with the participant `Local` (here/weaker.h). It tries no HTM
 /// region: a region takes effect at one moment, and these levels do not ask for one.
 template <Protocol P, typename Local>
-CommitOutcome commit_weaker(AccessSet& access, WorkerState& worker) {
+CommitOutcome commit_with(AccessSet& access, WorkerState& worker) {
   const LoggedWrites writes{access.writes.entries(), {}};
   if (const AbortReason reason = reserve_log(writes, worker); failed(reason)) return {.reason = reason};
   Local here(access, worker);
@@ -88,16 +88,16 @@ template <Protocol P>
 [[gnu::noinline]] CommitOutcome commit_weaker(AccessSet& access, WorkerState& worker) {
   const bool only_reads = access.writes.empty();
   if (access.isolation == Isolation::kRepeatableRead) {
-    if (!only_reads) return commit_weaker<P, RepeatableReadHere<P>>(access, worker);
+    if (!only_reads) return commit_with<P, RepeatableReadHere<P>>(access, worker);
     const epoch::Epoch epoch = worker.shared.epochs.current();
     return {.reason = check_read_again(access), .epoch = epoch};
   }
   if (only_reads || LocksRecords<P>) {
     Nowhere nowhere;
-    return commit<P>(access, worker, nowhere, EveryRight());
+    return commit_serializable<P>(access, worker, nowhere, EveryRight());
   }
-  if constexpr (StampsReads<P>) return commit_weaker<P, TimedSnapshotHere<P>>(access, worker);
-  if constexpr (!StampsReads<P>) return commit_weaker<P, SnapshotHere<P>>(access, worker);
+  if constexpr (StampsReads<P>) return commit_with<P, TimedSnapshotHere<P>>(access, worker);
+  if constexpr (!StampsReads<P>) return commit_with<P, SnapshotHere<P>>(access, worker);
 }
 
 }  // namespace granary::cc

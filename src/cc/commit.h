@@ -1,7 +1,7 @@
 #pragma once
-// Says the order of a commit's steps, once for all protocols (protocol.h) and participants (participant.h). It is
-// Silo's commit protocol (4.4, Figure 2) with the steps of other nodes around its phases; DrTM+R and FaRM have the same
-// shape. choose_participants.h chooses the participants.
+// Says the order of a commit's steps, once for all protocols (protocol.h) and participants (participant.h):
+// take_steps() is the commit. It is Silo's commit protocol (4.4, Figure 2) with the steps of other nodes around its
+// phases; DrTM+R and FaRM have the same shape. choose_participants.h chooses the participants.
 //
 // Records of other nodes are locked first, and those of this node last, so these are locked for the shortest time. No
 // waits form a cycle across nodes: a commit that meets another holder's x-lock gives up at once, and records of this
@@ -25,11 +25,10 @@ template <LocalParticipant Local, RemoteParticipant Remote>
   return here.stamp(epoch, Local::kStampsFirst ? there.least_time() : there.greatest_tid());
 }
 
-/// Agrees with the other nodes on the epoch, and validates what was read at all nodes. `stamped` becomes whether the
-/// stamp is chosen already.
+/// Agrees with the other nodes on the epoch, and validates what was read at all nodes. A protocol that stamps first has
+/// its stamp then.
 template <LocalParticipant Local, RemoteParticipant Remote>
-[[gnu::always_inline]] inline AbortReason agree_and_validate(Local& here, Remote& there, epoch::Epoch& epoch,
-                                                             bool& stamped) {
+[[gnu::always_inline]] inline AbortReason agree_and_validate(Local& here, Remote& there, epoch::Epoch& epoch) {
   // A protocol that stamps first passes a stamp to agree(), which may then check the reads at other nodes in the round
   // that READs their E. If the final stamp is greater, validate() checks them again.
   TidWord early_stamp = 0;
@@ -41,8 +40,9 @@ template <LocalParticipant Local, RemoteParticipant Remote>
     if (const AbortReason reason = choose_stamp(here, there, epoch); failed(reason)) [[unlikely]]
       return reason;
   }
-  stamped =
-      Local::kStampsFirst || (base::injected("stamp-before-last-wait") && !failed(choose_stamp(here, there, epoch)));
+  if constexpr (!Local::kStampsFirst) {
+    if (base::injected("stamp-before-last-wait")) (void)choose_stamp(here, there, epoch);
+  }
   if (const AbortReason reason = there.validate(Local::kStampsFirst ? here.read_time() : 0); failed(reason))
       [[unlikely]]
     return reason;
@@ -52,19 +52,22 @@ template <LocalParticipant Local, RemoteParticipant Remote>
 /// Does all that may still fail or wait before the decision.
 template <LocalParticipant Local, RemoteParticipant Remote, typename Right>
 [[gnu::always_inline]] inline AbortReason prepare_to_decide(Local& here, Remote& there, const LoggedWrites& writes,
-                                                            WorkerState& worker, const Right& right, epoch::Epoch epoch,
-                                                            bool stamped) {
+                                                            WorkerState& worker, const Right& right,
+                                                            epoch::Epoch epoch) {
   if (const AbortReason reason = there.prepare(epoch); failed(reason)) [[unlikely]]
     return reason;
   // The log had room before the first lock, but another transaction of the worker may have used it while this one
   // waited for a lock or for another node. Nothing waits from here until the entry is written, so the room stays (I30).
   if (const AbortReason reason = keep_log_room(writes, worker); failed(reason)) [[unlikely]]
     return reason;
-  // Silo's stamp is chosen after the last wait, because another transaction of the worker may take a TID during a wait
+  // Silo's TID is chosen after the last wait, because another transaction of the worker may take a TID during a wait
   // (I30).
-  if (const AbortReason reason = stamped ? AbortReason::kNone : choose_stamp(here, there, epoch); failed(reason))
-      [[unlikely]]
-    return reason;
+  if constexpr (!Local::kStampsFirst) {
+    const bool early = base::injected("stamp-before-last-wait") && here.tid() != 0;
+    if (const AbortReason reason = early ? AbortReason::kNone : choose_stamp(here, there, epoch); failed(reason))
+        [[unlikely]]
+      return reason;
+  }
   if (const AbortReason reason = here.prepare(epoch); failed(reason)) [[unlikely]]
     return reason;
   stop_at(Local::points(Remote::kNodes).prepared);
@@ -94,8 +97,7 @@ CommitOutcome take_steps(Local& here, Remote& there, const LoggedWrites& writes,
   // validation load, as the load of E is an acquire. So epochs agree with the serial order in both directions (Silo
   // 4.4). E of every other node is READ after the last lock there, for the same reason.
   epoch::Epoch epoch = worker.shared.epochs.current();
-  bool stamped = false;
-  if (const AbortReason reason = agree_and_validate(here, there, epoch, stamped); failed(reason)) [[unlikely]]
+  if (const AbortReason reason = agree_and_validate(here, there, epoch); failed(reason)) [[unlikely]]
     return abort_with(reason);
   stop_at(kPoints.validated);
   // A transaction that only reads, and has a stamp, takes effect at the time of its stamp. That may be in an earlier
@@ -103,7 +105,7 @@ CommitOutcome take_steps(Local& here, Remote& there, const LoggedWrites& writes,
   if constexpr (!Local::kWrites && Local::kStampsFirst) epoch = here.epoch_of_reads();
   if constexpr (!Local::kWrites) return {.reason = right.refused(), .epoch = epoch};
 
-  if (const AbortReason reason = prepare_to_decide(here, there, writes, worker, right, epoch, stamped); failed(reason))
+  if (const AbortReason reason = prepare_to_decide(here, there, writes, worker, right, epoch); failed(reason))
       [[unlikely]]
     return abort_with(reason);
   base::invariant("I1", record::epoch_of(here.tid()) == epoch && (Local::kStampsFirst || here.tid() > worker.last_tid));

@@ -25,7 +25,8 @@ struct CommitRight {
   std::uint64_t noted = 0;                   ///< the number of the membership
 
   /// Returns why the transaction may not commit now; kNone if it may. A commit asks after its last wait, so that only a
-  /// stop of the process can come between the answer and the decision.
+  /// stop of the process can come between the answer and the decision. The pauses between the attempts of an HTM region
+  /// count as such a stop: they are bounded, and much shorter.
   AbortReason refused() const { return fence == nullptr ? AbortReason::kNone : fenced(*fence, noted); }
 };
 

@@ -1,4 +1,4 @@
-// Makes one write visible (phase 3 of the commit). Everything that can fail, such as an allocation, is done by
+// Prepares one write and makes it visible (phase 3 of the commit). All that can fail, such as an allocation, is done by
 // prepare(), because a commit cannot fail any more once it is decided.
 
 #include "src/cc/install.h"

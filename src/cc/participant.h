@@ -41,9 +41,9 @@ inline void stop_at([[maybe_unused]] std::string_view point) {
 }
 
 /// This node's part of a transaction. A failure of a participant in an HTM region need not be the transaction's:
-/// commit.h then tries the participant with locks (InRegion::needs_locks).
+/// commit_writes() (choose_participants.h) then tries the participant with locks (InRegion::needs_locks).
 template <typename T>
-concept LocalParticipant = requires(T& here, epoch::Epoch epoch, TidWord elsewhere, Decision& decision) {
+concept LocalParticipant = requires(T& here, epoch::Epoch epoch, TidWord remote_bound, Decision& decision) {
   // False: the transaction only reads, and its commit ends with validate().
   { T::kWrites } -> std::convertible_to<bool>;
   // True: stamp() comes before validate() (TicToc). False: it comes after prepare() of the other nodes.
@@ -54,9 +54,9 @@ concept LocalParticipant = requires(T& here, epoch::Epoch epoch, TidWord elsewhe
   { here.lock() } -> std::same_as<AbortReason>;
   // Checks that what was read has not changed, and that nobody else has claimed it.
   { here.validate(epoch) } -> std::same_as<AbortReason>;
-  // Chooses read_time() and tid() in the epoch. `elsewhere` is what the other nodes ask for: least_time() of a protocol
-  // that stamps first, and otherwise greatest_tid() (I1).
-  { here.stamp(epoch, elsewhere) } -> std::same_as<AbortReason>;
+  // Chooses read_time() and tid() in the epoch. `remote_bound` is what the other nodes ask for: least_time() of a
+  // protocol that stamps first, and otherwise greatest_tid() (I1).
+  { here.stamp(epoch, remote_bound) } -> std::same_as<AbortReason>;
   // Takes the memory that install() needs, for old versions too (I16).
   { here.prepare(epoch) } -> std::same_as<AbortReason>;
   // After stamp(), of a protocol that stamps first: the time at which the reads have to hold.

@@ -51,7 +51,7 @@ template <typename P>
 concept Protocol =
     requires(Record& record, std::size_t key_bytes, std::span<char> buffer, const ReadEntry& read, WriteEntry& write,
              AccessSet& access, WorkerState& worker, const Claims& claims, const Moment& moment, TidWord tid,
-             TidWord elsewhere, TidWord& rts, epoch::Epoch epoch, epoch::Epoch period) {
+             TidWord remote_bound, TidWord& rts, epoch::Epoch epoch, epoch::Epoch period) {
       /// kName is what Options::protocol calls it.
       { P::kName } -> std::convertible_to<std::string_view>;
       /// kStampsFirst is true if reads are checked against the transaction's stamp (TicToc). The stamp is then chosen
@@ -68,9 +68,9 @@ concept Protocol =
       { P::give_back(record) } -> std::same_as<void>;
       /// Whether a read of a local record still holds at the moment.
       { P::check_local(read, claims, moment, worker) } -> std::same_as<AbortReason>;
-      /// Returns the transaction's TID in the epoch by the rule of I1, or 0 if the epoch has none left. `elsewhere` is
-      /// what the other nodes ask for (LocalParticipant::stamp). reason_for_no_stamp() tells why there is none left.
-      { P::stamp(access, worker, epoch, elsewhere) } -> std::same_as<TidWord>;
+      /// Returns the transaction's TID in the epoch by the rule of I1, or 0 if the epoch has none left. `remote_bound`
+      /// is what the other nodes ask for (LocalParticipant::stamp). reason_for_no_stamp() tells why there is none left.
+      { P::stamp(access, worker, epoch, remote_bound) } -> std::same_as<TidWord>;
       { P::reason_for_no_stamp(epoch) } -> std::same_as<AbortReason>;
       /// Takes the memory that install() needs for a claimed record. False: there is not enough memory. unprepare()
       /// gives back what was taken, also after a prepare() that failed.

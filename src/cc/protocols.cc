@@ -8,19 +8,19 @@
 
 namespace granary::cc {
 
-CommitOutcome commit(AccessSet& access, WorkerState& worker) {
+CommitOutcome commit_alone(AccessSet& access, WorkerState& worker) {
   return Protocols::with(worker.protocol, [&]<Protocol P> {
     if (access.isolation != Isolation::kSerializable && !RunsInRegion<P>) [[unlikely]]
       return commit_weaker<P>(access, worker);
     Nowhere nowhere;
-    return commit<P>(access, worker, nowhere, EveryRight());
+    return commit_serializable<P>(access, worker, nowhere, EveryRight());
   });
 }
 
 CommitOutcome commit_fenced(AccessSet& access, WorkerState& worker, const CommitRight& right) {
   return Protocols::with(worker.protocol, [&]<Protocol P> {
     Nowhere nowhere;
-    return commit<P>(access, worker, nowhere, right);
+    return commit_serializable<P>(access, worker, nowhere, right);
   });
 }
 
@@ -28,7 +28,7 @@ CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, Remote
                                   const CommitRight& right) {
   return Protocols::with(worker.protocol, [&]<Protocol P> {
     Elsewhere elsewhere(remote, access, worker);
-    return commit<P>(access, worker, elsewhere, right);
+    return commit_serializable<P>(access, worker, elsewhere, right);
   });
 }
 

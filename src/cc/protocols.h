@@ -100,10 +100,11 @@ void let_go(AccessSet& access, WorkerState& worker) noexcept;
 /// when the context will run no transaction for a while.
 void retire_owner(AccessSet& access, WorkerState& worker);
 
-// The three kinds of commits (choose_participants.h). Each commits the transaction or aborts it, and returns how it ended.
+// A transaction is alone, fenced or across nodes. Each function commits it or aborts it, and returns how it ended. The
+// steps are those of commit.h.
 
 /// Commits in a database that is no node of a cluster.
-CommitOutcome commit(AccessSet& access, WorkerState& worker);
+CommitOutcome commit_alone(AccessSet& access, WorkerState& worker);
 /// Commits on a node of a cluster a transaction that has touched this node only. The node may lose its right to commit
 /// at any time (I11). The transaction needs the right after the last wait of its commit. If it has only read, it needs
 /// the right after its validation: what it reports must have held while nobody counted the node as dead.

@@ -40,9 +40,10 @@ struct Record {
   std::size_t size() const { return static_cast<std::size_t>(base::load_word(&size_word) & kSizeMask); }
   Record* previous() const { return reinterpret_cast<Record*>(base::load_word(&previous_word)); }
   void set_previous(Record* version) { base::store_word(&previous_word, reinterpret_cast<std::uint64_t>(version)); }
-  /// Lock holder only. Keeps the bits above the size. They do not change between the load and the store: an incarnation
-  /// is the lock holder's, TicToc's holder has frozen the rts, and a writer under two-phase locking has the exclusive
-  /// lock, beside which nobody changes the word.
+  /// Lock holder only. Keeps the bits above the size. They do not change between the load and the store. An incarnation
+  /// is the lock holder's. Under TicToc a reader that would raise the rts looks at the TID word next, finds the lock
+  /// bit, and leaves the word alone. A writer under two-phase locking has the exclusive lock, beside which nobody
+  /// changes the word.
   void set_size(std::size_t bytes) { base::store_word(&size_word, (base::load_word(&size_word) & ~kSizeMask) | bytes); }
 
   /// Takes the lock bit if the word is still `expected` (unlocked). Acquire: what the previous holder

@@ -13,6 +13,7 @@ namespace granary::txn {
 std::uint64_t Context::begin(const TransactionOptions& options) {
   epoch_ = worker_.shared().epochs.enter(slot_);
   state_ = State::kOpen;
+  ++serial_;  // before the first wait, so that end_dropped() does not take this transaction for the one before
   fiber_ = worker_.fiber();
   execution_.local().sets().isolation = options.isolation;
   execution_.local().sets().epoch = epoch_;
@@ -25,17 +26,12 @@ std::uint64_t Context::begin(const TransactionOptions& options) {
   if (const membership::Fence* const fence = worker_.shared().fence; fence != nullptr) [[unlikely]]
     configuration_ = fence->number();
   worker_.lending().await_return();
-  if (CommitLatencies::samples(++serial_)) [[unlikely]]
+  if (CommitLatencies::samples(serial_)) [[unlikely]]
     began_ticks_ = worker_.shared().meter.ticks();
   return serial_;
 }
 
-inline void Context::release(bool over) {
-  release_here();
-  release_elsewhere(over);
-}
-
-inline void Context::release_here() {
+inline void Context::end_here() {
   if (cc::AccessSet& access = execution_.local().sets(); access.must_let_go) [[unlikely]] {
     cc::let_go(access, worker_.state());
     // There are fewer owners than contexts. There are enough for each worker's first context, which keeps its own as
@@ -46,19 +42,19 @@ inline void Context::release_here() {
   execution_.local().clear();
 }
 
-inline void Context::release_elsewhere(bool over) {
+inline void Context::end_elsewhere(Ending ending) {
   RemoteAccess* const remote = execution_.remote();
-  const bool untidy = remote != nullptr && remote->end(over);
+  const bool untidy = remote != nullptr && remote->end(ending);
   worker_.shared().epochs.leave(slot_);
   if (untidy) [[unlikely]]
     remote->tidy();
 }
 
-inline void Context::release_committed() {
-  release_here();
+inline void Context::end_committed() {
+  end_here();
   RemoteAccess* const remote = execution_.remote();
   if (remote == nullptr || !remote->under_way()) [[likely]] {
-    release_elsewhere(/*over=*/true);
+    end_elsewhere(Ending::kForGood);
     return;
   }
   state_ = State::kUnderWay;
@@ -68,16 +64,18 @@ inline void Context::release_committed() {
 
 bool Context::has_arrived() {
   if (state_ != State::kUnderWay || execution_.remote()->under_way()) return false;
-  (void)execution_.remote()->end(/*over=*/true);  // if tidy() has something to do, a later transaction's end calls it
+  (void)execution_.remote()->end(
+      Ending::kForGood);  // if tidy() has something to do, a later transaction's end calls it
   if (!base::injected("leave-while-under-way")) worker_.shared().epochs.leave(slot_);
   state_ = State::kIdle;
   worker_.note_arrived();
   return true;
 }
 
-void Context::undo(bool over) {
+void Context::undo(Ending ending) {
   cc::abandon(execution_.local().sets(), worker_.state());
-  release(over);
+  end_here();
+  end_elsewhere(ending);
 }
 
 Outcome Context::refuse(std::uint64_t serial) {
@@ -93,7 +91,7 @@ AbortReason Context::reason_for_caller(AbortReason reason) const {
 }
 
 Outcome Context::doom_with(AbortReason reason) {
-  undo(/*over=*/false);
+  undo(Ending::kMayRunAgain);
   reason = reason_for_caller(reason);
   worker_.counters().count_abort(reason);
   doom_ = reason;
@@ -113,9 +111,9 @@ cc::CommitOutcome Context::commit(std::uint64_t serial) {
   const bool clustered = execution_.remote() != nullptr || worker_.shared().fence != nullptr;
   cc::CommitOutcome outcome;
   for (bool again = false;; again = true) {
-    outcome = clustered ? commit_in_cluster() : cc::commit(execution_.local().sets(), worker_.state());
+    outcome = clustered ? commit_in_cluster() : cc::commit_alone(execution_.local().sets(), worker_.state());
     if (outcome.reason == AbortReason::kNone) [[likely]] {
-      release_committed();
+      end_committed();
       worker_.counters().count_commit();
       if (CommitLatencies::samples(serial)) [[unlikely]]
         worker_.latencies().record(worker_.shared().meter.ticks() - began_ticks_);
@@ -146,7 +144,7 @@ AbortReason Context::give_up(AbortReason reason) {
   RemoteAccess* const remote = execution_.remote();
   if (reason == AbortReason::kRemotelyLocked && remote != nullptr)
     remote->note_lease(cc::blocking_lease_end_us(execution_.local().sets(), worker_.shared()));
-  undo(/*over=*/false);
+  undo(Ending::kMayRunAgain);
   reason = reason_for_caller(reason);
   worker_.counters().count_abort(reason);
   return reason;
@@ -167,7 +165,7 @@ cc::CommitOutcome Context::commit_in_cluster() {
 void Context::abort(std::uint64_t serial) {
   if (!usable(serial)) return;
   if (state_ == State::kOpen) {
-    undo(/*over=*/true);
+    undo(Ending::kForGood);
     worker_.counters().count_abort(AbortReason::kUser);
   }
   state_ = State::kIdle;
@@ -178,7 +176,7 @@ void Context::end() {
   for (std::uint32_t turn = 0; state_ == State::kUnderWay && !has_arrived(); ++turn)
     worker_.state().waiter->pause(turn);
   if (state_ == State::kOpen) {
-    undo(/*over=*/true);
+    undo(Ending::kForGood);
     worker_.counters().count_abort(AbortReason::kUser);
   }
   cc::retire_owner(execution_.local().sets(), worker_.state());

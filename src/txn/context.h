@@ -135,16 +135,15 @@ class Context final : private TransactionState {
   /// since it would be of no use to try again at once.
   AbortReason reason_for_caller(AbortReason reason) const;
   [[gnu::cold]] Outcome doom_with(AbortReason reason) override;
-  /// Gives back what the transaction holds, forgets its access sets, and leaves the slot. `over`: as for
-  /// RemoteAccess::end().
-  void release(bool over);
-  void release_here();
-  void release_elsewhere(bool over);
-  /// Releases a transaction that has committed. If its writes to other nodes are under way, the slot stays
-  /// entered until has_arrived().
-  void release_committed();
-  /// Releases a transaction that has not committed, and registers its placeholders as garbage.
-  [[gnu::cold]] void undo(bool over);
+  /// Gives back what the transaction holds at this node, and forgets its access sets.
+  void end_here();
+  /// Gives back what it holds at other nodes, and leaves the slot.
+  void end_elsewhere(Ending ending);
+  /// Ends a transaction that has committed. If its writes to other nodes are under way, the slot stays entered until
+  /// has_arrived().
+  void end_committed();
+  /// Ends a transaction that has not committed, and registers its placeholders as garbage.
+  [[gnu::cold]] void undo(Ending ending);
 
   WorkerCore& worker_;
   epoch::Slot& slot_;

@@ -48,8 +48,8 @@ class Execution {
   Outcome get(TableCore& table, std::string_view key, std::string& value) {
     return get(home_elsewhere(table, key), table, key, value);
   }
-  // Parts of values (local_parts.cc). A part of a local record is accessed alone where the protocol allows it. Otherwise the
-  // whole value is read and written.
+  // Parts of values. A part of a local record is accessed alone where the protocol allows it. Otherwise the whole value
+  // is read and written.
   GetResult get_part(TableCore& table, std::string_view key, std::size_t from, std::span<char> buffer);
   Outcome write_part(TableCore& table, std::string_view key, std::size_t from, std::string_view bytes);
   Outcome multi_get(std::span<MultiGet> gets);

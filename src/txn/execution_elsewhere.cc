@@ -1,12 +1,10 @@
 // Implements the part of Execution for keys whose home is another node. It passes operations on to the transaction's
 // RemoteAccess, and dooms the transaction if they fail.
 
-#include "src/txn/remote_access.h"
-
 #include "src/base/test_hooks.h"
 #include "src/txn/execution.h"
-#include "src/txn/index_range.h"
 #include "src/txn/multi_get.h"
+#include "src/txn/remote_access.h"
 
 namespace granary::txn {
 
@@ -22,22 +20,6 @@ GetResult Execution::get_elsewhere(RemoteGet get, std::span<char> buffer) {
   return outcome == Outcome::kOk ? copy_out(get.value, buffer) : GetResult{outcome, 0};
 }
 
-Outcome Execution::get(Home home, TableCore& table, std::string_view key, std::string& value) {
-  if (!home) [[likely]]
-    return local_.get(table, key, value);
-  RemoteGet get{.key = {&table, *home, key}};
-  const Outcome outcome = find_elsewhere(get);
-  value.assign(get.value);
-  return outcome;
-}
-
-Outcome Execution::multi_get(std::span<MultiGet> gets) {
-  GetsElsewhere<RemoteGet> elsewhere(local_.arena(), gets.size());
-  const Outcome here = split_by_home(gets, local_.shared(), elsewhere,
-                                     [this](const LocalGets& batch) { return local_.get_together(batch); });
-  return here != Outcome::kOk || elsewhere.gets.empty() ? here : multi_get_elsewhere(elsewhere);
-}
-
 Outcome Execution::multi_get_elsewhere(GetsElsewhere<RemoteGet>& elsewhere) {
   if (remote_ == nullptr) return elsewhere.refuse(Outcome::kUnknownTable), Outcome::kOk;
   const AbortReason reason = remote_->get(elsewhere.gets);
@@ -50,22 +32,6 @@ Outcome Execution::multi_get_elsewhere(GetsElsewhere<RemoteGet>& elsewhere) {
   return Outcome::kOk;
 }
 
-Outcome Execution::declare(std::span<const Declared> keys) {
-  base::Batch<DeclaredKey> elsewhere(local_.arena(), keys.size());
-  for (const Declared& declared : keys) {
-    const Home home = home_elsewhere(*declared.table.core(), declared.key);
-    if (home) {
-      elsewhere.push_back({{declared.table.core(), *home, declared.key}, declared.write});
-    } else {
-      local_.declare(*declared.table.core(), declared.key);
-    }
-  }
-  if (elsewhere.empty()) return Outcome::kOk;
-  if (remote_ == nullptr) return Outcome::kUnknownTable;
-  const AbortReason reason = remote_->declare(elsewhere);
-  return reason == AbortReason::kNone ? Outcome::kOk : transaction_.doom_with(reason);
-}
-
 Outcome Execution::write_elsewhere(std::uint16_t home, TableCore& table, std::string_view key, std::string_view value,
                                    const WriteRule& rule) {
   if (remote_ == nullptr) return Outcome::kUnknownTable;
@@ -75,13 +41,6 @@ Outcome Execution::write_elsewhere(std::uint16_t home, TableCore& table, std::st
   Outcome outcome = Outcome::kOk;
   const AbortReason reason = remote_->write({&table, home, key}, value, rule, outcome);
   return reason == AbortReason::kNone ? outcome : transaction_.doom_with(reason);
-}
-
-ScanResult Execution::scan(TableCore& table, TableCore* index, const ScanRange& range, ScanFn visit) {
-  const Home home = home_elsewhere(index == nullptr ? table : *index, range.from);
-  if (index == nullptr) return scan_at(home, table, nullptr, range, visit);
-  const IndexRange entries(index->index_options(), range);
-  return scan_at(home, table, index, entries.entries(), visit);
 }
 
 ScanResult Execution::scan_elsewhere(std::uint16_t home, TableCore& table, TableCore* index, const ScanRange& range,

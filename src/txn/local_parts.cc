@@ -127,30 +127,4 @@ Outcome LocalAccess::write_part(TableCore& table, std::string_view key, std::siz
   return doom_busy(record);
 }
 
-// --- with the whole value, where a part alone is not allowed ---
-
-GetResult Execution::get_part(TableCore& table, std::string_view key, std::size_t from, std::span<char> buffer) {
-  const Home home = home_elsewhere(table, key);
-  if (!home && local_.reads_parts(table)) return local_.get_part(table, key, from, buffer);
-  const Outcome got = get(home, table, key, whole_);
-  return got == Outcome::kOk ? copy_part_out(whole_, from, buffer) : GetResult{got, 0};
-}
-
-Outcome Execution::write_part(TableCore& table, std::string_view key, std::size_t from, std::string_view bytes) {
-  const Home home = home_elsewhere(table, key);
-  if (!home && table.indexes().empty() && local_.writes_parts(table)) return local_.write_part(table, key, from, bytes);
-  if (home) {
-    RemoteGet one{.key = {&table, *home, key}, .will_write = true};
-    const Outcome found = find_elsewhere(one);
-    if (found != Outcome::kOk) return found;
-    whole_.assign(one.value);
-  } else {
-    if (const Outcome locked = local_.lock_to_write(table, key); locked != Outcome::kOk) return locked;
-    if (const Outcome found = local_.get(table, key, whole_); found != Outcome::kOk) return found;
-  }
-  if (!part_fits(from, bytes.size(), whole_.size())) return Outcome::kPartBeyondValue;
-  bytes.copy(whole_.data() + from, bytes.size());
-  return write(table, key, whole_, kUpdate);
-}
-
 }  // namespace granary::txn

@@ -45,6 +45,12 @@ struct DeclaredKey {
   bool write = false;
 };
 
+/// Tells whether a transaction that ends may be run again.
+enum class Ending : std::uint8_t {
+  kForGood,      ///< it has committed, or the application has aborted it
+  kMayRunAgain,  ///< it has failed, and the application may run it again
+};
+
 /// Reads at other nodes for a snapshot, whose epoch this node pins.
 class RemoteSnapshots {
  public:
@@ -80,10 +86,9 @@ class RemoteAccess {
   /// Whether writes of the committed transaction are still under way. The transaction holds its epoch until this is
   /// false, and then end() is called.
   virtual bool under_way() noexcept = 0;
-  /// Ends the transaction at other nodes: gives back what it holds there, and forgets its accesses. `over`: the
-  /// transaction will not be tried again, since it has committed or the application has aborted it. Returns whether
+  /// Ends the transaction at other nodes: gives back what it holds there, and forgets its accesses. Returns whether
   /// tidy() has something to do.
-  virtual bool end(bool over) noexcept = 0;
+  virtual bool end(Ending ending) noexcept = 0;
   /// Does what may take long, such as waiting for a lease's end. Called after a transaction that holds nothing any more
   /// and has left its epoch, or when the worker has no open transaction.
   virtual void tidy() = 0;

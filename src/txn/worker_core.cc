@@ -106,11 +106,13 @@ cc::two_pl::OwnerSet WorkerCore::lock_owners_in_seat(std::uint32_t seat) const {
   return owners;
 }
 
+// The next two go through the contexts by number, since the end of a transaction of other nodes may let another fiber
+// run, which adds a context.
+
 void WorkerCore::abort_all() {
-  for (const auto& context : contexts_) context->end();
+  for (std::size_t i = 0; i < contexts_.size(); ++i) contexts_[i]->end();
 }
 
-/// By number, since the end of a transaction of other nodes may let another fiber run, which adds a context.
 void WorkerCore::end_all_dropped() {
   if (!dropped_.exchange(false, std::memory_order_acquire)) return;
   for (std::size_t i = 0; i < contexts_.size(); ++i) contexts_[i]->end_dropped();

@@ -46,10 +46,10 @@ class InOpenRegion {
     if constexpr (!Writes) return close();
     return AbortReason::kNone;
   }
-  AbortReason stamp(epoch::Epoch epoch, TidWord elsewhere) {
+  AbortReason stamp(epoch::Epoch epoch, TidWord remote_bound) {
     words().resize(writes().size());
     if (!part([&](auto& memory) { return look_at_writes_in(memory); })) return AbortReason::kWriteLocked;
-    tid_ = P::stamp(access_, worker_, epoch, elsewhere);
+    tid_ = P::stamp(access_, worker_, epoch, remote_bound);
     return tid_ == 0 ? P::reason_for_no_stamp(epoch) : AbortReason::kNone;
   }
   TidWord read_time() const { return tid_; }

@@ -131,8 +131,8 @@ Way begin(AccessSet& access, WorkerState& worker) {
 /// Returns the reason that the application is given if the transaction has to be run again.
 AbortReason why_again(const htm::Attempt& lost, const AccessSet& access, const WorkerState& worker) {
   if (lost.cause != htm::Cause::kExplicit) return AbortReason::kReadChanged;
-  const auto refused_by_own_worker = [&](const WriteEntry& write) { return is_barred(*write.record, access, worker); };
-  if (std::ranges::any_of(access.writes.entries(), refused_by_own_worker)) return AbortReason::kLockedByOwnWorker;
+  const auto barred = [&](const WriteEntry& write) { return is_barred(*write.record, access, worker); };
+  if (std::ranges::any_of(access.writes.entries(), barred)) return AbortReason::kLockedByOwnWorker;
   switch (code_of(lost.verdict)) {
     case RegionCode::kReadLocked: return AbortReason::kReadLocked;
     case RegionCode::kWriteLocked: return AbortReason::kWriteLocked;

@@ -52,39 +52,39 @@ class Elsewhere {
  public:
   static constexpr bool kNodes = true;
 
-  Elsewhere(RemoteCommit& part, AccessSet& access, WorkerState& worker)
-      : part_(part),
+  Elsewhere(RemoteCommit& commit, AccessSet& access, WorkerState& worker)
+      : commit_(commit),
         access_(access),
         worker_(worker) {}
 
-  bool writes_nothing() const { return part_.writes().empty(); }
-  RemoteCommit* remote_commit() const { return &part_; }
-  std::span<const RemoteWrite> writes() const { return part_.writes(); }
+  bool writes_nothing() const { return commit_.writes().empty(); }
+  RemoteCommit* remote_commit() const { return &commit_; }
+  std::span<const RemoteWrite> writes() const { return commit_.writes(); }
 
   /// Locks records at other nodes. First it looks for leases on records that the transaction will write at this node:
   /// such a lease would make the commit fail later, after it has locked records at other nodes for nothing.
   AbortReason lock() {
     if (blocking_lease_end_us(access_, worker_.shared) != 0) return AbortReason::kRemotelyLocked;
-    const AbortReason reason = part_.lock();
+    const AbortReason reason = commit_.lock();
     if (!failed(reason)) base::sync_point("across.locked");
     return reason;
   }
-  base::LeaseEnd held_until() const { return part_.held_until(); }
+  base::LeaseEnd held_until() const { return commit_.held_until(); }
   /// Agrees on the transaction's epoch, and waits until E of all participants, this node among them, is at least that
   /// (I7). Only then anything is validated or written.
   AbortReason agree(epoch::Epoch& epoch, TidWord early_stamp) {
-    const AbortReason reason = part_.agree(epoch, early_stamp, epoch);
+    const AbortReason reason = commit_.agree(epoch, early_stamp, epoch);
     const AbortReason waited = failed(reason) ? reason : await_epoch(epoch);
     base::debug_invariant("I7", [&] { return failed(waited) || worker_.shared.epochs.current() >= epoch; });
     base::sync_point("across.agreed");
     return waited;
   }
-  AbortReason validate(TidWord stamp) { return part_.validate(stamp); }
-  AbortReason prepare(epoch::Epoch epoch) { return part_.prepare(epoch); }
-  TidWord greatest_tid() const { return part_.greatest_tid(); }
-  TidWord least_time() const { return part_.least_time(); }
-  void write_back(TidWord tid) { part_.write_back(tid); }
-  void release() { part_.release(); }
+  AbortReason validate(TidWord stamp) { return commit_.validate(stamp); }
+  AbortReason prepare(epoch::Epoch epoch) { return commit_.prepare(epoch); }
+  TidWord greatest_tid() const { return commit_.greatest_tid(); }
+  TidWord least_time() const { return commit_.least_time(); }
+  void write_back(TidWord tid) { commit_.write_back(tid); }
+  void release() { commit_.release(); }
 
  private:
   /// So many pauses are long enough for the leader of epochs to reach all nodes. E of two nodes differs by one for a
@@ -99,7 +99,7 @@ class Elsewhere {
     return AbortReason::kNone;
   }
 
-  RemoteCommit& part_;
+  RemoteCommit& commit_;
   AccessSet& access_;
   WorkerState& worker_;
 };

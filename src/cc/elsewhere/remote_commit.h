@@ -27,10 +27,10 @@ struct RemoteWrite {
   bool remove = false;
 };
 
-/// The steps come in the order of src/cc/commit.h: lock(), agree(), validate(), prepare(), announce_decision(), write_back(). If
-/// an HTM region has aborted for good, those from agree() on are taken a second time. validate() may also be called
-/// before the commit, to know whether the reads hold. X-locks are held from lock() until write_back() or release(). A
-/// lock() that fails gives back what it has taken.
+/// The steps come in the order of src/cc/commit.h: lock(), agree(), validate(), prepare(), announce_decision(),
+/// write_back(). If an HTM region has aborted for good, those from agree() on are taken a second time. validate() may
+/// also be called before the commit, to know whether the reads hold. X-locks are held from lock() until write_back() or
+/// release(). A lock() that fails gives back what it has taken.
 class RemoteCommit {
  public:
   virtual ~RemoteCommit() = default;

@@ -91,9 +91,9 @@ class ReadHere {
   AbortReason validate(epoch::Epoch epoch) const {
     return cc::validate<P>(access_, {.epoch = epoch, .stamp = stamp_}, worker_);
   }
-  /// `elsewhere`: the least time that the reads at other nodes allow.
-  AbortReason stamp(epoch::Epoch epoch, TidWord elsewhere) {
-    stamp_ = std::max(moment_of_reads<P>(access_, epoch).stamp, elsewhere);
+  /// `remote_bound`: the least time that the reads at other nodes allow.
+  AbortReason stamp(epoch::Epoch epoch, TidWord remote_bound) {
+    stamp_ = std::max(moment_of_reads<P>(access_, epoch).stamp, remote_bound);
     return AbortReason::kNone;
   }
   TidWord read_time() const { return stamp_; }
@@ -167,8 +167,8 @@ class Here {
   AbortReason validate(epoch::Epoch epoch) const {
     return cc::validate<P>(access_, {.epoch = epoch, .stamp = tid_}, worker_);
   }
-  AbortReason stamp(epoch::Epoch epoch, TidWord elsewhere) {
-    tid_ = P::stamp(access_, worker_, epoch, elsewhere);
+  AbortReason stamp(epoch::Epoch epoch, TidWord remote_bound) {
+    tid_ = P::stamp(access_, worker_, epoch, remote_bound);
     return tid_ == 0 ? P::reason_for_no_stamp(epoch) : AbortReason::kNone;
   }
   TidWord read_time() const { return tid_; }

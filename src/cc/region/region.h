@@ -51,14 +51,14 @@ class InRegion {
   static constexpr AbortReason validate(epoch::Epoch) { return AbortReason::kNone; }  // install() does it in the region
   /// Notes the TID words of the records to write, and chooses the TID. If a record is locked or was replaced, the
   /// commit goes on with locks, which can wait and knows the reason to abort.
-  AbortReason stamp(epoch::Epoch epoch, TidWord elsewhere) {
+  AbortReason stamp(epoch::Epoch epoch, TidWord remote_bound) {
     words().clear();
     for (const WriteEntry& write : writes()) {
       TidWord word = 0;
       if (!P::plan(write, worker_, word)) return with_locks();
       words().push_back(word);
     }
-    tid_ = P::stamp(access_, worker_, epoch, elsewhere);
+    tid_ = P::stamp(access_, worker_, epoch, remote_bound);
     return tid_ == 0 ? with_locks() : AbortReason::kNone;
   }
   TidWord read_time() const { return tid_; }

@@ -60,8 +60,8 @@ struct Silo {
     return claimed(read, claims) ? AbortReason::kNone : AbortReason::kReadLocked;
   }
 
-  static TidWord stamp(const AccessSet& access, WorkerState& worker, epoch::Epoch epoch, TidWord elsewhere) {
-    return choose_tid(access, worker, epoch, elsewhere);
+  static TidWord stamp(const AccessSet& access, WorkerState& worker, epoch::Epoch epoch, TidWord remote_bound) {
+    return choose_tid(access, worker, epoch, remote_bound);
   }
   static AbortReason reason_for_no_stamp(epoch::Epoch epoch) { return no_tid_left(epoch); }
 

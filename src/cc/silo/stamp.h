@@ -17,10 +17,10 @@ inline AbortReason no_tid_left(epoch::Epoch epoch) {
 }
 
 /// I1: returns a TID of this epoch that is greater than every TID that was read or will be overwritten, and than this
-/// worker's last. `elsewhere` is the greatest TID that was read or will be overwritten at other nodes. Returns 0 if the
-/// epoch has no such TID left, or is the last epoch, in which nobody writes (no_tid_left() tells which).
-inline TidWord choose_tid(const AccessSet& access, WorkerState& worker, epoch::Epoch epoch, TidWord elsewhere) {
-  TidWord greatest = std::max(worker.last_tid, record::tid_of(elsewhere));
+/// worker's last. `remote_bound` is the greatest TID that was read or will be overwritten at other nodes. Returns 0 if
+/// the epoch has no such TID left, or is the last epoch, in which nobody writes (no_tid_left() tells which).
+inline TidWord choose_tid(const AccessSet& access, WorkerState& worker, epoch::Epoch epoch, TidWord remote_bound) {
+  TidWord greatest = std::max(worker.last_tid, record::tid_of(remote_bound));
   if (!base::injected("ignore-observed-tids")) {
     for (const ReadEntry& read : access.reads) greatest = std::max(greatest, record::tid_of(read.tid));
     for (const WriteEntry& write : access.writes.entries()) {

@@ -57,7 +57,7 @@ struct TicToc {
                                   const WorkerState& worker);
 
   /// Chooses the commit time (Algorithm 2, lines 6 to 13).
-  static TidWord stamp(const AccessSet& access, WorkerState& worker, epoch::Epoch epoch, TidWord elsewhere);
+  static TidWord stamp(const AccessSet& access, WorkerState& worker, epoch::Epoch epoch, TidWord remote_bound);
   static TidWord stamp_reads(const AccessSet& access);
   static AbortReason reason_for_no_stamp(epoch::Epoch epoch) { return silo::no_tid_left(epoch); }
   /// Says for the moment that the tables of the node set had no other keys (src/cc/miss_times.h).

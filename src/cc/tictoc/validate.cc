@@ -84,9 +84,9 @@ AbortReason TicToc::reason_to_give_up_early(const AccessSet& access, const Worke
 
 /// The least stamp is (E, 1). It makes epochs agree with the serial order in both directions: with a time of an earlier
 /// epoch the transaction could come before transactions that a snapshot, or a durable epoch, already counts without it.
-TidWord TicToc::stamp(const AccessSet& access, WorkerState& worker, epoch::Epoch epoch, TidWord elsewhere) {
+TidWord TicToc::stamp(const AccessSet& access, WorkerState& worker, epoch::Epoch epoch, TidWord remote_bound) {
   if (epoch >= epoch::kLastEpoch) return 0;
-  TidWord stamp = std::max(greatest_read(access), record::tid_of(elsewhere));
+  TidWord stamp = std::max(greatest_read(access), record::tid_of(remote_bound));
   if (!base::injected("tictoc-no-floor")) stamp = std::max(stamp, record::make_tid(epoch, 1));
   for (const WriteEntry& write : access.writes.entries()) stamp = std::max(stamp, least_for(write, worker, epoch));
   if (base::injected("tictoc-no-floor") && record::epoch_of(stamp) < epoch) return stamp;

@@ -11,7 +11,7 @@
 // readers that come and go would keep the writer away for ever.
 //
 // While the lock is exclusive, only its holder changes the word, so the holder may store the size with a plain release
-// store (src/cc/install.cc). Otherwise the word changes by atomic instructions only. Taking the lock is an acquire, and
+// store (Record::set_size). Otherwise the word changes by atomic instructions only. Taking the lock is an acquire, and
 // giving it back is a release. So the next holder sees all that the former one has stored.
 
 #include <cstdint>

@@ -50,8 +50,8 @@ struct Common {
   static AbortReason check_local(const ReadEntry& read, const Claims&, const Moment&, const WorkerState&) {
     return record::unlocked(read.record->tid()) == read.tid ? AbortReason::kNone : AbortReason::kReadChanged;
   }
-  static TidWord stamp(AccessSet& access, WorkerState& worker, epoch::Epoch epoch, TidWord elsewhere) {
-    return silo::choose_tid(access, worker, epoch, elsewhere);
+  static TidWord stamp(AccessSet& access, WorkerState& worker, epoch::Epoch epoch, TidWord remote_bound) {
+    return silo::choose_tid(access, worker, epoch, remote_bound);
   }
   static AbortReason reason_for_no_stamp(epoch::Epoch epoch) { return silo::no_tid_left(epoch); }
   static bool prepare(WriteEntry& write, WorkerState& worker, epoch::Epoch period) {

@@ -192,10 +192,10 @@ AbortReason DeclaredKeys::check_own_leases() {
   return AbortReason::kRemotelyLocked;
 }
 
-void DeclaredKeys::end(bool over) {
+void DeclaredKeys::end(txn::Ending ending) {
   lease_jumps_.reset();
   ReadThenWritten& learnt = footprint_.reach().read_then_written;
-  if (!over || learnt.empty()) return;
+  if (ending == txn::Ending::kMayRunAgain || learnt.empty()) return;
   for (const Access& access : footprint_.accesses) {
     if (access.declared.only_read) learnt.remove(access.hash);
   }

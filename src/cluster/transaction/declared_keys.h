@@ -41,8 +41,9 @@ class DeclaredKeys {
   AbortReason check_own_leases();
   /// Returns how often the clock had jumped before the first lease was taken; 0 if none was.
   std::uint64_t lease_jumps() const { return lease_jumps_.value_or(0); }
-  /// Forgets the transaction's leases. `over`: the transaction will not be tried again.
-  void end(bool over);
+  /// Forgets the transaction's leases. If it ends for good, also what it has learnt of keys that are read and then
+  /// written.
+  void end(txn::Ending ending);
 
  private:
   AbortReason note_declared(const txn::DeclaredKey& key, Batch<Access*>& declared, Batch<Access*>& unseen);

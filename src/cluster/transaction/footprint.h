@@ -5,8 +5,8 @@
 #include "src/cc/miss_times.h"
 #include "src/cluster/transaction/access.h"
 #include "src/cluster/transaction/lease_wait.h"
-#include "src/cluster/transaction/touched_nodes.h"
 #include "src/cluster/transaction/remote_index_node.h"
+#include "src/cluster/transaction/touched_nodes.h"
 #include "src/cluster/transaction/trips.h"
 
 namespace granary::cluster {

@@ -68,8 +68,9 @@ AbortReason OneSidedCommit::lock() noexcept {
   return reason;
 }
 
-/// READs the times of missed keys (src/cc/shared_miss_times.h), behind the locks of records that are written for the first time,
-/// unless the round of these locks has READ them. No other round READs them, so none is from before the locks.
+/// READs the times of missed keys (src/cc/shared_miss_times.h), behind the locks of records that are written for the
+/// first time, unless the round of these locks has READ them. No other round READs them, so none is from before the
+/// locks.
 AbortReason OneSidedCommit::learn_misses() {
   if (!footprint_.reach().stamps_reads) return AbortReason::kNone;
   const AccessTable& accesses = footprint_.accesses;

@@ -11,8 +11,8 @@
 // - Otherwise its rts is raised to the stamp (src/cluster/record_access/extend.h). That is allowed only if the node has
 //   reached the stamp's epoch, which can_check() tells.
 //
-// Where keys were missed, the worker tells the stamp in its line there (src/cc/shared_miss_times.h), before it looks at the
-// versions in the same chain.
+// Where keys were missed, the worker tells the stamp in its line there (src/cc/shared_miss_times.h), before it looks at
+// the versions in the same chain.
 
 #include "src/cluster/transaction/footprint.h"
 

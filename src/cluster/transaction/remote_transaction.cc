@@ -55,13 +55,13 @@ AbortReason RemoteTransaction::scan(const txn::TableCore& table, const txn::Tabl
   return cluster::scan(footprint_, reading_, {table, index, home, range}, visit, result);
 }
 
-bool RemoteTransaction::end(bool over) noexcept {
-  if (!over)
+bool RemoteTransaction::end(txn::Ending ending) noexcept {
+  if (ending == txn::Ending::kMayRunAgain)
     footprint_.reach().ended_in_turn = kTransactionsATurn;  // another fiber may hold what this one could not get
   if (!used()) {
     // The transaction has noted keys that it was refused. If it is tried again and again, they would fill the memory.
     if (!footprint_.trips.arena().empty()) [[unlikely]] {
-      declared_.end(over);
+      declared_.end(ending);
       footprint_.clear();
     }
     return untidy();
@@ -69,7 +69,7 @@ bool RemoteTransaction::end(bool over) noexcept {
   const AccessTable& accesses = footprint_.accesses;
   if (std::any_of(accesses.begin(), accesses.end(), [](const Access& access) { return access.x_locked(); }))
     commit_.release();  // records that were declared, and not given back by a commit
-  declared_.end(over);
+  declared_.end(ending);
   locks_.end();
   commit_.end();
   cc::bump(footprint_.reach().counters.transactions, std::uint64_t{1});

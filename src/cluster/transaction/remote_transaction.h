@@ -47,7 +47,7 @@ class RemoteTransaction final : public txn::RemoteAccess {
                    ScanFn visit, ScanResult& result) override;
   void note_lease(std::uint64_t end_us) override { footprint_.lease_wait.note(end_us); }
   bool under_way() noexcept override { return locks_.under_way(); }
-  bool end(bool over) noexcept override;
+  bool end(txn::Ending ending) noexcept override;
   void tidy() override;
   cc::RemoteCommit& remote_commit() override { return commit_; }
   txn::RemoteSnapshots& snapshots() override { return snapshots_; }
