@@ -70,8 +70,8 @@ class RemoteCommit {
   /// Announces in the lock-ahead record that the transaction's entry will end at `log_end` of the worker's ring: it is
   /// decided when the ring's tail has come so far (I8, I10). Called right before the entry is published.
   virtual void announce_decision(record::TidWord tid, std::uint64_t log_end) = 0;
-  /// Undoes announce_decision(): the HTM region aborted, so the transaction is not committed. Nothing may have been logged in
-  /// between.
+  /// Undoes announce_decision(): the HTM region aborted, so the transaction is not committed. Nothing may have been
+  /// logged in between.
   virtual void take_back_announcement() = 0;
   /// Called when the log has the transaction (I8). Writes back and frees the records (I5), and then sets the completion
   /// mark (I10). In a fiber it may return while the writes are still under way (txn::RemoteAccess::under_way).
