@@ -75,7 +75,7 @@ class DeadLog : public testing::Test {
   static void decide(log::Ring& ring, log::NamedLocks& record, record::TidWord tid,
                      const std::vector<TestWrite>& writes) {
     const std::string entry = tests::entry_of(tid, log::EntryKind::kTransaction, tests::body_of(writes));
-    record.decide(tid, ring.end_after(entry.size()));
+    record.announce_decision(tid, ring.end_after(entry.size()));
     std::copy(entry.begin(), entry.end(), ring.at_tail());
     ring.publish(entry.size());
   }
@@ -145,7 +145,7 @@ TEST_F(DeadLog, WhatIsUndecidedIsFreedUnchanged) {
 TEST_F(DeadLog, WhatWasAnnouncedAndNotPublishedIsUndecided) {
   log::NamedLocks record(ring(0).lock_ahead());
   name(record, {{lock_word(1), 2, 0, "a", 128}});
-  record.decide(kDecidedTid, ring(0).end_after(64));
+  record.announce_decision(kDecidedTid, ring(0).end_after(64));
   EXPECT_THAT(debts(), ElementsAre("2:a"));
 }
 
@@ -252,7 +252,7 @@ TEST_F(DeadLog, AnEntryThatIsNotTheDecidedOneIsDamage) {
   name(record, {{lock_word(1), 2, 0, "a", 64}});
   const std::string entry =
       tests::entry_of(kDecidedTid + 8, log::EntryKind::kTransaction, tests::body_of({{0, "a", "1", 2}}));
-  record.decide(kDecidedTid, of.end_after(entry.size()));
+  record.announce_decision(kDecidedTid, of.end_after(entry.size()));
   std::copy(entry.begin(), entry.end(), of.at_tail());
   of.publish(entry.size());
   EXPECT_THAT(message(), HasSubstr("transaction 5.7 of the log ring " + path(0)));

@@ -93,13 +93,13 @@ TEST(LockAhead, IsDecidedOnceTheRingHoldsTheEntry) {
   ASSERT_TRUE(name(record, {word(1), 2, 0, "key"}));
   const auto decided = [&](std::uint64_t tail) { return area.read(tail)->front().tid; };
   EXPECT_FALSE(decided(~std::uint64_t{0}));
-  record.decide(kTid, 96);
+  record.announce_decision(kTid, 96);
   EXPECT_FALSE(decided(95));
   EXPECT_EQ(decided(96), kTid);
   EXPECT_EQ(decided(1000), kTid);
   record.take_back_announcement();
   EXPECT_FALSE(decided(1000));
-  record.decide(kTid, 2000);
+  record.announce_decision(kTid, 2000);
   record.complete();
   ASSERT_TRUE(name(record, {word(2), 2, 0, "key"}));
   EXPECT_FALSE(decided(2000)) << "another transaction's decision in the same block";
@@ -111,7 +111,7 @@ TEST(LockAhead, LocksThatNeedMoreBlocksAreOneTransactionsAllTheSame) {
   NamedLocks record(&area.ahead());
   ASSERT_TRUE(name(record, {word(1), 2, 0, "key"}) && name(record, {word(2), 2, 0, long_key}) &&
               name(record, {word(3), 2, 0, "key"}));
-  record.decide(kTid, 8);
+  record.announce_decision(kTid, 8);
   const auto found = area.read(8);
   ASSERT_TRUE(found.ok()) << found.status().message();
   EXPECT_EQ(words(*found), (std::vector{word(1), word(2), word(3)}));
@@ -187,7 +187,7 @@ TEST(LockAhead, WhateverIsFoundOfAKilledProcessIsWhole) {
           const std::string key(8 + 40 * (i % 3), static_cast<char>('a' + sequence % 26));
           if (!name(record, {word(sequence), sequence, sequence, key})) return;
         }
-        record.decide(record::make_tid(sequence, 1), 8);
+        record.announce_decision(record::make_tid(sequence, 1), 8);
         record.complete();
       }
     });
@@ -226,7 +226,7 @@ TEST(LockAhead, EveryChangedBitThatCountsIsRefused) {
   NamedLocks first(&area.ahead()), second(&area.ahead());
   const std::string long_key(700, 'k');
   ASSERT_TRUE(name(first, {word(1), 2, 17, "a key"}) && name(second, {word(2), 3, 0, long_key}));
-  first.decide(kTid, 8);
+  first.announce_decision(kTid, 8);
   const std::string good(area.view());
   const auto whole = area.read(8);
   ASSERT_TRUE(whole.ok()) << whole.status().message();
