@@ -113,16 +113,6 @@ inline read(r) {
 
 inline look(r) { atomic { if :: locked[PLACE(r)] || CHANGED(r) -> goto undo :: else fi } }
 
-/* A record that has not been written in this epoch is extended a little further than needed: the next readers need not. */
-#define SLACK 2
-#define COLD(r) (EPOCH(SAW(r)) < EPOCH(COMMIT_TS))
-#ifdef SLACK_PAST_EPOCH
-#define WITH_SLACK (COMMIT_TS + SLACK)
-#else
-#define WITH_SLACK (COMMIT_TS + SLACK > LAST_TIME(EPOCH(COMMIT_TS)) -> LAST_TIME(EPOCH(COMMIT_TS)) : COMMIT_TS + SLACK)
-#endif
-#define GOAL(r) (COLD(r) -> WITH_SLACK : COMMIT_TS)
-
 /* Nobody who locks the record behind the look gets an earlier time than (E, 1). So a reader of that time needs no rts: whoever overwrites
  * what it has read has the same time or a later one, and locked the record behind its look. */
 #ifdef TIES_LATE
@@ -155,7 +145,7 @@ inline extend(r) {
 #ifdef RTS_SHRINKS
            rts[PLACE(r)] = WORD(COMMIT_TS)
 #endif
-        :: else -> atomic { if :: rts[PLACE(r)] == word -> rts[PLACE(r)] = WORD(GOAL(r)) :: else -> goto undo fi }
+        :: else -> atomic { if :: rts[PLACE(r)] == word -> rts[PLACE(r)] = WORD(COMMIT_TS) :: else -> goto undo fi }
         fi
      fi
   fi

@@ -6,7 +6,6 @@
 #include "src/base/shared_words.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/claim_shared.h"
-#include "src/cc/tictoc/slack.h"
 #include "src/cc/tictoc/tictoc.h"
 
 namespace granary::cc::tictoc {
@@ -84,7 +83,7 @@ AbortReason make_shared_valid(const ReadEntry& read, const Claims& claims, const
   base::debug_invariant("I28", [&] { return worker.shared.epochs.current() >= moment.epoch; });
   if (!by_epoch && !base::injected("tictoc-owner-raises-late")) {
     base::sync_point("tictoc.extending");
-    raise(&record.owner_rts_word, raised(record::tid_of(read.tid), moment.stamp, moment.epoch));
+    raise(&record.owner_rts_word, moment.stamp);
   }
   const AbortReason reason = look(record, read.tid);
   if (reason == AbortReason::kNone && !by_epoch && base::injected("tictoc-owner-raises-late"))

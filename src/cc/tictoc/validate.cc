@@ -7,7 +7,6 @@
 #include "src/base/shared_words.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/tictoc/shared_record.h"
-#include "src/cc/tictoc/slack.h"
 #include "src/cc/tictoc/tictoc.h"
 #include "src/cc/tictoc/version_ends.h"
 
@@ -132,8 +131,7 @@ AbortReason TicToc::make_valid(const ReadEntry& read, const Claims& claims, cons
     if (reaches && !base::injected("tictoc-rts-shrinks")) return AbortReason::kNone;
     if (record::is_frozen(word)) return AbortReason::kReadLocked;
     base::sync_point("tictoc.extending");
-    const TidWord rts = raised(record::tid_of(read.tid), moment.stamp, moment.epoch);
-    if (base::compare_exchange_word(size_word, word, record::with_rts(word, rts))) return AbortReason::kNone;
+    if (base::compare_exchange_word(size_word, word, record::with_rts(word, moment.stamp))) return AbortReason::kNone;
   }
   return AbortReason::kReadLocked;
 }

@@ -11,10 +11,10 @@ using rdma::Operation;
 using rdma::fiber::Next;
 
 void Extend::append(std::vector<Operation>& chain) {
-  base::invariant("I28", !record::is_x_locked(expected_) && wanted_.rts >= wanted_.least);
+  base::invariant("I28", !record::is_x_locked(expected_));
   const Operation header = Operation::read(words_ + 1, at_, sizeof(record::SharedRecord));
   if (base::injected("tictoc-header-before-raising")) chain.emplace_back() = header;
-  chain.emplace_back() = Operation::compare_swap(at_, expected_, std::max(expected_, wanted_.rts), words_);
+  chain.emplace_back() = Operation::compare_swap(at_, expected_, std::max(expected_, until_), words_);
   if (!base::injected("tictoc-header-before-raising")) chain.emplace_back() = header;
 }
 
@@ -25,7 +25,7 @@ Next Extend::interpret() {
   if (record::unlocked(tid) != tid_ || record::incarnation_of(copy().head.size_word) != incarnation_)
     return end(AccessOutcome::kChanged);
   if (record::is_locked(tid) && !base::injected("tictoc-extends-locked")) return end(AccessOutcome::kBusy);
-  if (found == expected_ || found >= wanted_.least) return end(AccessOutcome::kDone);
+  if (found == expected_ || found >= until_) return end(AccessOutcome::kDone);
   if (!look_again()) return end(AccessOutcome::kBusy);
   expected_ = found;
   return Next::kAtOnce;

@@ -17,18 +17,15 @@ class Extend final : public AccessStep {
  public:
   static constexpr std::size_t kBufferBytes = base::kWord + sizeof(record::SharedRecord);
 
-  struct Wanted {
-    record::TidWord least = 0;  ///< until when it has to be valid
-    record::TidWord rts = 0;    ///< the rts to store if the present rts is smaller than `least`
-  };
-  /// `tid` and the (whole) `incarnation` are those that were READ before, and `seen` the state word, as far as it is
-  /// known. If it has changed, the extension costs one more round. `buffer`: kBufferBytes in a registered region.
-  Extend(const RemoteRecord& record, record::TidWord tid, const Wanted& wanted, record::StateWord seen, void* buffer)
+  /// `tid` and the (whole) `incarnation` are those that were READ before, `until` is the time until which the version
+  /// has to be valid, and `seen` the state word, as far as it is known. If it has changed, the extension costs one more
+  /// round. `buffer`: kBufferBytes in a registered region.
+  Extend(const RemoteRecord& record, record::TidWord tid, record::TidWord until, record::StateWord seen, void* buffer)
       : AccessStep(record.at),
         at_(record.at),
         tid_(tid),
         incarnation_(record.incarnation),
-        wanted_(wanted),
+        until_(until),
         words_(static_cast<std::uint64_t*>(buffer)),
         expected_(seen) {}
 
@@ -41,7 +38,7 @@ class Extend final : public AccessStep {
   rdma::RemoteAddress at_;
   record::TidWord tid_;
   std::uint64_t incarnation_;
-  Wanted wanted_;
+  record::TidWord until_;
   std::uint64_t* words_;  ///< the CAS's old value, header
   record::StateWord expected_;
 };

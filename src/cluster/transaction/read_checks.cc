@@ -4,7 +4,6 @@
 
 #include "kvstore/remote/version_check.h"
 #include "src/base/test_hooks.h"
-#include "src/cc/tictoc/slack.h"
 #include "src/cluster/record_access/extend.h"
 #include "src/cluster/record_access/header_read.h"
 #include "src/cluster/transaction/abort_reasons.h"
@@ -123,10 +122,8 @@ AbortReason ReadChecks::add_records(Round& round, record::TidWord stamp) {
       round.all.push_back(&round.headers.emplace_back(access.record, access.seen.tid, access.record.incarnation, room));
       continue;
     }
-    const record::TidWord rts = cc::tictoc::raised(record::tid_of(access.seen.tid), stamp, record::epoch_of(stamp));
     const record::StateWord seen = record::is_x_locked(access.seen.state) ? record::kFree : access.seen.state;
-    round.all.push_back(&round.extensions.emplace_back(access.record, access.seen.tid,
-                                                       Extend::Wanted{.least = stamp, .rts = rts}, seen, room));
+    round.all.push_back(&round.extensions.emplace_back(access.record, access.seen.tid, stamp, seen, room));
   }
   return AbortReason::kNone;
 }
