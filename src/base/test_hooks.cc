@@ -16,7 +16,7 @@ constexpr KnownBug kBugs[] = {
     {"tictoc-no-freeze", "a TicToc writer does not freeze the rts of what it overwrites"},
     {"tictoc-ignores-rts", "a TicToc writer takes a time at which others have read what it overwrites"},
     {"tictoc-no-floor", "a TicToc transaction may be serial in an earlier epoch"},
-    {"tictoc-ignores-node-times", "a TicToc insert takes a time at which others have missed the key"},
+    {"tictoc-ignores-miss-times", "a TicToc insert takes a time at which others have missed the key"},
     {"tictoc-extends-blindly", "TicToc raises an rts without looking whether the version is still the latest"},
     {"tictoc-forgets-absence", "an absent record leaves its index while its absence counts in the present epoch"},
     {"repeatable-read-loses-updates", "repeatable read writes over a value that has changed since it was read"},

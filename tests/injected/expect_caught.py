@@ -24,8 +24,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import kept  # noqa: E402
 
 RUN = re.compile(r"\[ RUN      \] (\S+)")
-SKIPPED = re.compile(r"\[  SKIPPED \] (\S+)")
+SKIPPED = re.compile(r"\[  SKIPPED \] (\S+\.\S+)")
 SKIPPED_CODE = 77
+MOST_FILTER_BYTES = 100_000  # the system allows an argument of 128 KiB
 FAILED = re.compile(r"\[  FAILED  \] (\S+\.\S+?),? ")
 
 
@@ -41,6 +42,8 @@ class Run:
     def __init__(self, program, flags, folder):
         self.cases = {}
         self.names = {}  # of cases that failed, with their parameters
+        self.begun = []  # all cases that ran, with their parameters
+        self.crashed = False
         self.running = None  # with its parameters
         self.timed_out = False
         self.process = subprocess.Popen([program, "--gtest_brief=0", *flags], stdout=subprocess.PIPE,
@@ -55,6 +58,7 @@ class Run:
     def read(self, line):
         if match := RUN.match(line):
             self.running = match[1]
+            self.begun.append(match[1])
         elif match := SKIPPED.match(line):
             self.cases[without_parameters(match[1])] = "skipped"
         elif match := FAILED.match(line):
@@ -101,7 +105,13 @@ def run_with(program, gtest_filter, bug, more, timeout, enough):
         sys.exit(f"{program} does not know the bug '{bug}', or is a build without test hooks")
     if code not in (None, 0, 1) and run.running and without_parameters(run.running) not in run.cases:
         run.note(run.running, "hung" if run.timed_out else "crashed")
+        run.crashed = not run.timed_out
     return run
+
+
+def without_cases(gtest_filter, cases):
+    positive, _, negative = gtest_filter.partition("-")
+    return f"{positive or '*'}-{':'.join(filter(None, [negative, *cases]))}"
 
 
 def without_folder(entry):
@@ -136,6 +146,7 @@ def main():
         return len(counting(ended | cases, arguments.hangs)) >= arguments.at_least
 
     def ask(number, gtest_filter):
+        """Returns the run."""
         program = arguments.programs[number].partition(":")[0]
         stop = (lambda _: False) if alone else enough
         run = run_with(program, gtest_filter, arguments.bug, more, arguments.timeout, stop)
@@ -145,6 +156,16 @@ def main():
             ended[case] = how
             if counting({case: how}, arguments.hangs):
                 noticed_by.setdefault(str(number), []).append(run.names[case])
+        return run
+
+    def ask_all(number, gtest_filter):
+        """A crash ends a program before its other cases have run, so it is started again for these."""
+        run = ask(number, gtest_filter)
+        while run.crashed and not enough({}):
+            gtest_filter = without_cases(gtest_filter, run.begun)
+            if len(gtest_filter) > MOST_FILTER_BYTES:
+                break
+            run = ask(number, gtest_filter)
 
     key = kept.key_of(arguments.bug, str(arguments.at_least), str(arguments.htm), *map(without_folder, arguments.programs))
     for number, names in json.loads(kept.read("injected", key) or "{}").items():
@@ -152,7 +173,7 @@ def main():
     for number, entry in enumerate(arguments.programs):
         if enough({}):
             break
-        ask(number, entry.partition(":")[2] or "*")
+        ask_all(number, entry.partition(":")[2] or "*")
     if enough({}):
         kept.write("injected", key, json.dumps(noticed_by))
     for case, how in sorted(ended.items()):

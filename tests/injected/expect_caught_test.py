@@ -47,6 +47,13 @@ class Counting(unittest.TestCase):
         self.assertFalse(caught(PASSES, "--hangs"))
 
 
+    def test_the_cases_behind_a_crash_are_asked_too(self):
+        other = 'echo "[ RUN      ] Some/Suite.Other/0"; kill -ABRT $$'
+        both = f'case "$*" in *-Some/Suite.Case/0*) {other};; *) {CRASHES};; esac'
+        self.assertTrue(caught(both, "--at_least=2"))
+        self.assertFalse(caught(f'case "$*" in *-Some/Suite.Case/0*) {PASSES};; *) {CRASHES};; esac', "--at_least=2"))
+
+
 class Servers(unittest.TestCase):
     def test_what_a_program_has_started_ends_with_it(self):
         """A server in a session of its own; its arguments name the folder that the program was given."""

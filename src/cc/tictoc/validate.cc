@@ -35,7 +35,7 @@ TidWord least_for(const WriteEntry& write, const WorkerState& worker, epoch::Epo
   const TidWord wts = record::tid_of(write.record->tid(std::memory_order_relaxed));
   TidWord before = wts;
   if (!base::injected("tictoc-ignores-rts")) before = std::max(before, rts_of(*write.record, epoch));
-  if (wts == 0 && !base::injected("tictoc-ignores-node-times"))
+  if (wts == 0 && !base::injected("tictoc-ignores-miss-times"))
     before =
         std::max({before, worker.shared.miss_times.greatest(write.table), worker.shared.misses.greatest(write.table)});
   return before + kOne;
