@@ -25,8 +25,9 @@ StableRead wait_and_read(const Record& record, char* buffer, std::size_t room, b
   return seen;
 }
 
-/// `previous` was set before the head's TID was stored (release; whoever loaded that acquired it), or belongs to an
-/// even newer one: either way every version we need is on the chain and kept (min se_w).
+/// The head's `previous` was set before the head's TID was stored (the store releases, and the caller's load of the TID
+/// acquires), or it belongs to an even newer version. In both cases every version that the snapshot needs is on the
+/// chain, and none of them is freed yet (min se_w).
 StableRead read_older(const Record& head, std::uint64_t snapshot, char* buffer, std::size_t room) {
   const Record* version = head.previous();
   while (version != nullptr && epoch_of(version->tid()) >= snapshot) {
@@ -43,7 +44,8 @@ StableRead read_snapshot(const Record& head, std::uint64_t snapshot, char* buffe
     const TidWord before = head.tid();
     if (epoch_of(before) >= snapshot) return read_older(head, snapshot, buffer, room);
     if (is_locked(before)) {
-      // The holder commits in a newer epoch than any snapshot; what we need is this version or its copy.
+      // The holder commits in a newer epoch than that of any snapshot, so this snapshot needs the present version, or
+      // the copy of it that the holder links.
       waiter.pause(turn);
       continue;
     }

@@ -1,5 +1,5 @@
 #pragma once
-// A record of a local table: a 24-byte header followed by the value, padded to 8 bytes.
+// A record of a local table is a 24-byte header, followed by the value, which is padded to 8 bytes.
 //
 //   word 0  previous version   owner CPU: the lock holder writes, snapshot readers follow
 //   word 1  TID word           CAS by lockers, release store by the lock holder (src/record/tid.h)
@@ -9,8 +9,8 @@
 // The 40 bits are the incarnation of a shared record (shared_record.h), TicToc's rts (rts.h), or the lock of two-phase
 // locking (src/cc/two_pl/record_lock.h); else 0. Readers, too, raise an rts and take such a lock, by compare-and-swap.
 //
-// Slabs hand out multiples of 32 bytes, so a header never straddles a cache line. Who holds the lock bit may write
-// every word, word 2 as set_size() says; anyone else reads with the seqlock of stable_read.h.
+// Slabs hand out multiples of 32 bytes, so a header never straddles a cache line. The holder of the lock bit may write
+// every word, word 2 as set_size() says. All others read with the seqlock of stable_read.h.
 
 #include <atomic>
 #include <cstddef>
@@ -33,27 +33,27 @@ struct Record {
   std::uint64_t* value_words() { return reinterpret_cast<std::uint64_t*>(this + 1); }
   const std::uint64_t* value_words() const { return reinterpret_cast<const std::uint64_t*>(this + 1); }
 
-  /// Pairs with the release stores and the acquire-release CAS of lock holders.
+  /// Returns the TID word. The acquire load pairs with the release stores and the acquire-release CAS of lock holders.
   TidWord tid(std::memory_order order = std::memory_order_acquire) const { return base::load_word(&tid_word, order); }
   void store_tid(TidWord word) { base::store_word(&tid_word, word); }
 
   std::size_t size() const { return static_cast<std::size_t>(base::load_word(&size_word) & kSizeMask); }
   Record* previous() const { return reinterpret_cast<Record*>(base::load_word(&previous_word)); }
   void set_previous(Record* version) { base::store_word(&previous_word, reinterpret_cast<std::uint64_t>(version)); }
-  /// Lock holder only. Keeps the bits above the size. They do not change between the load and the store. An incarnation
-  /// is the lock holder's. Under TicToc a reader that would raise the rts looks at the TID word next, finds the lock
-  /// bit, and leaves the word alone. A writer under two-phase locking has the exclusive lock, beside which nobody
-  /// changes the word.
+  /// Sets the size and keeps the bits above it. Only the lock holder of a local record calls it. Nobody changes these
+  /// bits between its load and its store. Under TicToc a reader that would raise the rts loads the TID word next, finds
+  /// the lock bit, and does not change the word. Under two-phase locking the writer has the exclusive lock, during
+  /// which nobody else changes the word.
   void set_size(std::size_t bytes) { base::store_word(&size_word, (base::load_word(&size_word) & ~kSizeMask) | bytes); }
 
-  /// Takes the lock bit if the word is still `expected` (unlocked). Acquire: what the previous holder
-  /// wrote is visible; release: nothing of ours is needed by whoever sees the bit, but the CAS is a full
-  /// fence on x86 and the commit's phase 1 relies on the order lock → read of E (Silo 4.4).
+  /// Takes the lock bit if the word is still `expected` (unlocked). The CAS acquires, so that all that the previous
+  /// holder wrote is visible. It need not release, since nobody who sees the bit relies on an earlier store of this
+  /// thread. But it is a full fence on x86, and the commit's phase 1 relies on the order lock → read of E (Silo 4.4).
   bool try_lock(TidWord expected) {
     base::debug_invariant("I2", [&] { return !is_locked(expected); });
     return base::compare_exchange_word(&tid_word, expected, expected | kLocked);
   }
-  /// Lock holder only: gives the lock back without a change.
+  /// Gives the lock back without a change. Only the lock holder calls it.
   void unlock_unchanged() {
     base::debug_invariant("I2", [&] { return is_locked(tid(std::memory_order_relaxed)); });
     store_tid(tid(std::memory_order_relaxed) & ~kLocked);
@@ -62,11 +62,11 @@ struct Record {
 
 static_assert(sizeof(Record) == 24, "local header: previous version, TID word, size and incarnation");
 
-/// What indexes keep of a record: its address as a value, 0 for none.
+/// Returns the record that an index keeps as this value, which is its address; nullptr for 0.
 inline Record* record_of(std::uint64_t value) { return reinterpret_cast<Record*>(value); }
 inline std::uint64_t value_of(const Record* record) { return reinterpret_cast<std::uint64_t>(record); }
 
-/// Bytes of memory that a record with such a value occupies before slab rounding.
+/// Returns the bytes of memory that a record with a value of this size occupies, before slabs round them up.
 constexpr std::size_t record_bytes(std::size_t value_bytes) {
   return sizeof(Record) + base::round_up_to_word(value_bytes);
 }

@@ -1,7 +1,6 @@
 #pragma once
-// How the owner changes a shared record that is its own to change: it holds the lock bit (shared_lock.h), or nobody
-// knows the record yet. The state is never stored to (I2, I3), and size, incarnation and checksum always agree with the
-// TID word.
+// Changes shared records at their owner, which holds the lock bit (shared_lock.h) or has a record that nobody knows
+// yet. The owner never stores the state (I2, I3). Size, incarnation and checksum always agree with the TID word.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,20 +13,20 @@
 
 namespace granary::record {
 
-/// Words 3 and 4.
+/// Words 3 and 4 of a shared record.
 struct TailWords {
   std::uint64_t size_word;
   std::uint64_t check_word;
 };
 
-/// As they become with a value of that size under that TID word; `content` is checksum_of_content() of key and value.
-/// The incarnation and the key's fingerprint stay.
+/// Returns words 3 and 4 for a value of this size under this TID word; `content` is checksum_of_content() of key and
+/// value. The incarnation and the key's fingerprint stay as they are in `before`.
 inline TailWords tail_of(const TailWords& before, TidWord tid, std::size_t size, std::uint32_t content) {
   const std::uint64_t size_word = make_size_word(incarnation_of(before.size_word), size);
   return {size_word, make_check_word(fingerprint_of(before.check_word), checksum_with_header(content, tid, size_word))};
 }
 
-/// The TID word comes later, by itself.
+/// Stores words 3 and 4 for such a value. The caller stores the TID word afterwards.
 inline void store_tail(SharedRecord& record, TidWord tid, std::size_t size, std::uint32_t content) {
   const TailWords before{base::load_word(&record.head.size_word), base::load_word(&record.check_word)};
   const TailWords after = tail_of(before, tid, size, content);
@@ -35,8 +34,9 @@ inline void store_tail(SharedRecord& record, TidWord tid, std::size_t size, std:
   base::store_word(&record.check_word, after.check_word);
 }
 
-/// Makes an unborn record with that key of a new or reused block. The block keeps its incarnation, which the end of its
-/// last life has raised, and its state: another node may have taken it by an old address and has yet to find out (I3).
+/// Makes a new or reused block an unborn record with this key. The block keeps its incarnation, which the end of its
+/// last life has raised. It keeps its state, too: another node may have x-locked the block by an old address, and has
+/// yet to find out that its record is gone (I3).
 inline Record& make_unborn(SharedRecord& record, std::string_view key) {
   if (base::injected("reuse-stores-state")) base::store_word(&record.state_word, kFree);
   record.head.set_previous(nullptr);
@@ -47,8 +47,9 @@ inline Record& make_unborn(SharedRecord& record, std::string_view key) {
   return record.head;
 }
 
-/// The end of an absent record's life, under its lock: raises the incarnation and clears `latest` in one step, before
-/// the index lets go of it (I3). Whoever comes by an old address finds another incarnation. The lock bit stays.
+/// Ends the life of an absent record that the caller has locked, before the index lets go of it (I3): raises the
+/// incarnation and clears `latest`. A reader that comes by an old address finds another incarnation. The lock bit
+/// stays.
 inline void end_life(SharedRecord& record, std::string_view key) {
   const std::uint64_t raised = base::injected("unhook-keeps-incarnation") ? 0 : 1;
   const std::uint64_t incarnation =
@@ -60,7 +61,7 @@ inline void end_life(SharedRecord& record, std::string_view key) {
   record.head.store_tid(word);
 }
 
-/// The same of a record of either kind.
+/// Ends the life of an absent record of either kind. A local record only loses its `latest`.
 inline void end_life(Record& record, std::string_view key) {
   if (is_shared(&record)) {
     end_life(shared_of(record), key);
@@ -69,7 +70,7 @@ inline void end_life(Record& record, std::string_view key) {
   }
 }
 
-/// Size and value of a record of either kind, whose TID word is to become `tid`; it comes later, by itself.
+/// Stores size and value of a record of either kind. `tid` is the TID word that the caller stores afterwards.
 inline void store_value(Record& record, std::string_view key, std::string_view value, TidWord tid,
                         std::uint32_t content) {
   if (is_shared(&record)) [[unlikely]] {

@@ -1,7 +1,7 @@
 #pragma once
-// Keeps the owner's side of I2. The owner's CPU, which takes the lock bit of the TID word, or another node, which takes
-// the state word, may change a shared record. Neither ever makes an atomic change of the other's word; each takes its
-// own and then looks at the other's.
+// Keeps the owner's side of I2. A shared record is changed by the owner's CPU, which takes the lock bit of the TID
+// word, or by another node, which takes the state word. Neither ever makes an atomic change of the other's word: each
+// takes its own and then looks at the other's.
 
 #include <cstdint>
 
@@ -13,7 +13,7 @@
 
 namespace granary::record {
 
-/// Whether a lease is there that has expired for every node (I9).
+/// Whether the state is a lease that has expired for every node (I9).
 inline bool has_expired(StateWord state, const base::TimeReading& now) {
   const bool expired = is_lease(state) && (now.expired(lease_end_us(state)) || base::injected("owner-ignores-lease"));
   base::debug_invariant("I9", [&] { return !expired || !now.valid(lease_end_us(state)); });
@@ -24,9 +24,10 @@ inline bool has_expired(StateWord state, const base::TimeReading& now) {
 /// that somebody may still rely on.
 class OwnerRule {
  public:
-  /// `time` is the cluster's; nullptr: there is none, and no lease ever ends.
+  /// Returns the rule under which leases exclude the owner. `time` is the cluster's; without one (nullptr) no lease
+  /// ever ends.
   static constexpr OwnerRule with_leases(const base::SoftTime* time) { return {true, time}; }
-  /// The rule under TicToc: a state word that is no x-lock is an rts, which excludes nobody.
+  /// Returns the rule of TicToc: a state word that is no x-lock is an rts, which excludes nobody.
   static constexpr OwnerRule without_leases() { return {false, nullptr}; }
 
   bool allows(StateWord state) const {
@@ -54,13 +55,13 @@ inline bool is_leased(StateWord state, const base::SoftTime* time) {
   return is_lease(state) && !OwnerRule::with_leases(time).allows(state);
 }
 
-/// State and TID word, for whoever judges by both. The state is loaded first (I4): a holder stores the new TID before
-/// it frees the state, so a state that is free again comes with the new TID. The other way round both could look
-/// untouched.
+/// The state and the TID word of a record, as load_header() loads them.
 struct SharedHeader {
   StateWord state;
   TidWord tid;
 };
+/// Loads the state and then the TID word (I4). A holder stores the new TID before it frees the state, so a state that
+/// is free again comes with the new TID. In the other order both could look untouched.
 inline SharedHeader load_header(const SharedRecord& record) {
   SharedHeader header;
   if (base::injected("owner-tid-before-state")) {
@@ -77,20 +78,20 @@ inline SharedHeader load_header(const SharedRecord& record) {
 
 enum class OwnerLock : std::uint8_t {
   kTaken,
-  kChanged,       ///< the TID word is not the expected one, or not any more
+  kChanged,       ///< the TID word is not the expected one, or no longer
   kHeldRemotely,  ///< another node holds the record
 };
 
-/// The owner's rule of I2: CAS the lock bit into the TID word, which is a full fence on x86-64; then the state must be
-/// free; then the TID word must still be what the CAS stored, as a holder that was there before may have written back
-/// in between and wiped the bit. Otherwise the owner takes its lock bit back by a CAS, which fails harmlessly after
-/// such a write-back. Another node that takes the state while the bit is set sees it, and waits until the bit is clear
-/// or gives the state back.
+/// Locks a record by the owner's rule of I2. First it sets the lock bit in the TID word by a CAS, which is a full fence
+/// on x86-64. Then the state must be free; if it is not, the owner takes its lock bit back by another CAS. Then the TID
+/// word must still be what the first CAS stored, because a holder that was there before may have written back in
+/// between and wiped the bit. The CAS that takes the bit back fails harmlessly after such a write-back. Another node
+/// that takes the state while the bit is set sees the bit, and waits until it is clear or gives the state back.
 ///
-/// A lease that expires between the two looks is as good as none. A node that replaces an expired lease by its own does
-/// so by CAS, and sees the bit under the new one.
+/// A lease that expires between the two looks at the state is as good as none. A node that replaces an expired lease by
+/// its own does so by CAS, and then sees the lock bit.
 ///
-/// `is_free` says what OwnerRule::allows() says of the state.
+/// `is_free` answers for a state as OwnerRule::allows() does.
 template <typename IsFree>
 OwnerLock lock_as_owner(SharedRecord& record, TidWord expected, const IsFree& is_free) {
   const auto held = [&] { return !is_free(record.state()) && !base::injected("owner-ignores-state"); };

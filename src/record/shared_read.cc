@@ -8,7 +8,8 @@ namespace {
 
 using base::injected;
 
-/// Copies what `before`, an unlocked TID word, is of; kBusy if it did not stay so.
+/// Copies the version whose unlocked TID word is `before`. Returns kBusy if another node holds the record, or if the
+/// TID word has changed meanwhile.
 StableRead try_copy(const SharedRecord& record, std::size_t key_bytes, TidWord before, char* buffer, std::size_t room) {
   if (is_x_locked(record.state())) return {};
   base::sync_point("read.looked");
@@ -29,7 +30,7 @@ StableRead try_read_shared(const SharedRecord& record, std::size_t key_bytes, ch
   return try_copy(record, key_bytes, before, buffer, room);
 }
 
-/// Attempts until one is not kBusy, or the bounded wait is over.
+/// Repeats the attempt until one is not kBusy or the bounded wait is over.
 template <typename Attempt>
 StableRead wait_for(base::Waiter& waiter, Attempt&& attempt) {
   StableRead seen = attempt();
@@ -62,8 +63,9 @@ StableRead read_shared_snapshot(const SharedRecord& record, std::size_t key_byte
     const TidWord before = record.head.tid();
     if (epoch_of(before) >= snapshot) return read_older(record.head, snapshot, buffer, room);
     if (is_locked(before)) return {};
-    // Who holds it may write a version of an old epoch, if the write-back has waited for a connection. The TID word is
-    // looked at again since a holder stores it before its unlock: both can have happened before the look at the state.
+    // The holder may write a version of an old epoch, if its write-back had to wait for a connection. The TID word is
+    // loaded again since a holder stores it before it frees the state: both can have happened before the look at the
+    // state.
     if (is_absent(before)) {
       const bool settled = !is_x_locked(record.state()) && record.head.tid() == before;
       return settled ? StableRead{before, ReadState::kMissing} : StableRead{};

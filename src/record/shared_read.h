@@ -1,9 +1,9 @@
 #pragma once
-// The owner's reads of shared records (I4, local form): TID word, state not x-locked, copy, state not x-locked, TID
-// word unchanged. A local writer shows by the lock bit; another node that writes back shows only by the state, before
-// and after its new TID. Each other order of these loads lets a half-written value through.
+// Reads shared records at their owner (I4, local form). The order is: TID word, state not x-locked, copy, state not
+// x-locked, TID word unchanged. A local writer is seen by the lock bit. Another node that writes back is seen only by
+// the state, before and after it stores its new TID. Any other order of these loads lets a half-written value through.
 //
-// And reads of a record of either kind. Which it is, a bit of its address tells.
+// The functions read_record… read a record of either kind; a bit of its address tells which kind it is.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,13 +14,15 @@
 
 namespace granary::record {
 
-/// Like read_stable() and read_tid() of a local record. kBusy also if another node stayed there.
+/// Do for a shared record what read_stable() and read_tid() do for a local one. They return kBusy also if another node
+/// held the record for the whole bounded wait.
 StableRead read_shared(const SharedRecord& record, std::size_t key_bytes, char* buffer, std::size_t room,
                        base::Waiter& waiter);
 StableRead read_shared_tid(const SharedRecord& record, base::Waiter& waiter);
 
-/// Like read_snapshot(), but gives up as kBusy after a bounded wait for another node: while the record is x-locked its
-/// present version may be half overwritten. What is older than that is copied aside and never waits.
+/// Does for a shared record what read_snapshot() does for a local one, but gives up with kBusy after a bounded wait:
+/// another node may hold the record for long, and meanwhile its present version may be half overwritten. Older versions
+/// are copies that do not change, so reading one never waits.
 StableRead read_shared_snapshot(const SharedRecord& record, std::size_t key_bytes, std::uint64_t snapshot, char* buffer,
                                 std::size_t room, base::Waiter& waiter);
 

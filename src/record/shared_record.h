@@ -1,6 +1,6 @@
 #pragma once
-// A record of a shared table, which other nodes reach one-sided: a 48-byte header in one cache line, the key, and the
-// value with room for the table's greatest.
+// A record of a shared table, which other nodes reach one-sided, is a 48-byte header in one cache line, the key, and
+// the value with room for the table's greatest.
 //
 //   word 0  state              other nodes: CAS and WRITE; the owner only loads it (src/record/state_word.h)
 //   word 1  previous version   owner's CPU; the WRITE of an x-lock holder (I12)
@@ -12,12 +12,12 @@
 //        …  value, padded
 //
 // Words 1 to 3 are a Record, and it is the Record's address that indexes and access sets hold; as blocks are multiples
-// of 64 bytes, bit 3 of that address tells a shared record from a local one. From the TID word on it is contiguous what
-// an x-lock holder writes back (I5), without the state and the previous version. An ascending copy loads the state
-// before the TID word (I4).
+// of 64 bytes, bit 3 of that address tells a shared record from a local one. The words that an x-lock holder writes
+// back (I5) are contiguous: they begin with the TID word, behind the state and the previous version. An ascending copy
+// loads the state before the TID word (I4).
 //
-// The key's length is not stored: whoever looks at a record wants a certain key, and its length says where the
-// value begins. A block that was reused for a key of another length has another fingerprint and another checksum.
+// The key's length is not stored: a reader wants a certain key, whose length says where the value begins. A block that
+// was reused for a key of another length has another fingerprint and another checksum.
 
 #include <cstddef>
 #include <cstdint>
@@ -42,8 +42,8 @@ struct SharedRecord {
   std::uint64_t* key_words() { return reinterpret_cast<std::uint64_t*>(this + 1); }
   const std::uint64_t* key_words() const { return reinterpret_cast<const std::uint64_t*>(this + 1); }
 
-  /// Acquire: what the next holder's CAS or WRITE stored is not seen before it, nor a later load of ours done earlier
-  /// (I4).
+  /// Returns the state. The load acquires: later loads of this thread are not done before it, and they see at least
+  /// what had been stored when the state became the returned one (I4).
   StateWord state() const { return base::load_word(&state_word); }
 };
 static_assert(sizeof(SharedRecord) == 48, "state, previous version, TID word, size and incarnation, check word, rts");
@@ -65,16 +65,16 @@ inline SharedRecord& shared_of(Record& record) {
 }
 inline const SharedRecord& shared_of(const Record& record) { return shared_of(const_cast<Record&>(record)); }
 
-/// Where the value of a shared record with a key of that length begins, in bytes from the state word.
+/// Returns where the value of a shared record with a key of this length begins, in bytes from the state word.
 constexpr std::size_t shared_value_offset(std::size_t key_bytes) {
   return sizeof(SharedRecord) + base::round_up_to_word(key_bytes);
 }
-/// Bytes of a shared record: all of them are there whatever the present value's size is.
+/// Returns the bytes of a shared record. It has all of them whatever the size of its present value is.
 constexpr std::size_t shared_record_bytes(std::size_t key_bytes, std::size_t max_value_bytes) {
   return shared_value_offset(key_bytes) + base::round_up_to_word(max_value_bytes);
 }
 
-/// The same in whole cache lines: what to allocate, so that the block begins with one.
+/// Returns the bytes to allocate for a shared record: whole cache lines, so that each block begins with one.
 constexpr std::size_t shared_block_bytes(std::size_t key_bytes, std::size_t max_value_bytes) {
   return (shared_record_bytes(key_bytes, max_value_bytes) + kSharedGrain - 1) / kSharedGrain * kSharedGrain;
 }
@@ -86,7 +86,7 @@ inline const std::uint64_t* value_words(const SharedRecord& record, std::size_t 
   return record.key_words() + base::round_up_to_word(key_bytes) / base::kWord;
 }
 
-/// Of a record of either kind.
+/// Returns the words of the value of a record of either kind.
 inline std::uint64_t* value_words(Record& record, std::size_t key_bytes) {
   return is_shared(&record) ? value_words(shared_of(record), key_bytes) : record.value_words();
 }
@@ -94,17 +94,18 @@ inline const std::uint64_t* value_words(const Record& record, std::size_t key_by
   return is_shared(&record) ? value_words(shared_of(record), key_bytes) : record.value_words();
 }
 
-/// What the check word says of the key, its length included.
+/// Returns the key's fingerprint for the check word. It depends on the key's length, too.
 inline std::uint32_t key_fingerprint(std::string_view key) {
   const std::uint64_t length = key.size();
   return base::crc32c(base::crc32c(0, &length, sizeof length), key.data(), key.size());
 }
 
-/// The checksum (I4) in two steps: over key and value, which takes its time and can be done before an HTM region or
-/// before the TID is known; then over TID word (lock bit masked), size and incarnation.
+/// Computes the first step of the checksum (I4), over key and value. It takes its time, and can be done before an HTM
+/// region or before the TID is known.
 inline std::uint32_t checksum_of_content(std::string_view key, std::string_view value) {
   return base::crc32c(base::crc32c(0, key.data(), key.size()), value.data(), value.size());
 }
+/// Computes the second step of the checksum, over the TID word without its lock bit, the size and the incarnation.
 inline std::uint32_t checksum_with_header(std::uint32_t content, TidWord tid, std::uint64_t size_word) {
   const std::uint64_t words[] = {tid & ~kLocked, size_word};
   return base::crc32c(content, words, sizeof words);

@@ -1,7 +1,7 @@
 #pragma once
-// Optimistic reads of a record (Silo 4.5): TID word, value, TID word again.
+// Reads records optimistically (Silo 4.5): the TID word, the value, and the TID word again.
 //
-// A writer holds the lock bit while it changes size and value and publishes both with the release store of the new TID
+// A writer holds the lock bit while it changes size and value, and publishes both with the release store of the new TID
 // word. A reader that saw any word of a change sees, in its second load, at least the lock bit that was taken before
 // (the acquire loads of shared_words.h keep the order), so equal unlocked TID words around the copy mean that the copy
 // is one version (I4, local form). A commit in an HTM region sets no lock bit. Its stores, the new TID word among them,
@@ -27,14 +27,14 @@ enum class ReadState : std::uint32_t {
   kTooSmall,  ///< the buffer is smaller than the value; nothing was copied
 };
 
-/// Two words, so that it is returned in registers.
+/// The result of a read. It has two words, so that it is returned in registers.
 struct StableRead {
   TidWord tid = 0;  ///< the version that was seen, unlocked; valid unless kBusy
   ReadState state = ReadState::kBusy;
   std::uint32_t size = 0;  ///< the value's bytes, if kValue or kTooSmall
 };
 
-/// One attempt; kBusy if a writer was there.
+/// Makes one attempt to read the record; kBusy if a writer was there.
 inline StableRead try_read(const Record& record, char* buffer, std::size_t room) {
   if (base::injected("read-data-before-version")) {
     base::copy_from_shared(buffer, record.value_words(), record.size() < room ? record.size() : room);
@@ -60,7 +60,7 @@ inline StableRead try_read(const Record& record, char* buffer, std::size_t room)
   return {before, fits ? ReadState::kValue : ReadState::kTooSmall, size};
 }
 
-/// Attempts after pauses, until one succeeds or the bounded wait is over.
+/// Makes further attempts, each after a pause, until one is not kBusy or the bounded wait is over.
 StableRead wait_and_read(const Record& record, char* buffer, std::size_t room, base::Waiter& waiter);
 
 /// Copies at most `room` bytes to `buffer`; waits a bounded while for writers.
@@ -94,7 +94,7 @@ inline StableRead read_part(const Record& record, std::size_t from, char* buffer
   return {};
 }
 
-/// The record's present version without its value.
+/// Reads the record's present version without its value; waits a bounded while for writers.
 inline StableRead read_tid(const Record& record, base::Waiter& waiter) {
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
     const TidWord word = record.tid();
@@ -108,8 +108,8 @@ inline StableRead read_tid(const Record& record, base::Waiter& waiter) {
   return {};
 }
 
-/// Copies the newest version before `head` with epoch < snapshot; `head` has a greater one. Never waits: versions on
-/// the chain do not change once linked.
+/// Copies the newest version before `head` with epoch < snapshot. Precondition: the epoch of `head` is not less than
+/// the snapshot. Never waits: versions on the chain do not change once linked.
 StableRead read_older(const Record& head, std::uint64_t snapshot, char* buffer, std::size_t room);
 
 /// Copies the version that a snapshot at `snapshot` sees: the newest with epoch < snapshot (Silo 4.9). Walks the chain

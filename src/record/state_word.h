@@ -1,6 +1,6 @@
 #pragma once
-// The state word of a shared record: which node holds it, if any (DrTM, slides 28 to 35; here the
-// holder has a life, too, so that the locks of a dead node are told from those of its next life).
+// The state word of a shared record says which node holds the record, if any (DrTM, slides 28 to 35). Here the holder
+// has a life, too (its generation), so that the locks of a dead node can be told from those of its next life.
 //
 //   0                                  free
 //   63                        1    0
@@ -13,8 +13,8 @@
 //  |  node (12) | generation 16 | worker (8) |     sequence (27)    |  1  |  x-locked
 //  +------------+---------------+------------+----------------------+-----+
 //
-// Other nodes change it by one-sided CAS and WRITE. The owner's CPU only ever loads it (I2): many NICs promise
-// atomicity among their own atomics alone.
+// Other nodes change the word by one-sided CAS and WRITE. The owner's CPU only ever loads it (I2), since many NICs
+// promise atomicity among their own atomics alone.
 
 #include <cstdint>
 
@@ -42,7 +42,7 @@ struct Holder {
 };
 
 constexpr bool is_x_locked(StateWord word) { return (word & kXLocked) != 0; }
-/// Leased, be it long ago.
+/// Whether the word is a lease, even one that has ended.
 constexpr bool is_lease(StateWord word) { return word != kFree && !is_x_locked(word); }
 
 constexpr StateWord x_lock_word(const Holder& holder) {
@@ -54,7 +54,7 @@ constexpr StateWord x_lock_word(const Holder& holder) {
   return word << 1 | kXLocked;
 }
 
-/// Of an x-lock word: for messages, and for recovery to tell the locks of the dead.
+/// Returns the holder that an x-lock word names. Messages name it, and recovery tells the locks of dead nodes by it.
 constexpr Holder holder_of(StateWord word) {
   const auto take = [&word](unsigned bits) {
     const auto field = static_cast<std::uint32_t>(word & ((std::uint64_t{1} << bits) - 1));
