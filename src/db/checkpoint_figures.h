@@ -1,5 +1,5 @@
 #pragma once
-// What Statistics says of checkpoints: counted by the one that is taken, read by anyone.
+// Counts what Statistics says of checkpoints. The thread that takes a checkpoint counts, and any thread reads.
 
 #include <chrono>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace granary::db {
 
-/// Thread-safe, but for one InProgress at a time.
+/// Thread-safe. There is at most one InProgress at a time.
 class CheckpointFigures {
  public:
   /// A checkpoint is in progress while this lives.
@@ -55,11 +55,11 @@ class CheckpointFigures {
  private:
   using Clock = std::chrono::steady_clock;
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::uint64_t count_ = 0, bytes_ = 0;
   Clock::duration past_{};
-  std::optional<Clock::time_point> began_;      // of the one in progress
-  std::optional<Clock::time_point> installed_;  // when the last one was
+  std::optional<Clock::time_point> began_;      // when the checkpoint in progress began
+  std::optional<Clock::time_point> installed_;  // when the last checkpoint was installed
 };
 
 }  // namespace granary::db

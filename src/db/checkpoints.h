@@ -1,7 +1,7 @@
 #pragma once
-// The checkpoints of a database that serves: written, installed in the manifest once they may count, and what they
-// replace removed. One is taken at a time. A checkpoint counts as soon as the manifest on the device names it, and only
-// then is anything removed that it makes needless.
+// Takes the checkpoints of a database that serves: writes them, installs them in the manifest once they may count, and
+// removes what they replace. One is taken at a time. A checkpoint counts as soon as the manifest on the device names
+// it. Nothing that it makes needless is removed before that.
 
 #include <atomic>
 #include <cstdint>
@@ -28,8 +28,8 @@ namespace granary::db {
 
 /// Says whether a checkpoint may take the room that the log may soon need.
 enum class LogRoom : std::uint8_t {
-  kLeft,   ///< it gives up, with kDiskFull, before it takes that
-  kTaken,  ///< it takes all there is, since nothing is logged before it has ended
+  kLeft,   ///< it gives up, with kDiskFull, before it takes that room
+  kTaken,  ///< it takes all the room there is, since nothing is logged before it has ended
 };
 
 class Checkpoints {
@@ -43,19 +43,19 @@ class Checkpoints {
   /// Takes a checkpoint, installs it once it may count, and removes what it replaces. `tables` is asked once the
   /// snapshot is pinned: a table that is not among them has no record that the snapshot sees. Waits at most
   /// `timeout_us` for the first snapshot of a new database, and as long again until the checkpoint's epoch is durable
-  /// everywhere; if another checkpoint waits for these, also for that one. Then kUnavailable, and what was written is
-  /// removed.
+  /// everywhere. Waits for another checkpoint until that has waited for one of these for `timeout_us`. After a timeout
+  /// it returns kUnavailable, and removes what was written.
   Status take(const std::function<std::vector<txn::TableCore*>()>& tables, cc::DatabaseState& shared,
               std::uint64_t timeout_us, const Obstacle& obstacle, LogRoom room);
 
-  /// No checkpoint is in progress while the returned lock is held.
+  /// Waits for the checkpoint in progress, if any. None is taken while the returned lock is held.
   std::unique_lock<std::mutex> hold_off() { return std::unique_lock(mutex_); }
   /// Ends checkpoints for good: the one in progress ends soon, with kUnavailable and without a trace. Thread-safe.
   void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
   bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
 
-  /// Removes what checkpoints have left that did not come to their end, or were not removed to the end. It is called
-  /// when the manifest is on the device and no checkpoint is in progress.
+  /// Removes what is left of checkpoints that were cut short, or whose removal was cut short. Precondition: the
+  /// manifest is on the device, and no checkpoint is in progress.
   Status remove_stale() const;
 
   const CheckpointFigures& figures() const { return figures_; }
@@ -75,12 +75,13 @@ class Checkpoints {
   const Options& options_;
   base::FileSystem& files_;
   DurableManifest& manifest_;
-  std::mutex mutex_;                                   // one checkpoint at a time; guards doubtful_
+  std::mutex mutex_;                                   // held while a checkpoint is taken; guards doubtful_
   std::optional<recovery::CheckpointEntry> doubtful_;  // written, but its manifest may or may not be on the device
-  /// When the checkpoint in progress began to wait for the first snapshot, or for D; 0: it does not wait.
+  /// When the checkpoint in progress began to wait for the first snapshot, or for D; 0: it does not wait. Written by
+  /// the thread that takes it, read by threads that wait for their turn; relaxed, as it guards nothing.
   std::atomic<std::uint64_t> wait_us_{0};
   CheckpointFigures figures_;
-  std::atomic<bool> cancelled_{false};  // set by who stops, read by who writes one; only a signal, so relaxed
+  std::atomic<bool> cancelled_{false};  // set by cancel(), read by threads that write a checkpoint; a signal: relaxed
 };
 
 }  // namespace granary::db

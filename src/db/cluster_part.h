@@ -1,5 +1,5 @@
 #pragma once
-// What makes a database a node of a cluster.
+// Says what makes a database a node of a cluster: its part of the cluster, and the other nodes' logs that it loads.
 
 #include <cstdint>
 #include <optional>
@@ -13,43 +13,44 @@ namespace granary::db {
 /// Another node's log, which holds writes of this node's records.
 struct OtherLog {
   std::string directory;  ///< Options::directory of that node
-  /// The node serves and goes on writing its log, of which everything up to this epoch is complete and synced: its
-  /// running generation counts so far. None: nothing of a generation that is not over counts, as when all nodes start
-  /// together.
+  /// If set, that node serves and goes on writing its log. Everything up to this epoch is complete and synced there, so
+  /// its running generation counts up to it. If not, nothing of a generation that is not over counts, as when all nodes
+  /// start together.
   std::optional<epoch::Epoch> up_to{};
 };
 
-/// What was loaded from one log, for reports and messages.
+/// Tells, for reports and messages, what was loaded from one log.
 struct LoadedLog {
-  std::string directory;  ///< as it was named: the own one, or an OtherLog's
+  std::string directory;  ///< as it was named: the node's own, or an OtherLog's
   std::optional<epoch::Epoch> up_to{};
-  std::uint64_t bytes = 0;    ///< of the checkpoint, if it is the own one, and of the log
-  std::uint64_t records = 0;  ///< of the checkpoint, and writes of this node's records
+  std::uint64_t bytes = 0;    ///< bytes of the log; of the node's own, also those of its checkpoint
+  std::uint64_t records = 0;  ///< writes of this node's records; of its own log, also records of its checkpoint
   double seconds = 0;
 };
-/// Returns it as one line.
+/// Returns one line that tells it.
 std::string to_text(const LoadedLog& loaded);
 
 struct ClusterPart {
-  /// Zeroed memory that other nodes reach, and that outlives the database. None: a database alone.
+  /// Zeroed memory that other nodes reach, and that outlives the database. nullptr: the database does not serve in a
+  /// cluster.
   epoch::ControlBlock* control = nullptr;
   std::uint32_t node = 0;
-  std::uint32_t life = 0;  ///< of the node, as its membership counts them
-  /// The other nodes' logs. Until this node serves, none of them removes any.
+  std::uint32_t life = 0;  ///< the node's present life, as its membership counts them
+  /// The other nodes' logs to load when the database opens. Until this node serves, no node removes any log.
   std::vector<OtherLog> others{};
-  /// Whether the node comes back while others serve. It is to call Engine::note_admitted() then.
+  /// Whether the node comes back while others serve. Then it has to call Engine::note_admitted().
   bool returns = false;
-  /// There are more such logs, on other hosts, or of nodes whose word has yet to be heard: what they have comes by
-  /// Engine::take_from(), and until then there are no checkpoints.
+  /// Whether there are more logs to load, in directories that this node does not see. Engine::take_from() loads them
+  /// later, and there are no checkpoints until all of them are loaded.
   bool others_elsewhere = false;
-  /// Not a node's opening, but one of the recovery of the whole cluster, which ends logs and serves nobody.
+  /// Whether the directory is opened for a recovery, which ends logs and serves nobody, instead of by its node.
   bool recovers_all = false;
-  /// Such a one of a single dead node, which frees what the node held: of its log only the part that its rings go on
-  /// from is looked at.
+  /// Whether that recovery is of a single dead node, to free what the node held. Then only the part of its log is
+  /// scanned that its rings go on from.
   bool recent_log_only = false;
-  /// E begins there or later: behind every epoch that any node ever used, so that none takes an older log for one that
-  /// it has to go back with (recovery/cluster_cut.h). Of a node that comes back while others serve:
-  /// first_epoch_behind() all that will be taken by Engine::take_from().
+  /// The first epoch that E may have. It is behind every epoch that any node ever used, so that no node takes an older
+  /// log for one that it has to go back with (recovery/cluster_cut.h). For a node that comes back while others serve,
+  /// it is first_epoch_behind() all that Engine::take_from() will load.
   epoch::Epoch first_epoch = 1;
 };
 

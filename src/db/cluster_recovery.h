@@ -1,6 +1,6 @@
 #pragma once
-// Recovery of a whole cluster, the part that all nodes must agree on: up to which epoch their logs count. Each node
-// then takes what is its own from all logs when it opens (ClusterPart::others).
+// Does the part of the recovery of a whole cluster on which all nodes must agree: it decides up to which epoch their
+// logs count. Each node then takes its own records from all logs when it opens (ClusterPart::others).
 
 #include <optional>
 #include <span>
@@ -16,16 +16,16 @@
 namespace granary::db {
 
 struct ClusterRecoveryReport {
-  unsigned interrupted = 0;  ///< nodes that had not ended in order
-  /// All went back to the end of this epoch; none: nothing that committed is missing.
+  unsigned interrupted = 0;  ///< how many nodes had not ended in order
+  /// The epoch to the end of which all nodes went back; if it is not set, nothing that committed is missing.
   std::optional<epoch::Epoch> cut{};
-  std::vector<std::string> notes{};  ///< as RecoveryReport::notes, with the directories
+  std::vector<std::string> notes{};  ///< RecoveryReport::notes of all nodes
 };
 
 /// Ends the logs that nodes were writing when they stopped, and makes durable on all nodes which epochs are void,
-/// before any of them opens. `nodes`: all nodes that ever had data, but those that have begun since all were recovered
-/// and have yet to serve; of each the directories count. Directories that are not there yet are left alone. It may be
-/// repeated if it was cut short: the result is the same.
+/// before any of them opens. `nodes` has the options of all nodes that ever had data, except those that have begun
+/// since the last recovery of all nodes and have yet to serve; only the directories in them count. Directories that are
+/// not there yet are left alone. A call that was cut short may be repeated, with the same result.
 Result<ClusterRecoveryReport> recover_cluster(std::span<const Options> nodes, base::FileSystem& files);
 
 }  // namespace granary::db

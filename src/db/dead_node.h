@@ -1,14 +1,14 @@
 #pragma once
-// The directory of a dead node, for the recovery of that node alone while the others go on.
+// Opens and ends the directory of a dead node, to recover that node alone while the others go on.
 //
 //   open()    takes the directory's LOCK, which proves that the node's process has ended, and looks at its rings and
 //             its log
-//   debts()   what the node owes at others, to be settled there (src/cluster/recovery)
-//   adopt()   once all is settled: ends the generation of its log, with what the rings had
+//   debts()   returns what the node owes at other nodes, to be settled there (src/cluster/recovery)
+//   adopt()   ends the generation of its log, with what the rings had, once all debts are settled
 //
 // Between these steps, and inside of each, the recovery may be cut short. Then it begins again with open(): nothing
-// changes before adopt(), and after it a directory has no debts. Whoever needs the directory (a second recoverer, or
-// the node's next life) waits until this object is gone.
+// changes before adopt(), and after adopt() the directory has no debts. A second recoverer, and the node's next life,
+// wait for the LOCK until this object is gone.
 
 #include <cstdint>
 #include <memory>
@@ -26,23 +26,25 @@ namespace granary::db {
 
 class DeadNode {
  public:
-  /// `options`: those of the dead node; what it lost is not given up, whatever they say of that. Every survivor has cut
-  /// the node off.
+  /// Opens the directory of the dead node, which has these options; Options::salvage does not count, so nothing that it
+  /// lost is given up. Precondition: every survivor has cut the node off.
   ///
-  /// kUnavailable if a process has the directory. kNotFound if there is no data in it. kFailedPrecondition if its rings
-  /// are gone, or some of them: which of its last transactions were decided is not known then, and the whole cluster
-  /// has to be recovered. kDamaged, naming the place, if anything that is needed is not as it was written.
+  /// Returns kUnavailable if a process has the directory, and kNotFound if there is no data in it. Returns
+  /// kFailedPrecondition if some of its rings are gone: it is not known then which of its last transactions were
+  /// decided, and the whole cluster has to be recovered. Returns kDamaged, naming the place, if anything that is needed
+  /// is not as it was written.
   static Result<std::unique_ptr<DeadNode>> open(const Options& options, base::FileSystem& files);
 
-  /// The node's life that wrote last to its log; 0 if none did.
+  /// Returns the node's life that wrote last to its log; 0 if none did.
   std::uint32_t life() const;
-  /// What that life owes; empty if the generation of its log has been ended already.
+  /// Returns what that life owes; empty if the generation of its log has been ended already.
   const std::vector<log::Debt>& debts() const { return debts_; }
-  /// How much of its log only the rings have, which adopt() adds to it; 0 if the generation has been ended already.
+  /// Returns how many bytes of the log only the rings have, which adopt() adds to it; 0 if the generation has been
+  /// ended already.
   std::uint64_t ring_bytes() const;
-  /// Every debt is settled, or was at a home whose own life has ended. Puts what the rings have into the log, synced,
-  /// and writes into the manifest up to where the generation counts: all of it does. Then removes the rings.
-  /// `first_epoch`: E of the cluster by now. Does nothing if the generation has been ended already.
+  /// Puts what the rings have into the log and syncs it, notes in the manifest that the whole generation counts, and
+  /// then removes the rings. Precondition: every debt is settled, or was at a home whose own life has ended.
+  /// `first_epoch` is the cluster's present E. Does nothing if the generation has been ended already.
   Status adopt(epoch::Epoch first_epoch);
 
  private:

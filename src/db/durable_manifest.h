@@ -1,7 +1,7 @@
 #pragma once
-// The manifest of a database in use, in memory and on the device. A change is written before anybody sees it, so nobody
-// relies on what the next opening would not find. Two things wait for the next change that is written for another
-// reason: what an opening adopts, and note_keys().
+// Keeps the manifest of a database in use, in memory and on the device. A change is written before anybody sees it, so
+// nobody relies on something that the next opening would not find. adopt() and note_keys() change the memory only; the
+// next change() writes their changes, too.
 
 #include <cstdint>
 #include <mutex>
@@ -21,7 +21,7 @@ class DurableManifest {
   /// Begins with an empty manifest. `directory` is the database's.
   DurableManifest(base::FileSystem& files, std::string directory) : files_(files), directory_(std::move(directory)) {}
 
-  /// The manifest itself, for the thread that opens or closes the database while nobody else uses it.
+  /// Returns the manifest itself, for the thread that opens or closes the database while nobody else uses it.
   const recovery::Manifest& now() const { return manifest_; }
   /// Replaces the manifest in memory only, while the database opens.
   void adopt(recovery::Manifest manifest) { manifest_ = std::move(manifest); }

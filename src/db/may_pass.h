@@ -1,5 +1,5 @@
 #pragma once
-// Which reasons for an abort are no conflict, but go away without anybody changing the transaction.
+// Says which reasons for an abort are no conflict, but may go away although nobody changes the transaction.
 
 #include <granary/outcome.h>
 
@@ -8,9 +8,9 @@
 
 namespace granary::db {
 
-/// Whether RetryPolicy::patience_us is for it.
+/// Whether Worker::run() may wait until this reason has gone (RetryPolicy::patience_us).
 inline bool may_pass(AbortReason reason, const cc::DatabaseState& shared) {
-  if (reason == AbortReason::kMembershipLost)  // not if it is for good
+  if (reason == AbortReason::kMembershipLost)  // a closed fence does not open again
     return shared.fence != nullptr && shared.fence->number() != membership::Fence::kClosed;
   return reason == AbortReason::kNodeUnreachable || reason == AbortReason::kTooMuchUndelivered ||
          reason == AbortReason::kOutOfMemory;

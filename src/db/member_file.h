@@ -1,6 +1,6 @@
 #pragma once
-// Whether a database's directory, which its manifest says a node of a cluster wrote, has the file that tells of which
-// node.
+// Checks that a database's directory has the file that says which node of a cluster wrote it, if its manifest says that
+// a node did.
 
 #include <string>
 
@@ -11,8 +11,8 @@
 
 namespace granary::db {
 
-/// kDamaged, naming the file, if it is missing from the data of a node, is older than they are, or does not say whose
-/// they are.
+/// Returns kDamaged, naming the file, if it is missing from the data of a node, is older than they are, or does not say
+/// whose they are.
 Status check_member_file(base::FileSystem& files, const std::string& directory, const recovery::Manifest& manifest);
 
 }  // namespace granary::db

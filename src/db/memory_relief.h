@@ -1,6 +1,6 @@
 #pragma once
-// Memory that workers have and others could use: garbage and free blocks of workers whose own threads do not look after
-// them just now. One thread at a time, the one that advances E.
+// Takes memory from workers that have it and gives it to others that could use it: the garbage and the free blocks of
+// workers whose own threads do not look after them at present. Only the thread that advances E calls it.
 
 #include "src/cc/database_state.h"
 #include "src/db/workers.h"
@@ -15,11 +15,11 @@ class MemoryRelief {
         workers_(workers),
         slot_(shared.epochs.acquire_slot()) {}
 
-  /// Does nothing in a turn in which another thread holds the workers still.
+  /// Frees the garbage of workers that nobody has registered at present, and passes their free blocks on. If a worker
+  /// has found no memory, it also frees the garbage of workers that are registered and in no transaction, and takes
+  /// extents that are all free away from their size classes.
   ///
-  /// Frees what workers that are gone left behind, and passes their free blocks on. If somebody has found no memory,
-  /// also frees the garbage of workers that are registered and in no transaction, and takes extents that are all free
-  /// away from their size classes.
+  /// Does nothing in a turn in which another thread holds the workers still.
   void look();
 
  private:

@@ -14,8 +14,8 @@ class RingWatch {
  public:
   RingWatch(NoticeSink sink, std::uint32_t epoch_ms) : sink_(std::move(sink)), ticks_a_look_(1 + 1000 / epoch_ms) {}
 
-  /// Called in every epoch period, and looks once a second. There is one notice, as a ring cannot come back: what is
-  /// mapped is a file that has no name any more.
+  /// Looks once a second whether rings are gone; called in every epoch period. It gives one notice only, as a ring
+  /// cannot come back: the mapped file has no name any more.
   void look(const log::Log& log);
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
-// The tables and secondary indexes of a database: made, found, or declared once more after a recovery, and the memory
-// of their roots and of the main headers of their hash indexes. What is kept true: an application sees no table that is
-// not in the manifest.
+// Makes and finds the tables and secondary indexes of a database, declares them once more after a recovery, seals
+// (seal.cc) and resizes (resize.cc) tables, and has the memory of their roots and of the main headers of their hash
+// indexes. An application sees no table that is not in the manifest.
 
 #include <atomic>
 #include <cstdint>
@@ -30,18 +30,18 @@ namespace granary::db {
 
 class Schema {
  public:
-  /// All that is passed outlives this. `manifest`: null for a database in memory only.
+  /// All that is passed outlives this. `manifest` is nullptr for a database in memory only.
   Schema(const Options& options, cc::DatabaseState& shared, const memory::Region& region, DurableManifest* manifest);
 
-  /// Makes the tables and indexes that the manifest has, still empty, before anybody else uses the database. `frugal`:
-  /// with main headers that are no larger than they must be to load the data.
+  /// Makes the tables and indexes that the manifest has, still empty, before anybody else uses the database. If
+  /// `frugal`, their main headers are no larger than they must be to load the data.
   Status restore(bool frugal);
-  /// Makes each recovered table's main header as wide as its keys need, or else as wide as memory allows. Nobody uses
-  /// the tables.
+  /// Makes each recovered table's main header as wide as its keys need, or else as wide as memory allows. Precondition:
+  /// nobody uses the tables.
   void widen_recovered();
 
-  /// Seals the recovered tables again that were sealed, unless Options::salvage may have lost some of what they held. E
-  /// is this life's.
+  /// Seals the recovered tables again that were sealed, unless Options::salvage may have lost some of their rows.
+  /// Precondition: E is already this life's.
   Status restore_seals();
 
   // The following are thread-safe.
@@ -51,19 +51,19 @@ class Schema {
   Result<txn::TableCore*> find(std::string_view name, bool index) const;
   /// Returns all tables and secondary indexes, by id.
   std::vector<txn::TableCore*> tables() const;
-  /// Returns an error unless resize() can be asked for this.
+  /// Returns an error if this table cannot be resized to so many keys.
   Status check_resize(txn::TableCore* table, std::uint64_t expected_keys) const;
-  /// Moves a table to another main header. No checkpoint is in progress and no worker is taken or given back meanwhile;
-  /// kFailedPrecondition if a transaction is open.
+  /// Moves a table to another main header. Precondition: no checkpoint is in progress, and no worker is taken or given
+  /// back meanwhile. Returns kFailedPrecondition if a transaction is open.
   Status resize(txn::TableCore& table, std::uint64_t expected_keys);
-  /// Returns an error unless seal() can be asked for this.
+  /// Returns an error if this table cannot be sealed.
   Status check_seal(const txn::TableCore* table) const;
-  /// Waits until an epoch is released, at most so many microseconds.
+  /// Waits until an epoch is released, for at most the given number of microseconds.
   using WaitReleased = FunctionRef<Status(epoch::Epoch, std::uint64_t)>;
   /// Does what Database::seal() promises.
   Status seal(txn::TableCore& table, std::uint64_t timeout_us, WaitReleased wait_released);
-  /// Returns what roots and main headers take; below 0 if workers have freed more of them than this has given back
-  /// itself.
+  /// Returns the bytes of roots, index nodes and main headers that this has taken, less those that it has given back.
+  /// Workers and this give back what the other has taken, too, so it may be below 0: only the sum over all is exact.
   std::int64_t index_bytes() const;
 
  private:
@@ -84,15 +84,15 @@ class Schema {
   const memory::Region& region_;
   DurableManifest* const manifest_;
 
-  std::mutex sealing_mutex_;  // one seals at a time; taken before the other
+  std::mutex sealing_mutex_;  // held while a table is sealed; taken before mutex_
   mutable std::mutex mutex_;  // guards the tables and the memory of their roots
   memory::SlabCache slabs_;
   kvstore::NodeMemory nodes_;
-  /// Of all main headers; changed under the mutex, read for statistics: relaxed.
+  /// The bytes of all main headers. Changed under mutex_; read for statistics, so relaxed.
   std::atomic<std::int64_t> main_header_bytes_{0};
   std::vector<std::unique_ptr<txn::TableCore>> tables_;
   std::map<std::string, txn::TableCore*, std::less<>> tables_by_name_;
-  std::set<std::string, std::less<>> undeclared_;  // recovered, and not yet asked for by create_table or create_index
+  std::set<std::string, std::less<>> undeclared_;  // recovered, but not yet declared by create_table or create_index
 };
 
 }  // namespace granary::db

@@ -1,13 +1,13 @@
 #pragma once
-// Names that a caller has made up, in messages.
+// Shows names that a caller has made up in messages.
 
 #include <string>
 #include <string_view>
 
 namespace granary::db {
 
-/// Returns the name in quotes, as a message shows it. Only the beginning of a long one is there, so that the message
-/// stays a line.
+/// Returns the name in quotes, for a message. Only the beginning of a long name is shown, so that the message stays one
+/// line.
 inline std::string shown_name(std::string_view name) {
   constexpr std::size_t kMost = 100;
   if (name.size() <= kMost) return "'" + std::string(name) + "'";

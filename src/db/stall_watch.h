@@ -1,5 +1,5 @@
 #pragma once
-// The watchdog (I13): tells which worker keeps a transaction open for so long that its epoch cannot end.
+// The watchdog (I13) tells which worker keeps a transaction open for so long that its epoch cannot end.
 
 #include <cstdint>
 #include <utility>
@@ -19,7 +19,8 @@ class StallWatch {
         epochs_(epochs),
         workers_(workers) {}
 
-  /// Called in every epoch period. One notice for each worker that holds the epoch back for a second, not one a period.
+  /// Gives a notice if a worker has held the epoch back for a second; called in every epoch period. It gives one notice
+  /// for each stall, not one in each period.
   void look();
 
  private:
@@ -27,7 +28,7 @@ class StallWatch {
   const std::uint32_t epoch_ms_;
   const epoch::EpochManager& epochs_;
   const Workers& workers_;
-  bool told_ = false;  ///< of the stall that there is
+  bool told_ = false;  ///< whether it has told of the present stall
 };
 
 }  // namespace granary::db

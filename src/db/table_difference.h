@@ -1,5 +1,5 @@
 #pragma once
-// Whether the durable definition of a recovered table or index and what an application declares is the same.
+// Compares the durable definition of a recovered table or index with the one that an application declares.
 
 #include <string>
 
@@ -7,8 +7,8 @@
 
 namespace granary::db {
 
-/// What the declared definition has other than the recovered one; empty if nothing. Ids, names and expected
-/// keys are not compared.
+/// Returns in words how the declared definition differs from the recovered one; empty if it does not. Ids, names and
+/// expected keys are not compared.
 std::string difference(const recovery::TableEntry& recovered, const recovery::TableEntry& declared);
 
 }  // namespace granary::db

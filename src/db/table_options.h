@@ -1,5 +1,6 @@
 #pragma once
-// The options of a table. include/granary/table.h has their types and defaults, and says more of each.
+// Lists the options of a table, with their ranges. include/granary/table.h has their types and defaults, and says more
+// of each.
 
 #include <granary/limits.h>
 #include <granary/table.h>

@@ -1,6 +1,6 @@
 #pragma once
-// The workers of a database, each made once and kept: an application's thread takes one and gives it back, and the next
-// takes it over.
+// Makes the workers of a database, each once, and keeps them: an application's thread takes a worker and gives it back,
+// and the next thread takes it over.
 
 #include <cstdint>
 #include <memory>
@@ -18,22 +18,22 @@ namespace granary::db {
 /// Thread-safe.
 class Workers {
  public:
-  /// `most`: how many there may be (Options::max_workers).
+  /// `most` is how many workers there may be: Options::max_workers, or fewer if the protocol allows fewer.
   Workers(cc::DatabaseState& shared, std::uint32_t most) : shared_(shared), most_(most) {}
 
   Result<txn::WorkerCore*> take();
   void give_back(txn::WorkerCore* worker);
-  /// kFailedPrecondition, with their ids, if any worker has been taken and not been given back.
+  /// Returns kFailedPrecondition, with their ids, if workers have been taken and not been given back.
   Status check_none_taken() const;
-  /// Gives those that were made before there was a log their rings. None is taken.
+  /// Gives the workers that were made before there was a log their rings. Precondition: no worker is taken.
   Status connect_rings();
 
-  // No worker is taken or given back meanwhile.
+  // While the lock of hold_still() is held, and while for_each() runs, no worker is taken or given back.
   std::unique_lock<std::mutex> hold_still() const { return std::unique_lock(mutex_); }
   void for_each(FunctionRef<void(txn::WorkerCore&)> act) const;
 
-  // The same for the thread that advances E, which must not wait for a thread that holds workers still for long
-  // (resize), or that makes a ring. Returns false if there is one, and does nothing.
+  // These are for the thread that advances E. It must not wait for a thread that holds the workers still for long
+  // (resize) or makes a ring; if there is one, they do nothing and return false.
   bool try_for_each(FunctionRef<void(txn::WorkerCore&)> act) const;
   bool try_for_each_idle(FunctionRef<void(txn::WorkerCore&)> act) const;
 
