@@ -14,7 +14,7 @@
 namespace granary {
 namespace {
 
-/// A value is: next piece, bytes of the name, bytes of the arguments; name, arguments, reply.
+/// The beginning of a value of the table. Behind it are name, arguments and reply.
 struct Head {
   std::uint32_t next_piece;
   std::uint32_t name_bytes;
@@ -81,15 +81,16 @@ Status ChainLog::read(Worker& worker, std::vector<Call>& unfinished) {
   return {};
 }
 
-/// A piece must not commit without its note: nobody would finish the call if the process died behind it. Most failures
-/// doom the transaction anyway. One does not: arguments and reply that are larger than a value may be.
+/// Aborts the transaction if it cannot write the note. A piece must not commit without its note, since nobody would
+/// finish the call if the process died after it. Most failures doom the transaction anyway. One does not: arguments and
+/// reply that are larger than a value may be.
 void ChainLog::note(Transaction& transaction, const Call& call) const {
   if (transaction.put(table_, encode_key<std::uint64_t>(call.number), encode(call)) != Outcome::kOk)
     transaction.abort();
 }
 
-/// A call whose note stays would be finished a second time. The note may be missing: a call of one piece left has none
-/// if its former pieces ran before chains were kept.
+/// Aborts the transaction if it cannot remove the note, since a call whose note stays would be finished a second time.
+/// The note may be missing: a call with one piece left has none if its former pieces ran before chains were kept.
 void ChainLog::forget(Transaction& transaction, std::uint64_t number) const {
   const Outcome outcome = transaction.remove(table_, encode_key<std::uint64_t>(number));
   if (outcome != Outcome::kOk && outcome != Outcome::kNotFound) transaction.abort();

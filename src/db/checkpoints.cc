@@ -20,9 +20,9 @@
 namespace granary::db {
 namespace {
 
-/// How many cores' time a checkpoint takes, so that transactions keep more than nine tenths of the machine, caches
-/// included. It is not a matter of priority: a thread that has entered an epoch and has to wait for a core holds E
-/// back.
+/// Returns how many cores' time a checkpoint takes, so that transactions keep more than nine tenths of the machine,
+/// caches included. A low priority of its threads would not do instead: a thread that has entered an epoch and has to
+/// wait for a core holds E back.
 double checkpoint_cores() {
   constexpr double kShare = 0.075;
   return kShare * std::max(1u, std::thread::hardware_concurrency());
@@ -58,11 +58,11 @@ Result<std::uint64_t> bytes_to_leave(const Options& options, const log::Log& log
     if (there->device == here->device) bytes += options.log_segment_bytes;
   }
   return std::max<std::uint64_t>(std::min({bytes, *capacity / kShare, *free / 2}),
-                                 1);  // 0 is for whoever leaves nothing
+                                 1);  // since 0 means to leave nothing, and not to look
 }
 
-/// In a cluster the logs of before C are needless, not those before this node's own checkpoint: they hold writes of
-/// other nodes' records.
+/// Returns the first epoch of which the log is still needed. In a cluster that is at most C, since the log holds writes
+/// of other nodes' records, and their checkpoints may be older than this node's.
 epoch::Epoch logs_needed_from(const recovery::CheckpointEntry& checkpoint, const epoch::EpochManager& epochs) {
   if (!epochs.in_cluster()) return checkpoint.epoch;
   return std::min(checkpoint.epoch, epochs.control().by_leader.checkpoint.load(std::memory_order_acquire));
@@ -71,16 +71,15 @@ epoch::Epoch logs_needed_from(const recovery::CheckpointEntry& checkpoint, const
 }  // namespace
 
 Status Checkpoints::remove_stale() const {
-  Status first;  // error; the rest is removed all the same
+  Status first;  // the first error; the rest is removed all the same
   const auto names = files_.list(options_.directory);
   if (!names.ok()) return names.status();
   const std::optional<recovery::CheckpointEntry> current =
-      manifest_.copy().checkpoint;  // others may change it meanwhile
+      manifest_.copy().checkpoint;  // of a copy, as other threads may change the manifest meanwhile
   for (const std::string& name : *names) {
     if (!name.starts_with(recovery::kCheckpointPrefix) || (current && current->directory == name)) continue;
     const Status removed = recovery::checkpoint::remove_checkpoint(files_, options_.directory + "/" + name);
-    // A name that is no directory's, or whose directory may not be listed, is somebody else's: it does not count, and
-    // stays.
+    // A file of such a name, or a directory that may not be listed, is somebody else's: it stays, and is no error.
     if (first.ok() && !removed.ok() && removed.code() != StatusCode::kUnavailable) first = removed;
   }
   return first;
@@ -88,7 +87,7 @@ Status Checkpoints::remove_stale() const {
 
 Status Checkpoints::await_turn(std::unique_lock<std::mutex>& turn, std::uint64_t timeout_us,
                                const Obstacle& obstacle) const {
-  // The mutex has no time-out of its own, as ThreadSanitizer does not see the call of the system for that.
+  // A mutex with a time-out of its own would not do, as ThreadSanitizer does not see the system call for that.
   for (; !turn.try_lock(); std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
     const std::uint64_t since_us = wait_us_.load(std::memory_order_relaxed);
     if (since_us == 0 || base::monotonic_us() - since_us < timeout_us) continue;
@@ -115,7 +114,8 @@ Status Checkpoints::take(const std::function<std::vector<txn::TableCore*>()>& ta
   std::optional<recovery::checkpoint::SnapshotPin> pin(std::move(pinned).value());
   const recovery::CheckpointEntry entry{
       pin->epoch(), fmt::format("{}{:012}", recovery::kCheckpointPrefix, pin->epoch()), log::new_stamp()};
-  // One that is whole, and perhaps the one in force after a crash: only the sync of its manifest failed.
+  // The doubtful checkpoint is whole, and may be the one that counts after a crash: only the sync of its manifest
+  // failed.
   if (doubtful_) {
     if (const Status installed = install(*doubtful_, shared); !installed.ok()) return installed;
   }
@@ -136,7 +136,8 @@ Status Checkpoints::take(const std::function<std::vector<txn::TableCore*>()>& ta
                                                                .leave_bytes = *leave,
                                                                .cancel = &cancelled_},
                                                               shared, *pin, tables());
-  // D may stand still until the whole cluster is recovered, and old versions are not to be kept for so long.
+  // The pin ends here: D may stand still until the whole cluster is recovered, and old versions must not be kept for so
+  // long.
   pin.reset();
   if (!written.ok()) return written.status();
   figures_.wrote(written->file_bytes);
@@ -149,8 +150,8 @@ Status Checkpoints::take(const std::function<std::vector<txn::TableCore*>()>& ta
   return install(entry, shared);
 }
 
-/// Pins the newest snapshot, and waits for the first one if there is none: a new database has it once E has come to its
-/// third snapshot period. E begins behind that in one that was recovered (first_epoch_behind()).
+/// Pins the newest snapshot, and waits for the first one if there is none. A new database has a snapshot once E has
+/// come to its third snapshot period. In a database that was recovered, E begins behind that (first_epoch_behind()).
 Result<recovery::checkpoint::SnapshotPin> Checkpoints::await_snapshot(epoch::EpochManager& epochs,
                                                                       std::uint64_t timeout_us) {
   const std::uint64_t since_us = base::monotonic_us();
@@ -167,7 +168,7 @@ Result<recovery::checkpoint::SnapshotPin> Checkpoints::await_snapshot(epoch::Epo
   }
 }
 
-/// Waits until the checkpoint may count. It holds the transactions of epochs < its own, which must be durable
+/// Waits until the checkpoint may count: it holds the transactions of epochs before its own, and they must be durable
 /// everywhere.
 Status Checkpoints::await_durable(const recovery::CheckpointEntry& checkpoint, const cc::DatabaseState& shared,
                                   std::uint64_t timeout_us, const Obstacle& obstacle) {
@@ -184,8 +185,8 @@ Status Checkpoints::await_durable(const recovery::CheckpointEntry& checkpoint, c
   return durable;
 }
 
-/// Makes the checkpoint current, and then removes what it makes needless: those before, and the logs below it. The
-/// argument is a copy, as it may be that of doubtful_.
+/// Makes the checkpoint the current one, and then removes what it makes needless: former checkpoints, and the logs
+/// before it. The argument is a copy, as the caller may pass doubtful_, which this changes.
 Status Checkpoints::install(recovery::CheckpointEntry checkpoint, const cc::DatabaseState& shared) {
   std::optional<recovery::CheckpointEntry> former;
   recovery::Manifest now;
@@ -197,25 +198,27 @@ Status Checkpoints::install(recovery::CheckpointEntry checkpoint, const cc::Data
     std::erase_if(next.generations, [&](const recovery::Generation& generation) {
       return generation.cut && *generation.cut < needed_from;
     });
-    // Named before those below are removed: what is missing from there on is missed.
+    // The manifest names the first segments that are needed before the ones before them are removed, so that the next
+    // opening misses each one that is lost, and no other.
     std::vector<recovery::SegmentRange>& segments = next.generations.back().segments;
     for (std::size_t i = 0; i < segments.size(); ++i) segments[i].first = first[i];
     now = next;
   });
   if (!named.ok()) return named;
   doubtful_.reset();
-  // Told before the removals, each of which may fail: the logs of all nodes stay until every node has told its own.
+  // The leader is told of the checkpoint before the removals, each of which may fail: the logs of all nodes stay until
+  // every node has told its checkpoint.
   shared.epochs.control().by_node.checkpoint.store(checkpoint.epoch, std::memory_order_release);
   figures_.installed();
   base::sync_point("checkpoint.installed");
   const Status removed = remove_needless(now, first, shared);
   if (!removed.ok() || !former || former->directory == checkpoint.directory) return removed;
-  // It is gone by now, unless the system does not allow that: remove_stale() says nothing of such directories.
+  // remove_stale() has removed it by now, unless the system does not allow that: it says nothing of such directories.
   return recovery::checkpoint::remove_checkpoint(files_, path_of(*former));
 }
 
-/// Removes all that it can and returns the first error, so that a device which refuses a removal does not keep what
-/// stands on the others. The next checkpoint tries again.
+/// Removes all that it can and returns the first error, so that a device which refuses a removal does not keep files on
+/// the other devices from being removed. The next checkpoint tries again.
 Status Checkpoints::remove_needless(const recovery::Manifest& now, std::span<const std::uint64_t> first,
                                     const cc::DatabaseState& shared) const {
   const auto of_former_generation = [oldest = now.generations.front().number](const std::string& name) {

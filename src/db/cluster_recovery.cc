@@ -13,7 +13,7 @@ namespace {
 
 using Storages = std::vector<std::unique_ptr<Storage>>;
 
-/// Locks and scans them.
+/// Locks and scans the directories of the nodes that have data.
 Result<Storages> open_all(std::span<const Options> nodes, base::FileSystem& files) {
   Storages storages;
   for (const Options& options : nodes) {
@@ -40,7 +40,8 @@ Result<ClusterRecoveryReport> recover_cluster(std::span<const Options> nodes, ba
   const epoch::Epoch first_epoch = recovery::first_epoch_after(states);
   const auto ends = recovery::agree_on_ends(states);
   ClusterRecoveryReport report;
-  // While one is left that did not end in order, whoever starts next takes this up again: those come last.
+  // Nodes that did not end in order come last: as long as one of them is left, the next start of a node takes up the
+  // recovery again.
   for (const bool running : {false, true}) {
     for (std::size_t i = 0; i < states.size(); ++i) {
       if (!ends[i].needed || states[i].running.has_value() != running) continue;

@@ -87,7 +87,8 @@ void DatabaseRecovery::note_survey() {
   greatest_own_ = greatest_loaded_ = scan.greatest_epoch;
 }
 
-/// The log may be the node's own or another node's, since the others' logs have writes of this node's records.
+/// Notes the losses of a log, which may be the node's own or another node's: other nodes' logs have writes of this
+/// node's records.
 void DatabaseRecovery::note_losses(const recovery::LogScan& scan) {
   for (const recovery::Loss& loss : scan.losses) {
     lost_ = true;
@@ -116,13 +117,14 @@ epoch::Epoch DatabaseRecovery::checkpoint_epoch() const {
 void DatabaseRecovery::report_progress(std::uint64_t bytes) {
   if (!options_.recovery_progress) return;
   const std::lock_guard lock(
-      progress_mutex_);  // several threads report; the caller's function is called by one at a time
+      progress_mutex_);  // several threads report; only one at a time may call the caller's function
   progress_.bytes_done += bytes;
   options_.recovery_progress(progress_);
 }
 
-/// The limit that the message names is for the loading that has just been counted: what is missing, and half as much
-/// again, since what one record takes of the index and of half-used extents is not known.
+/// Returns an error with a sufficient memory limit, if memory was missing. The limit is for a loading like the one that
+/// has just been counted, and has room for what was missing and half as much again, since it is not known what a record
+/// takes of the index and of half-used extents.
 Status DatabaseRecovery::check_all_fitted(const memory::SlabPool& slabs) const {
   if (missing_bytes_ == 0) return {};
   constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
@@ -133,8 +135,8 @@ Status DatabaseRecovery::check_all_fitted(const memory::SlabPool& slabs) const {
                       options_.directory, slabs.limit_bytes(), (sufficient + kMiB - 1) / kMiB)};
 }
 
-/// Returns the name by which whoever opens the database sets the limit: for a node, the key of the cluster file, in
-/// which nodes may differ (cluster_config::fingerprint).
+/// Returns the name by which users set the memory limit. For a node it is a key of the cluster file in which nodes may
+/// differ (cluster_config::fingerprint).
 std::string DatabaseRecovery::limit_name() const {
   if (part_.control == nullptr) return "Options::memory_limit_bytes";
   return fmt::format("the key 'memory' of node {} in the cluster file, which the other nodes need not have alike",
@@ -181,9 +183,9 @@ Status DatabaseRecovery::settle(std::span<txn::TableCore* const> tables, cc::Wor
   return remove_absents(worker);
 }
 
-/// A recovery that has ended the last generation has made an empty one behind it, whose epochs nobody has had. It is
-/// the ended one that tells up to where transactions are there; and its rings were there if it counts whole, as nobody
-/// had to agree on where to cut it.
+/// Notes up to which epoch transactions are there, and whether that includes the rings. If a recovery has ended the
+/// last generation, it has made one behind it, whose epochs no transaction has had; so the ended one tells this. Its
+/// rings were there if it counts whole, as then nobody had to agree on where to cut it.
 void DatabaseRecovery::note_cut() {
   report_.durable_epoch = cut();
   const recovery::Generation* const ended = ended_by_recovery(manifest_.now());
@@ -227,13 +229,13 @@ Status DatabaseRecovery::replay(std::span<txn::TableCore* const> tables, std::sp
   return {};
 }
 
-/// Reads what the manifest of another node says now. The node may have begun a new generation by now, which holds
-/// nothing of this node's records unless somebody says how far it counts. Its checkpoint makes needless only what this
-/// node's does as well.
+/// Reads the present manifest of another node. The node may have begun a new generation by now; it is left out unless
+/// OtherLog::up_to says how far it counts, since it holds nothing of this node's records otherwise. The other node's
+/// checkpoint makes a log needless only if this node's checkpoint does, too.
 Result<recovery::Manifest> DatabaseRecovery::manifest_of(base::FileSystem& files, const OtherLog& other) const {
   auto manifest = recovery::read_manifest(files, other.directory);
   if (!manifest.ok()) return manifest.status().code() == StatusCode::kNotFound ? recovery::Manifest() : manifest;
-  if (&files == &files_) {  // where it can be seen whose its log directories are
+  if (&files == &files_) {  // only here can it be seen whose the log directories are
     const auto canonical = base::canonical(other.directory);
     if (!canonical.ok()) return canonical.status();
     auto settled = recovery::settle(files, std::move(*manifest), *canonical, {});
@@ -246,9 +248,9 @@ Result<recovery::Manifest> DatabaseRecovery::manifest_of(base::FileSystem& files
   return manifest;
 }
 
-/// The other node may complete a checkpoint meanwhile, which removes segments that its manifest still named. They hold
-/// nothing that this node needs. So a failure, or what a salvage takes for a loss, counts only if the manifest is still
-/// the one that was followed.
+/// The other node may complete a checkpoint meanwhile, and then it removes segments that the manifest read here still
+/// names. They hold nothing that this node needs. So a failure, or something that a salvage takes for a loss, counts
+/// only if the manifest is still the same.
 Status DatabaseRecovery::take_from(base::FileSystem& files, const OtherLog& other,
                                    std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers) {
   auto manifest = manifest_of(files, other);
@@ -291,17 +293,17 @@ Status DatabaseRecovery::take_by(const recovery::Manifest& manifest, base::FileS
                          .seconds = seconds_since(start)};
   report_.records += loaded.records;
   report_.bytes += loaded.bytes;
-  // The other node's transactions are there up to that epoch, and this node comes back, so that it has had none
-  // meanwhile.
+  // The other node's transactions are there up to that epoch. This node comes back, so it has had none meanwhile.
   if (other.up_to) report_.durable_epoch = std::max(report_.durable_epoch, *other.up_to);
   loaded_.push_back(loaded);
   return {};
 }
 
-/// This node's own transactions come behind all that it has loaded; if others serve meanwhile, its own snapshots do as
-/// well (I16). Markers do not count, since an ended log is marked up to a later epoch. Transactions without one of its
-/// records do not count either: the other node may have committed them since this node began, in a life that began and
-/// ended meanwhile. Nor do those behind OtherLog::up_to.
+/// Notes up to which epoch transactions were loaded. Returns an error unless this node's own transactions come behind
+/// them, and if others serve meanwhile, its own snapshots, too (I16). Markers do not count, since an ended log is
+/// marked up to a later epoch. Transactions without a record of this node do not count either: the other node may have
+/// committed them since this node began, in a life that began and ended meanwhile. Those behind OtherLog::up_to do not
+/// count.
 Status DatabaseRecovery::note_loaded(const recovery::LogScan& scan, const OtherLog& other,
                                      epoch::EpochManager& epochs) {
   epoch::Epoch greatest = 0;

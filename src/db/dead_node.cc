@@ -14,8 +14,8 @@ bool has_been_ended(const recovery::Manifest& manifest) {
   return manifest.generations.empty() || manifest.generations.back().end;
 }
 
-/// Returns the error if it is not known what the node held elsewhere. A node that has noted the end of its log owes
-/// nothing, nor does one that came back and was never let in: whatever has become of their rings.
+/// Returns an error if it is not known what the node held at other nodes. A node that has noted the end of its log owes
+/// nothing, and neither does one that came back and was never let in, whatever has become of their rings.
 Status check_rings(Storage& storage) {
   const recovery::Manifest& manifest = storage.manifest().now();
   const recovery::SurvivingRings& rings = storage.recovery().log().rings;
@@ -36,7 +36,8 @@ Status check_rings(Storage& storage) {
                   manifest.residence ? manifest.residence->directory : "", cause)};
 }
 
-/// The last segments of the log have what is needed, unless a lock has been waiting for longer.
+/// Reads the debts from the last segments of the log. They have all that is needed, unless a lock has been waiting for
+/// longer; then the whole log is scanned.
 Result<std::vector<log::Debt>> read_debts(Storage& storage, base::FileSystem& files) {
   const recovery::Manifest& manifest = storage.manifest().now();
   auto debts = recovery::read_debts(files, manifest, storage.recovery().log());
@@ -48,7 +49,7 @@ Result<std::vector<log::Debt>> read_debts(Storage& storage, base::FileSystem& fi
 }  // namespace
 
 Result<std::unique_ptr<DeadNode>> DeadNode::open(const Options& options, base::FileSystem& files) {
-  // Opening would make a new database where there is none.
+  // Storage::open() would make a new database if there is none, so the manifest must be there.
   const auto manifest = recovery::read_manifest(files, options.directory);
   if (!manifest.ok()) return manifest.status();
   Options whole = options;

@@ -23,7 +23,7 @@ bool is_among(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Adds those that are not there yet; true if there were any.
+/// Adds the names that are not there yet; returns whether there were any.
 bool add_missing(std::vector<std::string>& names, const std::vector<std::string>& more) {
   const std::size_t before = names.size();
   for (const std::string& name : more) {
@@ -32,7 +32,7 @@ bool add_missing(std::vector<std::string>& names, const std::vector<std::string>
   return names.size() != before;
 }
 
-/// The path of the first name in them that `matches`; "" if there is none.
+/// Returns the path of the first file in the directories whose name `matches`; "" if there is none.
 Result<std::string> find_file(base::FileSystem& files, const std::vector<std::string>& directories,
                               bool (*matches)(const std::string& name)) {
   for (const std::string& directory : directories) {
@@ -44,8 +44,8 @@ Result<std::string> find_file(base::FileSystem& files, const std::vector<std::st
   return std::string();
 }
 
-/// The log of a new database does not go into the directory of another one. That directory has no file OWNER, but a
-/// manifest.
+/// Refuses to put the log of a new database into the directory of another one. Such a directory has no file OWNER, but
+/// it has a manifest.
 Status check_no_database(base::FileSystem& files, const Options& options) {
   for (const std::string& directory : options.log_directories) {
     if (directory == options.directory) continue;
@@ -100,7 +100,7 @@ Status Directories::lock(const std::string& directory) {
   return {};
 }
 
-/// Where the database is, and whose the directories are that it names.
+/// Settles where the database is, and whose the directories are that its manifest names.
 Status Directories::settle(recovery::Manifest manifest) {
   const std::vector<std::string> named = manifest.log_directories;
   auto settled =
@@ -129,13 +129,13 @@ Status Directories::check_unowned(const std::vector<std::string>& fresh) const {
   return {};
 }
 
-/// By a database in this directory, which has no manifest any more.
+/// Whether the log directory belonged to a database in this directory, which has no manifest any more.
 bool Directories::was_owned(const std::string& log_directory) const {
   const auto owner = recovery::read_owner(files_, log_directory);
   return owner.ok() && *owner && (*owner)->directory == options_.directory;
 }
 
-/// A directory without a manifest is a new database, unless there is something that only a database leaves.
+/// Makes a new database in a directory without a manifest, unless something is there that only a database leaves.
 Status Directories::create_new() {
   std::vector<std::string> own = of_log();
   std::erase_if(own, [this](const std::string& directory) { return !was_owned(directory); });
@@ -154,7 +154,8 @@ Status Directories::create_new() {
   return {};
 }
 
-/// A directory that the manifest does not know cannot hold a segment of this database, nor be another database's.
+/// Refuses log directories that the manifest does not know, if they are another database's or hold a segment: it cannot
+/// be one of this database.
 Status Directories::check_new() const {
   std::vector<std::string> fresh = of_log();
   std::erase_if(fresh, [this](const std::string& name) { return is_among(manifest_.now().log_directories, name); });
@@ -185,7 +186,7 @@ Status Directories::claim_log() {
   return written;
 }
 
-/// The directory must be private: whoever made it could have had this process replay or remove anything.
+/// The directory must be private: another user that made it could have this process replay or remove anything.
 Status Directories::lock_former_rings() {
   const std::string& directory = manifest_.now().reliable_directory;
   if (directory.empty()) return {};
@@ -242,7 +243,7 @@ void Directories::remove_ring_directory(const std::string& directory) {
 
 Status remove_files(base::FileSystem& files, const std::vector<std::string>& directories,
                     FunctionRef<bool(const std::string& name)> needless) {
-  Status failure;  // the first one; other directories may be of other devices
+  Status failure;  // the first one; the rest is removed all the same, as it may be on other devices
   const auto note = [&failure](const Status& status) {
     if (failure.ok() && !status.ok()) failure = status;
   };

@@ -18,18 +18,19 @@
 namespace granary::db {
 namespace {
 
-/// How many workers there may be: fewer than the option says, if each must be told from the others in a record's lock.
+/// Returns how many workers there may be: fewer than the option says, if the protocol must tell each from the others in
+/// a record's lock.
 std::uint32_t most_workers(const Options& options) {
   const std::uint32_t most = cc::abilities_of(cc::Protocols::number_of(options.protocol).value()).workers;
   return most == 0 ? options.max_workers : std::min(most, options.max_workers);
 }
 
-/// The part of the memory limit that only deletions may use.
+/// One part in so many of the memory limit is a reserve that only deletions may use.
 constexpr std::uint64_t kReserveShare = 32;
-/// Returns how much of it is left while stored data are loaded. A full database that was opened must be able to delete,
-/// and then to insert, where deletions have made room for rows but not for a node of the index. Each of both needs an
-/// extent, which a small limit cannot spare: loading needs somewhat more than the database did that was filled
-/// (recovery/packed_indexes.cc).
+/// Returns how much of the reserve is kept while stored data are loaded. A full database that was opened must be able
+/// to delete, and then to insert, where deletions have made room for rows but not for a node of the index. Each of the
+/// two needs an extent, which a small limit cannot spare: loading needs somewhat more memory than the database did when
+/// it was filled (recovery/packed_indexes.cc).
 std::uint64_t reserve_of_loading(std::uint64_t limit_bytes) {
   constexpr std::uint64_t kShare = 256, kMostOfSmallLimit = 128;
   return std::max(limit_bytes / kShare,
@@ -41,13 +42,13 @@ Status is_closed() {
           "the database is closed: it takes no more workers, tables or transactions, and can only be destroyed"};
 }
 
-/// How often a node of a cluster tells how far it is, in an epoch period.
+/// How many times in an epoch period a node of a cluster tells the leader how far it is.
 constexpr unsigned kPublishings = 8;
 
 }  // namespace
 
-/// What fits into memory may still need somewhat more while it is loaded fast: by several threads, with deleted records
-/// that wait for older writes of their keys.
+/// Loads fast first, and frugally if that found too little memory. Data that fit into memory may need somewhat more
+/// while several threads load them, since deleted records wait for older writes of their keys.
 Result<std::unique_ptr<Engine>> Engine::open(const Options& options, base::FileSystem& files, const ClusterPart& part) {
   const Status checked = check_options(options);
   if (!checked.ok()) return checked;
@@ -56,7 +57,7 @@ Result<std::unique_ptr<Engine>> Engine::open(const Options& options, base::FileS
   return try_frugally ? open(options, files, part, Loading::kFrugal, try_frugally) : std::move(opened);
 }
 
-/// `try_frugally`: it failed for want of memory, and there is a way that takes less.
+/// Sets `try_frugally` if it failed for want of memory and there is a way that takes less.
 Result<std::unique_ptr<Engine>> Engine::open(const Options& options, base::FileSystem& files, const ClusterPart& part,
                                              Loading loading, bool& try_frugally) {
   try_frugally = false;
@@ -182,9 +183,9 @@ void Engine::start_touching(base::PeriodicThread::Clock::time_point first) {
                         });
 }
 
-/// Where a node's stored data was given up (Options::salvage), the first checkpoint comes soon, because it makes the
-/// next opening possible without a salvage. The thread asks for losses only when the node has all of its records, since
-/// other hosts' logs may have some.
+/// If a node's stored data was given up (Options::salvage), the first checkpoint comes soon, because it makes the next
+/// opening possible without a salvage. The thread asks for losses only when the node has all of its records, since the
+/// logs of other hosts may have losses, too.
 void Engine::start_checkpoints() {
   const auto in = [](std::uint64_t seconds) {
     return std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
@@ -196,7 +197,7 @@ void Engine::start_checkpoints() {
     if (!may_checkpoint().ok()) return in(kSoon);
     const bool urgent = epochs_.in_cluster() && !saved && storage_->recovery().lost();
     if (!urgent && std::chrono::steady_clock::now() < due) return due;
-    // However long that takes: the next one would have to write everything anew. Closing ends it.
+    // It may take as long as it needs, since the next one would have to write everything anew. Closing cancels it.
     const Status done = checkpoint(log::DurableEpoch::kForever);
     saved = saved || done.ok();
     if (!done.ok() && !storage_->checkpoints().cancelled()) {
@@ -218,17 +219,17 @@ Status Engine::close() {
 
 Status Engine::end() {
   if (storage_ != nullptr)
-    storage_->checkpoints().cancel();  // a large one takes minutes, as it leaves the cores to others
-  // A node's epochs are told to the others until the last moment, as theirs stand still without.
+    storage_->checkpoints().cancel();  // a large one takes minutes, as it leaves the cores to transactions
+  // The epoch thread ends last: the other nodes' epochs stand still when this node does not tell how far it is.
   checkpoint_thread_.reset();
   touch_thread_.reset();
   epoch_thread_.reset();
   turned_us_.store(0, std::memory_order_relaxed);
   if (storage_ == nullptr || shared_.log == nullptr) return {};
-  // Another thread's checkpoint() may have a slot in an epoch that was over by the last commit, and then E could not
+  // Another thread's checkpoint() may be in a slot with an epoch before that of the last commit, and then E could not
   // move on.
   const auto no_checkpoint = storage_->checkpoints().hold_off();
-  // No transaction is open: the epoch of the last one is complete now.
+  // No transaction is open, so the epoch of the last one can be completed now.
   if (epochs_.in_cluster()) {
     epochs_.end();
   } else {
@@ -246,10 +247,10 @@ Status Engine::recover(Loading loading) {
   schema_.widen_recovered();
   if (const Status begun = storage_->begin(epochs_); !begun.ok()) return begun;
   base::sync_point("engine.log_begun");
-  shared_.log = &storage_->log();  // from here on closing ends it, also after an error
+  shared_.log = &storage_->log();  // from here on end() closes the log, also after an error
   if (const Status sealed = schema_.restore_seals(); !sealed.ok()) return sealed;
   if (const Status connected = workers_.connect_rings(); !connected.ok()) return connected;
-  // In a cluster that has to wait until all nodes serve (start_checkpoints).
+  // In a cluster the checkpoint after a salvage has to wait until all nodes serve (start_checkpoints()).
   const bool salvaged = storage_->recovery().lost() && !epochs_.in_cluster();
   return salvaged ? checkpoint(Database::kReleaseTimeout_us, LogRoom::kTaken) : Status();
 }
@@ -285,7 +286,7 @@ Status Engine::fill(Loading loading) {
   });
 }
 
-/// These workers are the first that register_worker() hands out later.
+/// The workers are given back, and register_worker() hands them out before any others.
 Status Engine::load_with(std::uint32_t threads, FunctionRef<Status(std::span<cc::WorkerState* const>)> load) {
   std::vector<cc::WorkerState*> states;
   std::vector<txn::WorkerCore*> workers;
@@ -313,7 +314,7 @@ Status Engine::wait_released(std::uint64_t epoch, std::uint64_t timeout_us) cons
   return wait_durable(epoch, timeout_us);
 }
 
-/// There is a log.
+/// Precondition: there is a log.
 Status Engine::wait_durable(epoch::Epoch epoch, std::uint64_t timeout_us) const {
   return wait_durable_everywhere(
       epochs_, *shared_.log, epoch,
@@ -336,8 +337,8 @@ const RecoveryReport& Engine::recovery_report() const {
   return storage_ == nullptr ? kNone : storage_->recovery().report();
 }
 
-/// A node that waits for others has not met them: their logs may yet turn out to be others than those that it has
-/// loaded, and a checkpoint would make it read them no more.
+/// A node that waits for the others to start does not know them yet: their logs may turn out to be others than those
+/// that it has loaded, and after a checkpoint it would not read them any more.
 Status Engine::may_checkpoint() const {
   if (!storage_->recovery().has_all())
     return {StatusCode::kUnavailable, "some of the node's records are still to come from other hosts' logs"};
@@ -368,7 +369,7 @@ Status Engine::resize(txn::TableCore* table, std::uint64_t expected_keys) {
   if (const Status good = schema_.check_resize(table, expected_keys); !good.ok()) return good;
   std::unique_lock<std::mutex> no_checkpoint;
   if (storage_ != nullptr) no_checkpoint = storage_->checkpoints().hold_off();
-  const auto no_worker = workers_.hold_still();  // idle workers' garbage waits
+  const auto no_worker = workers_.hold_still();  // meanwhile nobody frees the garbage of idle workers
   return schema_.resize(*table, expected_keys);
 }
 

@@ -23,7 +23,7 @@ void add(const htm::Counters& counters, HtmStatistics& sum) {
   sum.others += aborts(htm::Cause::kOther);
 }
 
-/// Counts of ticks, summed over workers.
+/// Sums the latencies of all workers, in ticks.
 class LatencySum {
  public:
   using Buckets = txn::CommitLatencies::Buckets;

@@ -6,8 +6,8 @@
 namespace granary::db {
 namespace {
 
-/// Items of garbage that are freed for another worker in an epoch period: a few milliseconds, in which it may have to
-/// wait.
+/// How many items of garbage are freed for another worker in an epoch period. This takes a few milliseconds, for which
+/// that worker may have to wait.
 constexpr std::size_t kBudgetForOthers = 16384;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How procedures run, in one transaction or in a chain of them.
+// Runs procedures, in one transaction or in a chain of them.
 
 #include <algorithm>
 #include <chrono>
@@ -17,18 +17,19 @@
 namespace granary {
 namespace {
 
-/// A copy of bytes, aligned as any plain struct.
+/// Returns a copy of the bytes that is aligned for any plain struct.
 std::unique_ptr<std::byte[]> copy_of(const void* bytes, std::size_t size) {
   auto copy = std::make_unique<std::byte[]>(size);
   std::memcpy(copy.get(), bytes, size);
   return copy;
 }
 
-/// Of the pieces after the first: what others do passes, and what does not is for the operator.
+/// The policy for the pieces after the first. They wait up to kPatience_us for reasons that may pass (may_pass.h). What
+/// does not pass by then is for the operator.
 constexpr std::uint64_t kPatience_us = 10'000'000;
 constexpr RetryPolicy kFollowing{.patience_us = kPatience_us};
-/// Of a piece that is tried once more. It is left again soon, since its turn comes again and others wait for the
-/// worker.
+/// The policy for a piece of a call that was left and is tried once more. It is left again soon, since the call gets
+/// another turn and others wait for the worker.
 constexpr RetryPolicy kOnceMore{.max_attempts = 20};
 
 /// Returns why a piece did not commit, for a notice.
@@ -46,7 +47,7 @@ Status Procedures::no_body(const std::string& name, std::size_t piece) {
           "procedure '" + name + "': the body of piece " + std::to_string(piece) + " is an empty function"};
 }
 
-/// False where no procedure has several pieces.
+/// Returns whether procedures may run in pieces; false if none has several.
 Result<bool> Procedures::may_run_in_pieces() const {
   std::vector<txn::Chain> chains;
   bool chopped = false;
@@ -122,8 +123,8 @@ void Procedures::run_body(const EntryBase& entry, std::size_t piece, Transaction
   t.is_piece_ = false;
 }
 
-/// From call.next_piece on, which tells afterwards which piece did not commit. A piece whose attempt fails begins again
-/// with the reply that it found, which call.reply keeps.
+/// Runs the pieces from call.next_piece on, which afterwards is the piece that did not commit. A piece whose attempt
+/// fails begins again with the reply that it found, which call.reply keeps.
 RunResult Procedures::run_pieces(Worker& worker, const Chained& chained, const RetryPolicy& first,
                                  const RetryPolicy& following) {
   const EntryBase& entry = chained.entry;
@@ -147,7 +148,8 @@ RunResult Procedures::run_pieces(Worker& worker, const Chained& chained, const R
   return result;
 }
 
-/// In the transaction of call.next_piece.
+/// Notes in the transaction of piece call.next_piece that the next piece is to follow, or after the last piece that the
+/// call is done.
 void Procedures::note_piece(Transaction& t, const Chained& chained) {
   const ChainLog::Call& call = chained.call;
   if (call.next_piece + 1 == chained.entry.piece_count) return chained.log->forget(t, call.number);
@@ -270,7 +272,7 @@ std::size_t Procedures::finish_left(Worker& worker) const {
   return log->left();
 }
 
-/// What a body throws has no caller to go to.
+/// Returns whether the call is finished now. An exception of a body counts as a failure, as it has no caller to go to.
 bool Procedures::finish_quietly(Worker& worker, ChainLog& log, ChainLog::Call& call) const {
   try {
     const Result<RunResult> done = finish(worker, log, call, kOnceMore);
@@ -280,7 +282,7 @@ bool Procedures::finish_quietly(Worker& worker, ChainLog& log, ChainLog::Call& c
   }
 }
 
-/// Runs the pieces of a half done call that are left.
+/// Runs the pieces that are left of a half-done call. Returns an error if no such procedure is registered.
 Result<RunResult> Procedures::finish(Worker& worker, ChainLog& log, ChainLog::Call& call,
                                      const RetryPolicy& policy) const {
   const auto found = entries_.find(call.procedure);

@@ -8,12 +8,12 @@
 namespace granary::db {
 namespace {
 
-/// Whether the leader has admitted this node, in this life. A node that no longer serves has been, too.
+/// Whether the leader has ever admitted this node in this life. That stays true when the node no longer serves.
 bool has_served(const epoch::EpochManager& epochs) {
   return epochs.control().by_leader.admitted.load(std::memory_order_acquire) != 0;
 }
 
-/// Tells why `epoch` is not durable, by what this node alone knows.
+/// Returns why `epoch` may not be durable yet, by what this node alone knows.
 std::string guess(const epoch::EpochManager& epochs, epoch::Epoch epoch, bool by_hand) {
   if (by_hand) {
     return fmt::format(
@@ -45,9 +45,9 @@ epoch::Epoch durable_everywhere(const epoch::EpochManager& epochs, const log::Lo
   return epochs.control().by_leader.durable.load(std::memory_order_acquire);
 }
 
-/// Looks again and again where more has to be seen than the log tells: the leader's compare-and-swap comes without a
-/// sign, and D moves once an epoch period, of 40 ms. In a cluster this node's own log may wait for an epoch that will
-/// not come.
+/// Polls if there is more to see than this node's log can signal. In a cluster D comes by a compare-and-swap of the
+/// leader, which wakes nobody, and a wait for this node's own log may be for an epoch that will not come. D moves once
+/// in an epoch period, so a look in each millisecond is often enough.
 Status wait_durable_everywhere(const epoch::EpochManager& epochs, const log::Log& log, epoch::Epoch epoch,
                                const ReleasePatience& patience) {
   const auto begin = std::chrono::steady_clock::now();

@@ -1,4 +1,5 @@
-// Main headers of hash indexes: their memory, and other sizes of them while nobody uses the table.
+// Implements Schema's part for the main headers of hash indexes: makes and frees them, and replaces them by others of
+// another size while nobody uses the table.
 
 #include <fmt/format.h>
 
@@ -7,7 +8,7 @@
 
 namespace granary::db {
 
-/// For a hash index of so many keys; empty if there is no memory.
+/// Makes a main header for a hash index of so many keys; returns an empty one if there is no memory.
 std::span<kvstore::hash::Bucket> Schema::make_main_header(std::uint64_t keys) {
   const std::uint64_t buckets = kvstore::hash::Table::buckets_for(keys);
   char* const header = shared_.slabs.take_run(buckets * sizeof(kvstore::hash::Bucket));
@@ -17,15 +18,15 @@ std::span<kvstore::hash::Bucket> Schema::make_main_header(std::uint64_t keys) {
   return {reinterpret_cast<kvstore::hash::Bucket*>(header), buckets};
 }
 
-/// Gives its memory back; nobody looks at it any more.
+/// Gives the memory of a main header back. Precondition: nobody looks at it any more.
 void Schema::free_main_header(std::span<kvstore::hash::Bucket> main_header) {
   main_header_bytes_.fetch_sub(static_cast<std::int64_t>(main_header.size_bytes()), std::memory_order_relaxed);
   shared_.slabs.give_run(reinterpret_cast<char*>(main_header.data()), main_header.size_bytes());
 }
 
-/// Moves all keys to a main header for so many. False if there is no memory: the table is as before. The main header
-/// that is not used any more, or not after all, goes back to the pool, as nobody uses the table. Only that of a shared
-/// table does not: other nodes may know where it is.
+/// Moves all keys to a main header for so many. Returns false if there is no memory, and then the table is as before.
+/// The main header that is not used any more, or not used after all, goes back to the pool, as nobody uses the table. A
+/// former main header of a shared table stays, because other nodes may know where it is.
 bool Schema::rebuild(txn::TableCore& table, std::uint64_t keys) {
   kvstore::hash::Table& index = table.index().hash();
   const std::span<kvstore::hash::Bucket> former = index.main_header(), made = make_main_header(keys);
@@ -37,7 +38,8 @@ bool Schema::rebuild(txn::TableCore& table, std::uint64_t keys) {
   return done;
 }
 
-/// A table may have more keys than it was made for
+/// Tries a main header for all keys of a table, which may be more than it was made for. If there is no memory for that,
+/// tries one for half as many, and so on.
 void Schema::widen_recovered() {
   const std::lock_guard lock(mutex_);
   for (const auto& table : tables_) {

@@ -12,10 +12,10 @@
 namespace granary::db {
 namespace {
 
-/// A hash table that is loaded frugally gets a main header for so many times fewer keys than are expected: for 96 keys
-/// a bucket. The longer the chains, the less memory the index takes, down to 24 bytes a key. These take 25, so what a
-/// database with any main header could hold can be loaded: the part of the reserve that loading may use is 2.7 % of the
-/// limit, and a record and its entry take 64 bytes at least.
+/// A hash table that is loaded frugally gets a main header for so many times fewer keys than are expected, which is one
+/// for 96 keys a bucket. The longer the chains are, the less memory the index takes, down to 24 bytes a key. With these
+/// it takes 25, so all data that a database with any main header could hold can be loaded: the part of the reserve that
+/// loading may use is 2.7 % of the limit, and a record and its entry take at least 64 bytes.
 constexpr std::uint64_t kFrugalShare = 16;
 
 recovery::TableEntry entry_to_load(const recovery::TableEntry& entry, bool frugal) {
@@ -24,7 +24,7 @@ recovery::TableEntry entry_to_load(const recovery::TableEntry& entry, bool fruga
   return made;
 }
 
-/// Stops at the first key of a tree.
+/// Finds out whether a tree has a key, and stops the scan at the first one.
 class AnyKey final : public kvstore::ordered::ScanVisitor {
  public:
   void on_leaf(const kvstore::ordered::Leaf*, kvstore::ordered::Version) override {}
@@ -130,14 +130,14 @@ Result<txn::TableCore*> Schema::declare(const recovery::TableEntry& entry) {
   const Status saved = manifest_->change([&added](recovery::Manifest& next) { next.tables.push_back(added); });
   if (saved.ok()) return table;
   forget_last();
-  // The device may name it all the same, if what failed was the sync after the file had its name.
+  // The manifest on the device may name it all the same, if the sync failed that comes after the file has its name.
   const Status restored = manifest_->change([](recovery::Manifest&) {});
   if (!restored.ok() && entry.base) stop_writing(entry.name, restored);
   return saved;
 }
 
-/// The manifest on the device may name an index that nobody keeps: the next opening would serve it without the records
-/// that come now.
+/// Fails the log, so that no more writes commit. The manifest on the device may name an index that nobody keeps up to
+/// date; the next opening would serve it without the records that came meanwhile.
 void Schema::stop_writing(std::string_view index, const Status& cause) {
   shared_.log->fail(
       {cause.code(), fmt::format("'{}' may name the index '{}', which could not be made or taken back, so no "
@@ -145,7 +145,7 @@ void Schema::stop_writing(std::string_view index, const Status& cause) {
                                  options_.directory, index, cause.message())});
 }
 
-/// Nobody has seen it.
+/// Removes the table or index that was added last, which nobody has seen.
 void Schema::forget_last() {
   const kvstore::hash::Table* const hash =
       tables_.back()->index().ordered() ? nullptr : &tables_.back()->index().hash();
@@ -155,8 +155,8 @@ void Schema::forget_last() {
   if (!main_header.empty()) free_main_header(main_header);
 }
 
-/// Takes back what declare() has added, which nobody has seen. If the manifest cannot be written, it stays: the ids of
-/// tables are their places in the manifest, so the two must have the same ones.
+/// Takes back the index that declare() has added, which nobody has seen. If the manifest cannot be written, the index
+/// stays: the ids of tables are their places in the manifest, so memory and manifest must have the same tables.
 Status Schema::take_back_last() {
   const Status taken =
       manifest_ == nullptr ? Status() : manifest_->change([](recovery::Manifest& next) { next.tables.pop_back(); });
@@ -208,7 +208,7 @@ Result<txn::TableCore*> Schema::create_index(txn::TableCore* base, std::string_v
   auto index = declare(entry);
   if (!index.ok()) return index.status();
   base::sync_point("index.declared");
-  // The manifest takes its time, in which records may have come that the index would lack.
+  // While the manifest was written, records may have come that the index would lack.
   if (const Status empty = check_empty(); !empty.ok()) {
     const Status taken_back = take_back_last();
     if (taken_back.ok()) return empty;

@@ -1,9 +1,10 @@
-// Tables that are loaded once, and then never change (I31): how they are sealed.
-//
-// First the table is closed: each transaction looks at that when it writes. Those that were open by then are waited
-// for, so nobody writes any more, and the epochs of all that was written are at most the present E. Once these are
-// released, no recovery loses a row of it, and the manifest says that the table is sealed. Then it is, from the next
-// epoch on, for whoever reads: so nobody has relied on a seal that the node's next life does not know.
+// Implements Schema::seal(): a table that is loaded once never changes afterwards (I31). Sealing has four steps.
+//   1. Close the table. Each transaction looks at that when it writes.
+//   2. Wait for the transactions that were open by then. After that nobody writes to the table any more, and all of it
+//      was written in epochs up to the present E.
+//   3. Wait until that E is released. Then no recovery loses a row of the table.
+//   4. Note in the manifest that the table is sealed, and only then let readers see it, from the next epoch on. So
+//      nobody relies on a seal that the node's next life does not know.
 
 #include <fmt/format.h>
 
@@ -19,9 +20,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Whether every transaction has ended that was open when the table was closed, which was before E was `closed_in`. One
-/// that begins later finds it closed: it enters its slot with a later E, or behind the fence that has shown all slots
-/// idle.
+/// Whether every transaction has ended that was open when the table was closed. `closed_in` is E as it was read after
+/// that. A transaction that begins later finds the table closed: it enters its slot with a later E, or after the fence
+/// of idle(), which has shown all slots idle.
 bool writers_ended(const epoch::EpochManager& epochs, epoch::Epoch closed_in) {
   return base::injected("seal-before-writers-end") || epochs.idle() || epochs.complete() >= closed_in;
 }
@@ -69,7 +70,8 @@ Status Schema::seal(txn::TableCore& table, std::uint64_t timeout_us, WaitRelease
     return released;
   }
   if (manifest_ != nullptr) {
-    // If that fails, the device may know of it all the same. So the table stays closed, and may be sealed later.
+    // If this fails, the manifest on the device may have the seal all the same. So the table stays closed, and a later
+    // call may seal it.
     const Status noted = manifest_->change([&](recovery::Manifest& next) { next.tables[table.id()].sealed = true; });
     if (!noted.ok()) return noted;
   }
@@ -77,7 +79,7 @@ Status Schema::seal(txn::TableCore& table, std::uint64_t timeout_us, WaitRelease
   return {};
 }
 
-/// No index is made meanwhile.
+/// Closes the table for writes, or opens it again, under the lock that keeps indexes from being made.
 void Schema::close(txn::TableCore& table, bool closed) {
   const std::lock_guard lock(mutex_);
   table.close(closed);
@@ -89,7 +91,7 @@ void Schema::publish_seal(txn::TableCore& table, epoch::Epoch from) {
   table.seal(from);
 }
 
-/// What was recovered is of earlier epochs.
+/// Seals from the present E on, since all that was recovered is of earlier epochs.
 Status Schema::restore_seals() {
   for (txn::TableCore* const table : tables()) {
     if (!manifest_->table(table->id()).sealed) continue;

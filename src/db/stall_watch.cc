@@ -9,7 +9,8 @@
 namespace granary::db {
 namespace {
 
-/// Tells who holds the epoch back, by a slot, and how. If the workers cannot be looked at just now, it names none.
+/// Tells which worker holds the epoch back by this slot, and how. If the workers cannot be looked at just now, it names
+/// none.
 std::string tell_holder(const epoch::Slot* slot, const Workers& workers) {
   std::string owner = "a worker";
   bool dropped = false;

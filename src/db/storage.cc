@@ -25,7 +25,8 @@ std::optional<log::Codec> codec_of(LogCompression compression) {
   return std::nullopt;
 }
 
-/// The manifest keeps its directories, and they must mean the same to the next opening.
+/// Returns the options with absolute paths. The manifest keeps the directories, and they must mean the same to the next
+/// opening.
 Result<Options> with_absolute_paths(Options options) {
   std::vector<std::string*> paths{&options.directory, &options.reliable_directory};
   for (std::string& directory : options.log_directories) paths.push_back(&directory);
@@ -38,7 +39,8 @@ Result<Options> with_absolute_paths(Options options) {
   return options;
 }
 
-/// How far its log counts is for all nodes to agree on, and part of its records may be in others' logs.
+/// Refuses to open the directory of a cluster's node alone: all nodes have to agree on how far its log counts, and part
+/// of its records may be in other nodes' logs.
 Status refuse_member(base::FileSystem& files, const std::string& directory) {
   const auto names = files.list(directory);
   if (!names.ok() || std::find(names->begin(), names->end(), membership::kLifeName) == names->end()) return {};
@@ -49,7 +51,8 @@ Status refuse_member(base::FileSystem& files, const std::string& directory) {
                   directory, membership::kLifeName)};
 }
 
-/// A generation that is over counts less far, with what its end has from its rings.
+/// Makes a generation that is over count up to `limit` only, together with those that recoveries have put behind it,
+/// which may have the rest of it from its rings.
 void shorten(std::vector<recovery::Generation>& generations, epoch::Epoch limit) {
   bool begun = false;
   for (auto generation = generations.rbegin(); generation != generations.rend() && !begun; ++generation) {
@@ -66,8 +69,8 @@ bool is_last(const recovery::LogScan& scan, const recovery::LogSegment& segment)
   });
 }
 
-/// Whether the segment may end with the name of the next one without having been synced since: a logger writes more
-/// than the first marker to the next one only after that.
+/// Whether the segment may lack a sync since the name of the next one was written to its end. A logger writes more than
+/// the first marker to the next segment only after that sync.
 bool may_lack_sync(const recovery::LogScan& scan, const recovery::LogSegment& segment) {
   if (base::injected("count-link-as-synced")) return false;
   return std::any_of(scan.segments.begin(), scan.segments.end(), [&](const recovery::LogSegment& next) {
@@ -80,7 +83,8 @@ std::uint64_t next_number(const recovery::Manifest& manifest) {
   return manifest.generations.empty() ? 1 : manifest.generations.back().number + 1;
 }
 
-/// A copy that was to replace a segment (recovery/segment_end.cc). None is being written when this is asked.
+/// Whether this names a copy that was to replace a segment (recovery/segment_end.cc). None is being written when this
+/// is called.
 bool is_unfinished_segment(std::string_view name) {
   return name.ends_with(base::kAsideSuffix) &&
          recovery::parse_segment_name(name.substr(0, name.size() - base::kAsideSuffix.size()));
@@ -163,7 +167,7 @@ recovery::Generation Storage::next_generation(const epoch::EpochManager& epochs,
   return next;
 }
 
-/// The log begins with what the rings of the former process had.
+/// Opens the log of the generation. It begins with what the rings of the former process had.
 Result<std::unique_ptr<log::Log>> Storage::open_log(const recovery::Generation& generation,
                                                     const epoch::EpochManager& epochs, Ended ended) {
   std::vector<std::string_view> adopted;
@@ -184,9 +188,8 @@ Result<std::unique_ptr<log::Log>> Storage::open_log(const recovery::Generation& 
                         epochs, epochs.current() - 1, adopted);
 }
 
-/// Removes what nobody needs, before the opening asks for room, of which a full disk has no other: checkpoints that the
-/// manifest does not name, and files that an opening which did not come to its end has left, or that the former process
-/// had set aside.
+/// Removes checkpoints that the manifest does not name, and files that an unfinished opening has left or the former
+/// process had set aside. That comes before the opening asks for room, since a full disk has no other.
 Status Storage::remove_garbage() {
   // The manifest is synced first: until then a power loss may bring back the one before it, which names another
   // checkpoint.
@@ -210,7 +213,7 @@ Status Storage::remove_garbage() {
 
 Status Storage::begin(const epoch::EpochManager& epochs, Ended ended) {
   const auto boot =
-      recovery::boot_id();  // before anything is changed: without it the new rings would count for nothing
+      recovery::boot_id();  // comes before any change, because without it the new rings would count for nothing
   if (!boot.ok()) return boot.status();
   if (const Status known = directories_.claim_log(); !known.ok()) return known;
   if (const Status removed = remove_garbage(); !removed.ok()) return removed;
@@ -233,7 +236,7 @@ Status Storage::begin(const epoch::EpochManager& epochs, Ended ended) {
   return adopted;
 }
 
-/// Makes the new generation count, whose log is open, and the old one only up to its cut.
+/// Makes the new generation count, whose log is open, and the old one count only up to its cut.
 Status Storage::adopt(const std::vector<recovery::Generation>& generations, const std::string& boot) {
   const std::string former_rings = manifest_.now().reliable_directory;
   const Status written = manifest_.change([&](recovery::Manifest& next) {
@@ -247,8 +250,8 @@ Status Storage::adopt(const std::vector<recovery::Generation>& generations, cons
   return directories_.remove_rings(former_rings);
 }
 
-/// Cuts the generation that was running off where it counts to. Its log must be on the device so far, as nothing tells
-/// any more how far that was synced: the cut may reach beyond that.
+/// Cuts off the generation that was running at the last epoch that counts. Its log must be on the device up to there:
+/// afterwards nothing tells how far it was synced, and the cut may reach beyond that.
 Status Storage::end_generation(recovery::Generation& generation, bool agreed) {
   const recovery::LogScan& scan = recovery_.log().scan;
   generation.cut = recovery_.cut();
@@ -261,15 +264,16 @@ Status Storage::end_generation(recovery::Generation& generation, bool agreed) {
     log::Position end{segment.name.sequence, segment.end};
     if (const Status written = recovery::rewrite_end(files_, recovery_.log(), segment, end.offset); !written.ok())
       return written;
-    // What is lost makes a checkpoint necessary, and nothing of this generation is wanted after that.
+    // After a loss the end is not noted: the loss makes a checkpoint necessary, and then nothing of this generation is
+    // needed any more.
     if (scan.losses.empty() && is_last(scan, segment)) generation.segments[segment.name.logger].end = end;
   }
   return {};
 }
 
-/// The log is whole so far, and whatever is cut off from it later is missed. A node that has ended in order is not
-/// asked how far its log reaches when its cluster is recovered. What has been released by then tells whether the logs
-/// of others have lost something.
+/// Notes where the log ends. It is whole up to there, so the next opening misses whatever is cut off from it later. A
+/// node that has ended in order is not asked how far its log reaches when its cluster is recovered. The epoch that has
+/// been released by now tells then whether the logs of others have lost something.
 Status Storage::note_clean_end() {
   const log::Log::End end = log_->end();
   const epoch::Epoch released =
@@ -291,8 +295,8 @@ Status Storage::close() {
   if (log_ == nullptr) return {};
   if (const Status closed = log_->close(); !closed.ok() || log_->owes()) return closed;
   base::sync_point("storage.closed_log");
-  // Before the rings go: a process that dies in between has ended in order, or else leaves all that a recovery asks
-  // for.
+  // The end is noted before the rings are removed. A process that dies between these has ended in order; one that dies
+  // earlier leaves all that a recovery needs.
   if (const Status noted = note_clean_end(); !noted.ok()) return noted;
   base::sync_point("storage.end_noted");
   if (const Status removed = log_->remove_rings(); !removed.ok()) return removed;

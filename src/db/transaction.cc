@@ -127,7 +127,8 @@ void Transaction::abort() {
   aborted_ = doomed == AbortReason::kNone ? AbortReason::kUser : doomed;
   std::exchange(context_, nullptr)->abort(serial_);  // a handle that has ended may outlive its database
 }
-/// The handle goes: if the transaction is open, and this is not its worker's thread, the worker's has to end it.
+/// Ends the transaction, as its handle goes. If this is not the thread of its worker, it only notes that, and the
+/// worker's thread has to end the transaction.
 void Transaction::drop() {
   abort();
   if (context_ != nullptr) context_->note_dropped(serial_);
@@ -148,7 +149,7 @@ Snapshot& Snapshot::operator=(Snapshot&& other) noexcept {
 
 Snapshot::~Snapshot() { drop(); }
 
-/// Does as Transaction::drop().
+/// Ends the snapshot as Transaction::drop() ends a transaction.
 void Snapshot::drop() {
   finish();
   if (context_ != nullptr) context_->snapshot().note_dropped(serial_);

@@ -42,7 +42,7 @@ void sleep_a_while(txn::WorkerCore& worker, const RetryPolicy& policy) {
   while (Clock::now() < until);
 }
 
-/// Returns how a call has ended that was refused, so that no body ran.
+/// Returns the result of a call that was refused, so that no body ran.
 RunResult misused() {
   RunResult refused;
   refused.reason = AbortReason::kMisuse;
@@ -97,11 +97,11 @@ Snapshot Worker::snapshot() {
 RunResult Worker::run(FunctionRef<void(Transaction&)> body, const RetryPolicy& policy) {
   if (core_ == nullptr) [[unlikely]]
     return misused();
-  // Without patience that end has come, and a short transaction is spared a look at the clock.
+  // Without patience the end has come already, so a short transaction does not look at the clock.
   const auto end = policy.patience_us == 0 ? Clock::time_point() : base::deadline_in(policy.patience_us);
   db::MemoryWait memory;
   RunResult result;
-  std::uint32_t too_long = 0;  // attempts in a row
+  std::uint32_t too_long = 0;  // how many attempts in a row were open for too long
   for (;;) {
     ++result.attempts;
     Transaction transaction = begin(policy.transaction);
@@ -130,7 +130,7 @@ RunResult Worker::run(FunctionRef<void(Transaction&)> body, const RetryPolicy& p
 
 void Worker::run_many(std::span<RunResult> results, FunctionRef<void(std::size_t, Transaction&)> body,
                       const RetryPolicy& policy) {
-  // If an exception leaves a body, results tell of a transaction that has not ended that it was aborted.
+  // If an exception leaves a body, the results of transactions that have not ended say that these were aborted.
   for (RunResult& result : results) result = {.reason = AbortReason::kUser, .ticket = {}};
   run_together(results.size(), [&](std::size_t i) {
     results[i] = run([&](Transaction& transaction) { body(i, transaction); }, policy);

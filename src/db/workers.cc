@@ -29,7 +29,7 @@ Result<txn::WorkerCore*> Workers::take() {
 
 void Workers::give_back(txn::WorkerCore* worker) {
   worker->abort_all();
-  const std::lock_guard lock(mutex_);  // nobody borrows the worker meanwhile
+  const std::lock_guard lock(mutex_);  // keeps MemoryRelief from borrowing the worker meanwhile
   worker->lending().allow(false);
   worker->pass_on_memory();
   worker->detach();
