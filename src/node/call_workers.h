@@ -1,5 +1,6 @@
 #pragma once
-// Threads that run the procedures which other nodes call here, and finish calls of chains that were left half done.
+// Runs the procedures that other nodes call here, with threads of the node's own, and finishes calls of chains that
+// were left half done.
 
 #include <atomic>
 #include <cstdint>
@@ -15,9 +16,9 @@
 
 namespace granary::db {
 
-/// The outcome of a call, as bytes of its answer: the run's result and the reply, or the error.
+/// Returns the outcome of a call as the bytes of its answer: the run's result and the reply, or the error.
 std::string encode_call_result(const Result<RunResult>& result, const std::string& reply);
-/// kUnavailable if the bytes are no such thing.
+/// Returns what encode_call_result() has encoded; kUnavailable if the bytes cannot be understood.
 Result<RunResult> decode_call_result(std::string_view bytes, std::string& reply);
 
 class CallWorkers {
@@ -28,9 +29,10 @@ class CallWorkers {
   CallWorkers(const CallWorkers&) = delete;
   CallWorkers& operator=(const CallWorkers&) = delete;
 
-  /// Starts the threads; std::system_error if the system refuses one. Once.
+  /// Starts the threads; throws std::system_error if the system refuses one. Called once.
   void begin();
-  /// No call is begun any more. Waits a second for those that are under way; false if one may take longer.
+  /// Has the threads end: each still runs a call that it has taken. Waits a second for them; returns false if one may
+  /// take longer.
   bool end();
 
  private:
@@ -41,12 +43,12 @@ class CallWorkers {
   cluster::messages::CallQueue& queue_;
   const Procedures& procedures_;
   const std::vector<std::unique_ptr<ClusterThread>> workers_;
-  /// When calls that were left half done were tried last, by the steady clock. The thread that moves it on (relaxed)
-  /// tries them.
+  /// When calls that were left half done were tried last, by the steady clock. The thread whose CAS moves it on tries
+  /// them; relaxed, as nothing else is read by it.
   std::atomic<std::int64_t> tried_us_{0};
-  std::atomic<bool> stopping_{false};  // set by end(), read by the threads
-  /// Threads that have not ended. begin() counts them, before anybody may ask them to end; each counts itself down
-  /// (release), end() reads (acquire).
+  std::atomic<bool> stopping_{false};  // set by end() and the destructor, read by the threads; relaxed: only a signal
+  /// How many threads have not ended. begin() counts them before anybody may ask them to end. Each counts itself down
+  /// (release), and end() reads (acquire).
   std::atomic<std::size_t> running_{0};
   std::vector<std::thread> threads_;
 };

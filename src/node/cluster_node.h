@@ -1,5 +1,5 @@
 #pragma once
-// A node of a cluster: what stands behind granary::Cluster. It puts together membership, fabric, database, epochs,
+// The implementation of granary::Cluster, a node of a cluster. It puts together membership, fabric, database, epochs,
 // messages and workers, and takes them apart in the other order.
 
 #include <atomic>
@@ -46,10 +46,10 @@ class ClusterNode {
   ClusterNode(const ClusterNode&) = delete;
   ClusterNode& operator=(const ClusterNode&) = delete;
 
-  /// Whether this process is a fork of the node's. Then nothing may be called but this, what only returns a number, a
-  /// name or a reference, and the next; not even the destructor.
+  /// Whether this process is a fork of the node's. In a fork only inherited(), check_usable() and functions that return
+  /// a number, a name or a reference may be called; the destructor may not.
   bool inherited() const { return !process_.is_of_this_process(); }
-  /// kFailedPrecondition if the application may not use the node any more.
+  /// Returns kFailedPrecondition in a fork.
   Status check_usable() const { return inherited() ? base::used_in_fork("joined the cluster") : Status(); }
 
   NodeNumber node() const { return own_.id; }
@@ -78,10 +78,10 @@ class ClusterNode {
 
  private:
   ClusterNode(const ClusterOptions& options, cluster_config::ClusterConfig config);
-  /// The options with a sink that adds to each notice which life of the node tells it.
+  /// Returns the options with a sink that adds to each notice which life of the node tells it.
   ClusterOptions with_life(ClusterOptions options) const;
 
-  // What the node tells of itself by HTTP, called by the service's thread.
+  // These make what the node tells of itself by HTTP. The thread of watch_ calls report().
   watch::NodeReport report() const;
   void report_membership(watch::NodeReport& report) const;
   void report_database(watch::NodeReport& report) const;
@@ -89,10 +89,11 @@ class ClusterNode {
 
   /// How far the application has come with this node.
   enum class Use : std::uint8_t { kJoined, kStarted, kFailed, kLeft };
-  /// kFailedPrecondition, with what `call` is for, unless the node has come just so far.
+  /// Returns kFailedPrecondition, with a message about `call`, unless the node has come as far as `expected` and no
+  /// further.
   Status check_use(std::string_view call, Use expected) const;
 
-  // Joining and starting, step by step.
+  // These are the steps of joining and starting.
   Status join();
   Status start_serving();
   Status begin_threads();
@@ -135,7 +136,7 @@ class ClusterNode {
   void tell(NoticeSeverity severity, NoticeTopic topic, std::string text) const;
   epoch::ControlBlock& control_block() const { return *reinterpret_cast<epoch::ControlBlock*>(control_->base()); }
   void follow(const membership::Configuration& configuration);
-  // The survivor's duties.
+  // These are the survivor's duties (survivor.h).
   SurvivorDuties survivor_duties();
   void act_in(const membership::Configuration& configuration);
   bool look_after_others(const membership::Configuration& configuration);
@@ -152,8 +153,8 @@ class ClusterNode {
   void disconnect();
 
   const base::ProcessMark process_;
-  // Written by become_member() and the membership's thread, read by whoever tells a notice; relaxed, since each is a
-  // value of its own.
+  // Written by become_member() and the membership's thread, read by threads that tell a notice; relaxed, since each is
+  // a value of its own.
   std::atomic<membership::Generation> told_generation_{0};  ///< 0 before the node is a member
   std::atomic<std::uint64_t> told_configuration_{0};
   const ClusterOptions options_;
@@ -169,7 +170,7 @@ class ClusterNode {
 
   std::unique_ptr<NodeClock> clock_;
   std::unique_ptr<membership::Membership> membership_;
-  std::optional<membership::Configuration> returns_by_;  ///< if others serve: how far their logs count for this node
+  std::optional<membership::Configuration> returns_by_;  ///< if others serve, says how far their logs count here
   bool begins_anew_ = false;                             ///< this life only joined; a next one starts with all others
   std::optional<Peers> peers_;                           ///< since the node is a member
   std::unique_ptr<memory::Region> control_;
@@ -182,32 +183,33 @@ class ClusterNode {
   base::ThreadWaiter waiter_;
   cluster::Directory directory_{own_.location_cache_bytes};
   std::unique_ptr<cluster::NodeParts> parts_;
-  std::unique_ptr<cluster::NodeParts> survivor_parts_;  ///< the same, with less patience
+  std::unique_ptr<cluster::NodeParts> survivor_parts_;  ///< parts_ with less patience, for the survivor's thread
 
   Recoveries recoveries_;
   std::unique_ptr<LeaderThread> leader_;
-  std::unique_ptr<ClusterThread> survivor_worker_;  ///< the survivor's thread's, to ask other nodes with
-  std::optional<Recoverer> recoverer_;              ///< the same
-  /// Whose tables are known; the survivor's, from may_learn_ on.
+  std::unique_ptr<ClusterThread> survivor_worker_;  ///< used by the survivor's thread, to ask other nodes
+  std::optional<Recoverer> recoverer_;              ///< used by the survivor's thread
+  /// The lives whose tables are known. Used by start(), and from may_learn_ on by the survivor's thread.
   std::map<NodeNumber, membership::Generation> learned_;
-  /// The same; lives that may have borrowed memory of this node.
+  /// The lives that may have borrowed memory of this node. Used by the survivor's thread.
   std::map<NodeNumber, membership::Generation> lends_to_;
-  std::vector<std::pair<epoch::Epoch, cluster::FormerLife>> former_tables_;  ///< the same
+  /// Tables of lives that are over, until no transaction uses them. Used by the survivor's thread.
+  std::vector<std::pair<epoch::Epoch, cluster::FormerLife>> former_tables_;
   std::atomic<bool> may_learn_{false};  ///< set (release) by start() when it has learned the tables of all that serve
   std::mutex survivor_mutex_;  ///< guards the pointer: the membership's thread may run before there is a survivor
   std::unique_ptr<Survivor> survivor_;
   std::unique_ptr<membership::MembershipThread> membership_thread_;
   std::unique_ptr<PeerWatch> peer_watch_;  ///< from the end of start() on
   NodeService service_;
-  std::unique_ptr<ClusterThread> own_thread_;  ///< for what the node itself asks
+  std::unique_ptr<ClusterThread> own_thread_;  ///< asks other nodes for the node itself
   std::unique_ptr<CallWorkers> call_workers_;
   Use use_ = Use::kJoined;
   bool left_ = false;     ///< leave() has ended the membership
   std::string start_id_;  ///< written by start(); empty until the node has started
 
   mutable std::mutex stage_mutex_;               ///< guards stage_
-  watch::Stage stage_ = watch::Stage::kJoining;  ///< what it needs is there before it is entered
-  std::unique_ptr<watch::Service> watch_;        ///< goes first: it looks at all of the above; none without an address
+  watch::Stage stage_ = watch::Stage::kJoining;  ///< members that a report in this stage reads are there before it
+  std::unique_ptr<watch::Service> watch_;        ///< goes first, as it looks at the above; nullptr without an address
 };
 
 }  // namespace granary::db

@@ -1,5 +1,6 @@
 #pragma once
-// The options of a node of a cluster. include/granary/cluster.h has their types and defaults, and says more of each.
+// Lists the options of a node of a cluster, with their ranges. include/granary/cluster.h has their types and defaults,
+// and says more of each.
 
 #include <granary/cluster.h>
 

@@ -1,6 +1,6 @@
 #pragma once
-// The tables and indexes of a cluster: which node has which of their keys, and that all nodes have made the same ones.
-// All are made before the cluster starts.
+// Makes the tables and indexes of a cluster, notes which node has which of their keys, and checks that all nodes have
+// made the same ones. All are made before the cluster starts.
 
 #include <string_view>
 #include <vector>
@@ -19,9 +19,9 @@ class ClusterTables {
   Result<Table> create_table(std::string_view name, TableOptions options, Placement placement);
   Result<Index> create_index(const Table& table, std::string_view name, const IndexOptions& options,
                              Placement placement);
-  /// The cluster starts: from now on no more are made.
+  /// Notes that the cluster starts: from now on no more are made.
   void close() { closed_ = true; }
-  /// The node has left the cluster; the same.
+  /// Notes that the node has left the cluster, so no more are made either.
   void leave() { closed_ = left_ = true; }
   /// Returns the home of a key of a table that create_table() made.
   Result<NodeNumber> home_of(const Table& table, std::string_view key) const;
@@ -37,7 +37,8 @@ class ClusterTables {
   std::vector<txn::TableCore*> made_;
 };
 
-/// kFailedPrecondition, naming a table, unless the shared tables of a node are the same as this node's own.
+/// Returns kFailedPrecondition, naming the difference, unless the protocol and the shared tables of a node are the same
+/// as this node's own.
 Status compare_tables(const cluster::messages::DescribeAnswer& own, NodeNumber node,
                       const cluster::messages::DescribeAnswer& said);
 

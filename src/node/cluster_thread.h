@@ -1,6 +1,5 @@
 #pragma once
-// A worker of a cluster's node, with what it needs to wait for other nodes: it sleeps at its endpoint when there is
-// nothing to do.
+// A worker of a cluster's node that can wait for other nodes: it sleeps at its endpoint when there is nothing to do.
 
 #include <functional>
 #include <memory>
@@ -22,7 +21,7 @@ namespace granary::db {
 /// locks carry it.
 class WorkerNumber {
  public:
-  /// `give_back` is called when this goes.
+  /// Calls `give_back` when it is destroyed.
   explicit WorkerNumber(std::uint32_t value, std::function<void(std::uint32_t)> give_back = {})
       : value_(value),
         give_back_(std::move(give_back)) {}
@@ -34,7 +33,7 @@ class WorkerNumber {
   WorkerNumber& operator=(const WorkerNumber&) = delete;
 
   std::uint32_t value() const { return value_; }
-  /// The number is not given back.
+  /// Keeps the number from being given back.
   void keep() { give_back_ = {}; }
 
  private:
@@ -42,13 +41,13 @@ class WorkerNumber {
   std::function<void(std::uint32_t)> give_back_;
 };
 
-/// Used by one thread at a time, as its worker.
+/// Used by one thread at a time, like its worker.
 class ClusterThread {
  public:
-  /// The number is given back when all else that the worker has is gone; never if it has left records locked at nodes
-  /// that live.
+  /// Makes a worker with this number. The number is given back when all else that the worker has is gone; never if it
+  /// has left records locked at nodes that live.
   static Result<std::unique_ptr<ClusterThread>> open(Database& database, cluster::NodeParts& node, WorkerNumber number);
-  /// The worker's transactions have ended by then.
+  /// Precondition: the worker's transactions have ended.
   ~ClusterThread();
   ClusterThread(const ClusterThread&) = delete;
   ClusterThread& operator=(const ClusterThread&) = delete;
@@ -58,12 +57,12 @@ class ClusterThread {
   cluster::messages::Messenger& messenger() { return remote_->messenger(); }
   const cluster::ReachCounters& counters() const { return remote_->counters(); }
   bool has_left_locks() const { return remote_->has_left_locks(); }
-  /// ClusterWorker::run_together(), of a count that is allowed.
+  /// Does what ClusterWorker::run_together() promises. Precondition: the count is allowed.
   Status run_together(std::uint32_t count, FunctionRef<void(std::uint32_t)> body);
   void let_others_run();
   /// Settles what a dead node owes at the nodes that live, between this worker's transactions (cluster::settle_all).
   Result<cluster::SettleCounts> settle(std::span<const log::Debt> debts, std::function<bool()> may_act);
-  /// Called when it ends, while its counters can be read.
+  /// Sets a function that is called when this ends, while its counters can still be read.
   void on_end(std::function<void(ClusterThread&)> act) { on_end_ = std::move(act); }
 
  private:
@@ -79,8 +78,8 @@ class ClusterThread {
     ClusterThread& thread_;
   };
 
-  /// The first member, so that it goes last: the next worker with this number finds worker, endpoint and mailboxes
-  /// free.
+  /// It is the first member, so that it goes last: the next worker with this number finds worker, endpoint and
+  /// mailboxes free.
   WorkerNumber number_;
   Worker worker_;
   Idle idle_{*this};

@@ -1,6 +1,6 @@
 #pragma once
-// The workers of a cluster's node that ask other nodes: those that the application registers, each with a number of its
-// own, and those of the node itself; and what all of them did, also those that are gone.
+// Has the workers of a cluster's node that ask other nodes: those that the application registers, each with a number of
+// its own, and those of the node itself. Sums up the counts of all of them, also of those that are gone.
 
 #include <cstdint>
 #include <memory>
@@ -18,20 +18,20 @@ namespace granary::db {
 /// Thread-safe, but for begin().
 class ClusterThreads {
  public:
-  /// The application's have the numbers below `most`, as the cluster file `file` has it for this node.
+  /// The application's workers have the numbers below `most`, which the cluster file `file` sets for this node.
   ClusterThreads(NodeNumber node, std::uint32_t most, std::string file);
 
-  /// All that is passed outlives the workers.
+  /// Sets the database and the parts of the node. They outlive the workers.
   void begin(Database& database, cluster::NodeParts& parts) {
     database_ = &database;
     parts_ = &parts;
   }
-  /// The cluster has started: the application may register workers.
+  /// Notes that the cluster has started, so that the application may register workers.
   void admit() {
     const std::lock_guard lock(mutex_);
     admits_ = true;
   }
-  /// The node has left the cluster: nobody registers a worker any more.
+  /// Notes that the node has left the cluster, so that nobody registers a worker any more.
   void leave() {
     const std::lock_guard lock(mutex_);
     admits_ = false;
@@ -41,9 +41,9 @@ class ClusterThreads {
   Result<std::unique_ptr<ClusterThread>> register_worker();
   /// Makes a worker for the node itself, after begin().
   Result<std::unique_ptr<ClusterThread>> open(WorkerNumber number) { return open(std::move(number), *parts_); }
-  /// The same with other parts of the node, which outlive the worker.
+  /// Makes one with other parts of the node, which outlive the worker.
   Result<std::unique_ptr<ClusterThread>> open(WorkerNumber number, cluster::NodeParts& parts);
-  /// kFailedPrecondition, with their numbers, if workers of register_worker() are there.
+  /// Returns kFailedPrecondition, with their numbers, if workers of register_worker() are still there.
   Status check_none_registered() const;
   ClusterStatistics statistics() const;
   /// Whether a worker that is gone has left records locked at nodes that live.
@@ -61,12 +61,12 @@ class ClusterThreads {
   Database* database_ = nullptr;
   cluster::NodeParts* parts_ = nullptr;
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   bool admits_ = false;
   bool left_ = false;
   std::vector<ClusterThread*> threads_;
   std::vector<std::uint32_t> free_numbers_;
-  ClusterStatistics ended_;  ///< of threads that are gone
+  ClusterStatistics ended_;  ///< counts of threads that are gone
   bool left_locks_ = false;
 };
 

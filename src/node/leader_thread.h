@@ -1,6 +1,5 @@
 #pragma once
-// The thread that leads the cluster's epochs (I7) while this node is the leader of the configuration, and rests
-// otherwise.
+// Leads the cluster's epochs (I7), with a thread, while this node is the leader of the configuration.
 
 #include <condition_variable>
 #include <memory>
@@ -15,26 +14,27 @@
 
 namespace granary::db {
 
-/// What `own` does as the leader of this configuration; without members if it does not lead it. `nodes`: all of the
-/// cluster, ascending.
+/// Returns the options by which `own` leads this configuration; they have no members if it does not lead it. `nodes`
+/// are all of the cluster, ascending.
 cluster::LeaderOptions leader_options(const membership::Configuration& configuration, membership::NodeId own,
                                       const std::vector<membership::NodeId>& nodes, std::uint64_t period_us);
 
 class LeaderThread {
  public:
-  /// `nodes`: all of the cluster, ascending. `buffer`: registered memory for so many, on a cache line's boundary.
+  /// `nodes` are all of the cluster, ascending. `buffer` is registered memory for so many, on a cache line's boundary.
   LeaderThread(rdma::Fabric& fabric, std::vector<membership::NodeId> nodes, std::uint64_t period_us, void* buffer);
   ~LeaderThread();
   LeaderThread(const LeaderThread&) = delete;
   LeaderThread& operator=(const LeaderThread&) = delete;
 
-  /// From now on this configuration holds. Any thread.
+  /// Leads by this configuration from now on, if this node is its leader. Any thread may call it.
   void follow(const membership::Configuration& configuration);
-  /// OK, or why the epoch stays where it is: a member that does not answer, or no endpoint to ask with.
+  /// Returns why the epoch stays where it is: a member does not answer, or there is no endpoint to ask with. OK if it
+  /// does not, or if this node does not lead.
   Status status() const;
-  /// If this node leads: the node for which E waits, at the last look; none if E advanced.
+  /// Returns the node for which E waited at the last look; nothing if E advanced, or if this node does not lead.
   std::optional<membership::NodeId> waits_for() const;
-  /// If this node leads: the node whose log has the least, when E advanced last.
+  /// Returns the node whose log had the least when E advanced last; nothing if this node does not lead.
   std::optional<membership::NodeId> least_logged() const;
 
  private:
@@ -47,9 +47,9 @@ class LeaderThread {
   const std::uint64_t period_us_;
   void* const buffer_;
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
-  cluster::LeaderOptions wanted_;  ///< without members: this node does not lead
+  cluster::LeaderOptions wanted_;  ///< has no members if this node does not lead
   bool stopping_ = false;
   Status status_;
   std::optional<membership::NodeId> waits_for_;

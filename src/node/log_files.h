@@ -1,6 +1,6 @@
 #pragma once
-// The files of this node's directory that other nodes may read: its manifest and its log. They get nothing else,
-// whatever they ask for.
+// Answers other nodes that read the files of this node's directory. They may read its manifest and its log, and get
+// nothing else, whatever they ask for.
 
 #include <memory>
 #include <string>
@@ -20,18 +20,18 @@ class LogFiles final : public cluster::messages::FileSource {
   void answer(const cluster::messages::ReadFile& request, cluster::messages::ReadFileAnswer& answer) override;
 
  private:
-  /// The path here; an error if it is none that others may read.
+  /// Returns the path of the file at this node; an error if other nodes may not read it.
   Result<std::string> admit(std::string_view path) const;
-  /// The directory here that the name of a reader means.
+  /// Returns the directory at this node that a reader means by this name.
   std::string here(std::string_view directory) const;
-  /// An error unless the manifest names the directory, and it is this database's own.
+  /// Returns an error unless the manifest names the directory and it is this database's own.
   Status check_log_directory(const std::string& directory) const;
   Status open(const std::string& path);
 
   const std::string directory_;
   base::FileSystem& files_;
   std::string open_path_;
-  std::unique_ptr<base::File> open_;  ///< the last that was read
+  std::unique_ptr<base::File> open_;  ///< the file that was read last
 };
 
 }  // namespace granary::db

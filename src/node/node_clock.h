@@ -1,5 +1,5 @@
 #pragma once
-// The clock of a cluster's node, and the thread that keeps it.
+// Has the clock of a cluster's node, and the thread that keeps it.
 
 #include <memory>
 
@@ -14,7 +14,7 @@ class NodeClock {
  public:
   static Result<std::unique_ptr<NodeClock>> open(const cluster_config::ClusterConfig& config);
 
-  /// Lives as long as this.
+  /// Returns the clock's time, which lives as long as this.
   const base::SoftTime& time() const { return clock_.time(); }
   cluster_config::clock::ClockReport report() const { return clock_.report(); }
 

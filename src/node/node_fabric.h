@@ -10,19 +10,20 @@
 
 namespace granary::db {
 
-/// A fabric of the file's provider, for the node's place in the file.
+/// Opens a fabric of the file's provider, for the node's place in the file.
 Result<std::unique_ptr<rdma::Fabric>> open_provider(const cluster_config::ClusterConfig& config,
                                                     const cluster_config::NodeConfig& node,
                                                     const rdma::NodeOptions& options);
 
-/// The same for a node of a cluster, with the cluster's key and what must be alike on all nodes.
+/// Opens the fabric of a cluster's node, with the cluster's key and a fingerprint of what must be alike on all nodes.
 Result<std::unique_ptr<rdma::Fabric>> open_fabric(const cluster_config::ClusterConfig& config,
                                                   const cluster_config::NodeConfig& node, rdma::Generation generation);
 
-/// If it is missing: private, as the fabric wants it.
+/// Makes the run directory if it is missing. It is private then, as the fabric requires it.
 Status make_run_directory(const cluster_config::ClusterConfig& config);
 
-/// `give_up`: ends the waiting for the board's servers, or for this node's former mark there.
+/// Opens the board. When `give_up` returns true, it no longer waits for the board's servers, or for this node's former
+/// mark there.
 Result<std::unique_ptr<membership::Board>> open_board(
     const cluster_config::ClusterConfig& config, std::function<bool()> give_up = [] { return false; });
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the data directory of a node remembers of the node's lives as a member of its cluster. What is kept true: the
+// Reads and writes what the data directory of a node remembers of the node's lives as a member of its cluster. The
 // directory says of which life its data are before anybody else learns of that life. A node without a directory
 // remembers nothing.
 
@@ -11,21 +11,21 @@
 namespace granary::db {
 
 /// Returns the life that a node's directory remembers; an empty one if it holds no data, or the node has no directory.
-/// Data without the file MEMBER, or with one that is older than they are, are refused. A node that salvages takes them
-/// for its own, and their manifest tells of which life they are.
+/// Data without the file MEMBER, or with one that is older than they are, are refused. A node that salvages takes such
+/// data for its own, and their manifest tells of which life they are.
 Result<membership::Life> read_life(const cluster_config::ClusterConfig& config, const cluster_config::NodeConfig& node,
                                    bool salvage);
 
 class NodeLife {
  public:
-  /// They outlive this.
+  /// Both outlive this.
   NodeLife(const cluster_config::ClusterConfig& config, const cluster_config::NodeConfig& own)
       : config_(config),
         own_(own) {}
 
-  /// Reads the former life. Unless the node salvages, an error if its directory is empty though another node on this
-  /// host has data of a cluster that has served: then nothing is noted there yet, and the data may be mounted later. An
-  /// error if root would take the data away from another user.
+  /// Reads the former life. Unless the node salvages, it returns an error if the directory is empty though another node
+  /// on this host has data of a cluster that has served: the data may be mounted later, so nothing is noted there. It
+  /// also returns an error if root would take the data away from another user.
   Status read(bool salvage);
   /// Whether the directory has data.
   bool finds_data() const { return finds_data_; }
@@ -33,13 +33,14 @@ class NodeLife {
   /// Whether the directory's data are of a cluster that has served.
   bool served() const { return served_; }
 
-  /// Notes which life begins, beside what was known of the cluster, whose id follows once the node has joined.
+  /// Notes which life begins, with what is known of the cluster from the former life. The cluster's id follows once the
+  /// node has joined.
   Status note_begun(membership::Generation generation) const;
   /// Notes the life as it is known once the node has joined.
   Status note_joined(membership::Life life) const;
-  /// Takes back what this life has noted in a directory that had neither data nor a note before, and has no data yet.
-  /// Called by a life that does not start, while it is a member: then no other life of the node notes anything. A later
-  /// life needs the note of none without data.
+  /// Takes back what this life has noted in a directory that had neither data nor a note before, and has no data yet. A
+  /// later life does not need the note of a life without data. Called by a life that does not start, while it is a
+  /// member: then no other life of the node notes anything.
   void take_back() const;
   /// Notes that the cluster serves: from then on a directory without data has lost them.
   Status note_served(const membership::Life& life);

@@ -1,5 +1,5 @@
 #pragma once
-// What answers other nodes here: the service's thread, with a worker of the database, an epoch slot and an endpoint of
+// Answers other nodes, by the service's thread, which has a worker of the database, an epoch slot and an endpoint of
 // its own.
 
 #include <cstdint>
@@ -24,46 +24,47 @@ namespace granary::db {
 
 class NodeService {
  public:
-  /// What the service serves, all of which outlives it.
+  /// The parts of the node that the service serves. All of them outlive it.
   struct Node {
     rdma::NodeId id;
     Database& database;
     rdma::Fabric& fabric;
     const cluster::messages::MailboxLayout& layout;
     char* mailboxes;
-    std::string data_directory;            ///< "": none
+    std::string data_directory;            ///< "" if the node has none
     std::function<std::string()> control;  ///< answers Control; called by the service's thread
   };
 
   ~NodeService() { end(); }
 
-  /// kResourceExhausted if the database has no worker or epoch slot left.
+  /// Begins to answer. Returns kResourceExhausted if the database has no worker or epoch slot left.
   Status begin(const Node& node);
-  /// Nobody is answered any more.
+  /// Ends the service: no node is answered any more.
   void end();
 
-  /// Procedures that other nodes call here wait in it for who runs them. From begin() on.
+  /// Returns the queue in which procedures that other nodes call wait for a CallWorkers thread. It is there from
+  /// begin() on.
   cluster::messages::CallQueue& calls() { return *calls_; }
-  /// Returns this node's shared tables, as other nodes are told of them; none if that cannot be told. From begin() to
-  /// end().
+  /// Returns this node's shared tables, as other nodes are told of them; nothing if that cannot be told. Called between
+  /// begin() and end().
   std::optional<cluster::messages::DescribeAnswer> description() const;
-  /// Has what the node was lent of this node's memory taken back: Service::forget(). Any thread.
+  /// Takes back what the other node was lent of this node's memory (Service::forget()). Any thread may call it.
   void forget(rdma::NodeId node);
-  /// Returns how often a worker of another node was cut off (ClusterStatistics::cut_off). Any thread.
+  /// Returns how often a worker of another node was cut off (ClusterStatistics::cut_off). Any thread may call it.
   std::uint64_t cut_off() const;
 
  private:
-  epoch::EpochManager* epochs_ = nullptr;  ///< of slot_
+  epoch::EpochManager* epochs_ = nullptr;  ///< has slot_
   Worker worker_;
   epoch::Slot* slot_ = nullptr;
   std::unique_ptr<rdma::Endpoint> endpoint_;
-  std::vector<txn::TableCore*> tables_;  ///< all of the database's by id, for the owner
+  std::vector<txn::TableCore*> tables_;  ///< all tables of the database by id, for owner_
   std::unique_ptr<cluster::messages::Owner> owner_;
   std::unique_ptr<cluster::messages::CallQueue> calls_;
-  std::unique_ptr<LogFiles> log_files_;  ///< none without a directory
+  std::unique_ptr<LogFiles> log_files_;  ///< nullptr without a directory
   mutable std::mutex mutex_;             ///< guards service_ against cut_off() and forget(), and cut_off_
   std::unique_ptr<cluster::messages::Service> service_;
-  std::uint64_t cut_off_ = 0;  ///< by a service that has ended
+  std::uint64_t cut_off_ = 0;  ///< the count of a service that has ended
   std::unique_ptr<cluster::messages::ServiceThread> thread_;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Where a node tells of itself by HTTP, from the cluster file (docs/monitoring.md).
+// Begins the service by which a node tells of itself by HTTP, at the address in the cluster file (docs/monitoring.md).
 
 #include <cstdint>
 #include <functional>
@@ -13,8 +13,8 @@
 
 namespace granary::db {
 
-/// Begins to serve what `look` sees. nullptr if the cluster file gives the node no address. An error if its token
-/// cannot be read, or the address cannot be listened at.
+/// Begins to serve what `look` sees. Returns nullptr if the cluster file gives the node no address, and an error if its
+/// token cannot be read or the address cannot be listened at.
 Result<std::unique_ptr<watch::Service>> watch_node(const cluster_config::ClusterConfig& config,
                                                    const cluster_config::NodeConfig& own,
                                                    std::function<watch::NodeReport()> look);
