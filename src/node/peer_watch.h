@@ -1,10 +1,11 @@
 #pragma once
-// Says which other node keeps results from being released, and since when: one that has died, after which D stays where
-// it is until what it had under way is recovered; one that stands still, or keeps a transaction open, so that E cannot
-// advance; or one whose log has failed, or is slow, so that D stays while E goes on. A node that is away for long holds
-// back nothing, but the others keep their logs for it.
+// Says which other node keeps results from being released, and since when. There are three causes:
+//   - A node has died. D stays where it is until what the node had under way is recovered.
+//   - A node stands still, or keeps a transaction open, so that E cannot advance.
+//   - The log of a node has failed, or is slow, so that D stays while E goes on.
+// A node that is away for long holds back nothing, but the others keep their logs for it.
 //
-// It tells a notice when that begins and when it is over, and at any time a sentence for callers that wait
+// It tells a notice when that begins and when it is over, and at any time it has a sentence for callers that wait
 // (Database::wait_released, Cluster::release_status).
 
 #include <cstdint>
@@ -29,34 +30,34 @@ namespace granary::db {
 /// A node's view of the others at one moment.
 struct PeerView {
   const membership::Configuration& configuration;
-  std::span<const membership::NodeId> nodes = {};  ///< of the cluster file
+  std::span<const membership::NodeId> nodes = {};  ///< all nodes of the cluster file
   epoch::Epoch epoch = 0;                          ///< E
   epoch::Epoch durable = 0;                        ///< D
-  /// Known to the leader only: the node for which E waits.
+  /// The node for which E waits; known to the leader only.
   std::optional<membership::NodeId> waits_for = {};
-  /// Known to the leader only: the node whose log has the least, so that D is no greater.
+  /// The node whose log has the least, so that D is no greater; known to the leader only.
   std::optional<membership::NodeId> least_logged = {};
-  /// The recovery that this node does at present.
+  /// The recovery that this node does at present, if any.
   std::optional<RecoveryUnderWay> recovering = {};
   /// Whether a node that serves sees the directories of the dead one, so that it can recover it.
   std::function<bool(membership::NodeId dead)> can_be_recovered = [](membership::NodeId) { return true; };
 };
 
-/// The rules, without thread and clock: one thread at a time.
+/// The rules, without thread and clock. Used by one thread at a time.
 class PeerReports {
  public:
-  /// `logs`: whether nodes have directories, so that results wait for D. E may rest for `still_us` without a word. A
-  /// node may be away for `keeps_us` before it is told that the others keep their logs for it; 0: that is never told,
-  /// as there are no checkpoints.
+  /// `logs` says whether nodes have directories, so that results wait for D. E may rest for `still_us` before there is
+  /// a notice. A node may be away for `keeps_us` before a notice tells that the others keep their logs for it; if that
+  /// is 0, there is no such notice, as there are no checkpoints.
   PeerReports(membership::NodeId own, bool logs, std::uint64_t still_us, std::uint64_t keeps_us = 0)
       : own_(own),
         logs_(logs),
         still_us_(still_us),
         keeps_us_(keeps_us) {}
 
-  /// Returns what is to be told now.
+  /// Returns the notices to tell now.
   std::vector<Notice> look(const PeerView& view, std::uint64_t now_us);
-  /// Why D stays where it is, in a sentence; empty if this node knows no reason.
+  /// Returns in a sentence why D stays where it is; empty if this node knows no reason.
   std::string obstacle(std::uint64_t now_us) const;
 
  private:
@@ -81,36 +82,36 @@ class PeerReports {
   const bool logs_;
   const std::uint64_t still_us_;
   const std::uint64_t keeps_us_;
-  std::map<membership::NodeId, membership::Generation> live_;  ///< at the last look
+  std::map<membership::NodeId, membership::Generation> live_;  ///< the lives at the last look
   std::map<membership::NodeId, Dead> dead_;
-  std::vector<membership::Owed> owed_;  ///< at the last look; none where there are no logs
+  std::vector<membership::Owed> owed_;  ///< the debts at the last look; none without logs
   epoch::Epoch epoch_ = 0;
   std::uint64_t epoch_since_us_ = 0;
   std::uint64_t looked_us_ = 0;
-  std::string holder_;  ///< while E stands still and that was told
+  std::string holder_;  ///< who holds E back, while E stands still and that was told
   epoch::Epoch durable_ = 0;
   std::uint64_t durable_since_us_ = 0;
-  std::string log_holder_;  ///< while D stands still for long though E goes on
+  std::string log_holder_;  ///< who holds D back, while D stands still for long though E goes on
   bool log_holder_told_ = false;
-  std::optional<RecoveryUnderWay> resting_;  ///< a recovery of this node that was told to get no further
+  std::optional<RecoveryUnderWay> resting_;  ///< a recovery of this node of which a notice says that it rests
   std::map<membership::NodeId, Away> away_;  ///< nodes of the cluster file that do not serve
 };
 
-/// A thread that looks at the others from time to time, and tells the sink of notices.
+/// A thread that looks at the other nodes from time to time, and tells the sink of notices.
 class PeerWatch {
  public:
-  /// `see` calls what it is given with what the node sees, or not at all if the node is no member any more.
+  /// Calls its argument with what the node sees, or does not call it if the node is no member any more.
   using See = std::function<void(const std::function<void(const PeerView&)>&)>;
   /// `first` is called before each look but the first one, and may take long.
   PeerWatch(PeerReports reports, NoticeSink sink, std::function<void()> first, See see);
 
-  /// Ends the looks; obstacle() stays what it was.
+  /// Ends the looks; obstacle() goes on to say what it said.
   void stop() { thread_.end(); }
-  /// PeerReports::obstacle(). Any thread.
+  /// Returns PeerReports::obstacle(). Any thread may call it.
   std::string obstacle() const;
 
  private:
-  /// Looks, and returns what is to be told.
+  /// Looks once, and returns the notices to tell.
   std::vector<Notice> look();
 
   const NoticeSink sink_;

@@ -1,9 +1,9 @@
 #pragma once
-// The other nodes of the cluster, as this node waits for them: until they have joined, can be reached, have answered,
-// or have come to a barrier. No wait is for ever. A wait ends with an error that names the node if one has refused to
-// start with the others, if time is up, or, once this node has met all others, if one has left or died. It also ends
-// with an error if this node has lost its membership. A node that comes back while others serve does without those that
-// end meanwhile, until none of them is left.
+// Waits for the other nodes of the cluster, until they have joined, can be reached, have answered, or have come to a
+// barrier. No wait is for ever. A wait ends with an error that names the node if one has refused to start with the
+// others, if time is up, or, once this node has met all others, if one has left or died. It also ends with an error if
+// this node has lost its membership. A node that comes back while others serve does without those that end meanwhile,
+// until none of them is left.
 
 #include <atomic>
 #include <chrono>
@@ -34,44 +34,45 @@ struct ServingLife {
 /// Used by one thread at a time, but for reached().
 class Peers {
  public:
-  /// All that is passed outlives this. The node has joined just now: refusals of members that are dead are of former
-  /// starts.
+  /// All that is passed outlives this. Precondition: the node has just joined, so refusals of members that are dead by
+  /// now are of former starts.
   Peers(const ClusterOptions& options, const cluster_config::ClusterConfig& config, membership::Membership& membership);
 
   /// Waits until all of the cluster file's nodes have joined, and connects with each of them once. A difference that
   /// keeps two of them apart for good (another key, program or layout) shows here on both sides, before one waits for
-  /// the other. A node whose life ends meanwhile is waited for again.
+  /// the other. If the life of a node ends meanwhile, it waits for that node's next life.
   Status meet_all(rdma::Fabric& fabric) const;
-  /// Connects with these lives. One that has ended is left out.
+  /// Connects with these lives, and leaves out those that have ended.
   Status meet(rdma::Fabric& fabric, const std::vector<ServingLife>& lives) const;
   /// Waits until the leader has given this node the cluster's E.
   Status await_admission(epoch::ControlBlock& control, const LeaderThread& leader) const;
 
-  /// Lets the others know that this life only visits: whoever waits for the node goes on to wait when it has left.
+  /// Lets the others know that this life only visits, so that nodes which wait for this one go on to wait when it has
+  /// left.
   Status announce_visit() const;
 
-  /// From now on there may be questions; the messenger is used by the threads that ask them.
+  /// Sets the messenger by which questions are asked from now on. The threads that ask use it.
   void ask_with(cluster::messages::Messenger& messenger) { messenger_ = &messenger; }
-  /// Refusals to start do not matter any more.
+  /// Notes that this node has started, so that refusals to start do not matter any more.
   void note_start() { started_ = true; }
   /// Asks until there is an answer.
   Status ask(cluster::messages::Question& question) const;
-  /// Asks a node until there is an answer. False if this life of it has ended: then the answer, if there is one, may be
-  /// another life's.
+  /// Asks a node until there is an answer. Returns false if this life of the node has ended: the answer, if there is
+  /// one, may be another life's.
   Result<bool> ask(cluster::messages::Question& question, const ServingLife& life) const;
 
-  // The following are for a node that comes back while others serve. It goes on without one that ends meanwhile as long
-  // as there is another.
+  // The following are for a node that comes back while others serve. It goes on without nodes that end meanwhile, as
+  // long as one is left.
   /// Returns the other nodes' lives that serve in the newest configuration; an error if there are none.
   Result<std::vector<ServingLife>> serving_lives() const;
-  /// OK as long as one of these lives serves.
+  /// Returns an error unless one of these lives serves.
   Status check_any_serves(const std::vector<ServingLife>& lives) const;
-  /// Makes this node count as many barriers as the others have reached. This node serves by now, so it goes on also if
+  /// Makes this node count as many barriers as the others have reached. This node serves by now, so it goes on even if
   /// all of them end.
   Status catch_up(const std::vector<ServingLife>& others);
   /// Waits until every node has come to as many barriers as this one, or has left.
   Status barrier();
-  /// Returns how many barriers this node has come to, as bytes that others ask for. Any thread.
+  /// Returns how many barriers this node has come to, as bytes that others ask for. Any thread may call it.
   std::string reached() const;
 
  private:
@@ -83,7 +84,8 @@ class Peers {
   bool serves(const ServingLife& life) const;
   Status refuse_start(Status why) const;
   std::string refusal_by(const membership::Configuration& configuration) const;
-  /// OK, or why this node is to wait for nobody: its membership is lost, or one that starts with it has refused to.
+  /// Returns an error if this node must not wait for others any more: it has lost its membership, or another node has
+  /// refused to start with it.
   Status check_standing() const;
   bool has_left(NodeNumber node) const;
   static bool has_visited(const membership::Member& member);
@@ -91,10 +93,11 @@ class Peers {
   const ClusterOptions& options_;
   const cluster_config::ClusterConfig& config_;
   membership::Membership& membership_;
-  std::map<membership::NodeId, membership::Generation> former_lives_;  ///< that were over when this node joined
+  std::map<membership::NodeId, membership::Generation> former_lives_;  ///< lives that were over when this node joined
   cluster::messages::Messenger* messenger_ = nullptr;
   bool started_ = false;
-  /// Reached by this node; written by barrier(), read by the service: release, acquire.
+  /// How many barriers this node has reached. Written by barrier() and catch_up() (release), read by the service's
+  /// thread (acquire).
   std::atomic<std::uint64_t> barriers_{0};
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// Recovery of a whole cluster whose nodes do not see each other's directories (I20). Each node says at the board what
-// its own log holds, ends the log as all agree, and says so. No node opens its database before all have said so.
+// Recovers a whole cluster whose nodes do not see each other's directories (I20). Each node says at the board what its
+// own log holds, ends the log as all agree, and says so. No node opens its database before all have said so.
 
 #include <chrono>
 #include <span>
@@ -20,10 +20,12 @@ struct OwnDirectory {
   bool served = false;  ///< membership::Life::served
 };
 
-/// For a member that nobody steps meanwhile; `nodes`: all of the cluster. Waits for `timeout_ms` while some are no
-/// members, and for those that are as long as their logs take, which a notice names from time to time. Nodes that end
-/// meanwhile may come back, until this has returned to another: then that start comes to nothing, without harm.
-/// kDamaged if the data of one are gone. Returns where E may begin (ClusterPart::first_epoch).
+/// Recovers the cluster together with all other nodes, and returns where E may begin (ClusterPart::first_epoch).
+/// `nodes` are all of the cluster. Precondition: this node is a member, and nobody else steps its membership.
+///
+/// It waits for `timeout_ms` while some nodes are no members. It waits for members as long as their logs take, and a
+/// notice names these from time to time. A node that ends meanwhile may come back, as long as this has not returned at
+/// another node; after that the start fails, without harm. Returns kDamaged if the data of a node are gone.
 Result<epoch::Epoch> recover_across_hosts(membership::Membership& membership, std::span<const membership::NodeId> nodes,
                                           const OwnDirectory& own, std::uint64_t timeout_ms, base::FileSystem& files,
                                           std::chrono::milliseconds tells_every = std::chrono::seconds(10));

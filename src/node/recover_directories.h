@@ -1,6 +1,6 @@
 #pragma once
-// Recovery before a node of a cluster opens its directory. The first node that comes after a crash recovers the whole
-// cluster.
+// Recovers a cluster whose nodes are all on this host, before a node opens its directory. The first node that comes
+// after a crash recovers the whole cluster.
 
 #include <cstdint>
 #include <functional>
@@ -15,16 +15,17 @@
 
 namespace granary::db {
 
-/// One of the cluster's nodes, all of which are on this host.
+/// One of the cluster's nodes.
 struct NodeDirectory {
   Options options;
   bool served = false;                      ///< membership::Life::served
-  std::function<std::uint32_t()> life_now;  ///< the life that the node lives; 0: none
+  std::function<std::uint32_t()> life_now;  ///< returns the life that the node lives; 0 if it lives none
 };
 
-/// `lock`: a file that they share. Waits at most `timeout_ms` for another node that is at it, and for former processes
-/// of nodes, which may be about to end. An error if one does not, or if a node's data are gone: the cluster has served,
-/// and its directory has none. Returns where E of a node that begins now may begin (ClusterPart::first_epoch).
+/// Recovers the cluster unless another node has done so, and returns where E may begin at a node that begins now
+/// (ClusterPart::first_epoch). `lock` is a file that all nodes share. It waits at most `timeout_ms` for another node
+/// that recovers the cluster, and for former processes of nodes, which may be about to end. Returns an error if one of
+/// these does not end, or if the cluster has served and the directory of a node has no data.
 Result<epoch::Epoch> recover_directories(std::span<const NodeDirectory> nodes, const std::string& lock,
                                          std::uint64_t timeout_ms, base::FileSystem& files);
 

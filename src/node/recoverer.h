@@ -1,11 +1,11 @@
 #pragma once
-// What a node does for dead ones whose directories it can open. It claims what such a life owes, settles that at all
-// nodes that live, and puts what the dead node's rings have into its log. Then results are released again, and the node
+// Recovers dead nodes whose directories this node can open. It claims what a dead life owes, settles that at all nodes
+// that live, and puts what the dead node's rings have into its log. Then results are released again, and the dead node
 // may come back.
 //
-// One recoverer acts at a time, and none before all are quiet (membership::Membership::claim). Each of its steps at
-// another node asks its own fence first: a recoverer that is dead to the others may not act for anybody. A recovery
-// that is cut short anywhere is begun anew, by this node or another one, and comes to the same.
+// One recoverer acts at a time, and none before all nodes are quiet (membership::Membership::claim). Before each step
+// at another node it asks its own fence: a recoverer that is dead to the others may not act for anybody. A recovery
+// that is cut short anywhere is begun anew, by this node or another one, with the same result.
 
 #include <atomic>
 #include <chrono>
@@ -26,19 +26,19 @@
 
 namespace granary::db {
 
-/// What it needs of its node; all of it outlives it.
+/// The parts of its node that a Recoverer needs. All of them outlive it.
 struct RecovererParts {
   membership::Membership& membership;
   base::FileSystem& files;
-  /// The options of a node's database, if this node sees its directories.
+  /// Returns the options of a node's database, if this node sees its directories.
   std::function<std::optional<Options>(membership::NodeId)> directory_of;
   RememberedLife remembered;
   /// Settles debts at the nodes that live, by the calling thread. It ends with an error when `may_act` says no.
   std::function<Result<cluster::SettleCounts>(std::span<const log::Debt> debts, const std::function<bool()>& may_act)>
       settle;
-  std::function<epoch::Epoch()> epoch;  ///< E of the cluster
+  std::function<epoch::Epoch()> epoch;  ///< returns the cluster's E
   std::function<void(NoticeSeverity, std::string)> tell;
-  Recoveries& recoveries;  ///< told of what it does
+  Recoveries& recoveries;  ///< is told of all that the Recoverer does
 };
 
 /// Used by one thread, but for failure() and stop().
@@ -46,29 +46,30 @@ class Recoverer {
  public:
   explicit Recoverer(RecovererParts parts) : parts_(std::move(parts)) {}
 
-  /// Does what there is to do for the lives that owe something by this configuration. Returns true if something is to
-  /// be tried again soon, though the configuration stays as it is.
+  /// Recovers the lives that owe something by this configuration, as far as it can. Returns true if something has to be
+  /// tried again soon, though the configuration stays as it is.
   bool step(const membership::Configuration& configuration);
 
-  /// The node is about to leave: what is under way ends soon, also while a home that is to be reached does not answer.
-  /// Any thread.
+  /// Has the recovery that is under way end soon, also while a home does not answer, because the node is about to
+  /// leave. Any thread may call it.
   void stop() { stopping_.store(true, std::memory_order_relaxed); }
 
-  /// Why a life could not be recovered that still owes something; OK if there is none, or if the cause has yet to last
-  /// for a while. kUnavailable: every such cause may still pass by itself. Any thread.
+  /// Returns why a life that still owes something could not be recovered. OK if there is no such life, or if the cause
+  /// has not yet lasted for a while. kUnavailable if all such causes may still pass by themselves. Any thread may call
+  /// it.
   Status failure() const;
-  /// The same of one life.
+  /// Returns failure() for this one life.
   Status failure_of(const membership::Owed& debt) const;
 
  private:
   using Clock = std::chrono::steady_clock;
   using Life = std::pair<membership::NodeId, membership::Generation>;
   using Superseded = std::function<bool()>;  ///< whether there is a newer membership than the step began with
-  /// What was tried in vain, and when it is tried again.
+  /// The attempts to recover a life that have failed, and when the next one comes.
   struct Attempt {
     Clock::time_point first;  ///< when the first of them began
     Clock::time_point next = {};
-    std::chrono::milliseconds pause;  ///< after the next failure that lasts
+    std::chrono::milliseconds pause;  ///< the pause after the next failure that lasts
     std::string told = {};            ///< the last reason that was told
   };
 
@@ -82,7 +83,7 @@ class Recoverer {
   const RecovererParts parts_;
   std::atomic<bool> stopping_{false};  // relaxed: nothing is published by it
   std::map<Life, Attempt> attempts_;
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards failures_
   std::map<Life, Status> failures_;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// The manifest and the log of a node on another host, read by messages. A node that recovers reads the logs of others
+// Reads the manifest and the log of a node on another host, by messages. A node that recovers reads the logs of others
 // by the same calls as its own.
 
 #include <functional>
@@ -10,16 +10,16 @@
 
 namespace granary::db {
 
-/// Files can only be read: any other call ends with kFailedPrecondition. Used by one thread, the messenger's. Errors
-/// name the node.
+/// Files can only be read: any other call returns kFailedPrecondition. Used by one thread, the messenger's. Errors name
+/// the node.
 class RemoteFiles final : public base::FileSystem {
  public:
-  /// Asks until there is an answer, or none can be had.
+  /// Functions that ask the node until there is an answer, or until there can be none.
   struct Asks {
     std::function<Status(cluster::messages::QuestionOf<cluster::messages::ListFiles>&)> list;
     std::function<Status(cluster::messages::QuestionOf<cluster::messages::ReadFile>&)> read;
   };
-  /// Its data directory is this for whoever reads it.
+  /// The name by which readers ask for the node's data directory.
   static constexpr const char* kDirectory = ".";
 
   RemoteFiles(rdma::NodeId node, Asks asks) : node_(node), asks_(std::move(asks)) {}
@@ -37,7 +37,7 @@ class RemoteFiles final : public base::FileSystem {
   Status make_directory(const std::string& path) override { return refuse(path); }
   Status sync_directory(const std::string& path) override { return refuse(path); }
 
-  /// Reads as much of the file as a message holds, at most `most` bytes.
+  /// Reads as many bytes of the file as a message holds, at most `most`.
   Result<cluster::messages::ReadFileAnswer> read(const std::string& path, std::uint64_t offset, std::uint64_t most);
 
  private:

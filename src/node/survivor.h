@@ -1,14 +1,13 @@
 #pragma once
-// The thread of a node that does what is to be done when lives of other nodes have ended or begun, so that somebody may
-// act for the dead:
+// Adapts a node, by a thread, when lives of other nodes have ended or begun, so that a recoverer may act for the dead:
 //
 // 1. It cuts the dead off (rdma::Fabric::cut_off): nothing that they began takes effect at this node any more, nor do
 //    this node's operations reach them.
 // 2. Only then this node acts in the new membership (cluster::act_in), so that epochs go on.
 // 3. It waits until this node is quiet. The fence has moved before (I11), so a transaction that began in an earlier
-//    membership and has not passed its last question yet aborts. All others are over once every transaction of the
-//    epoch E has ended that this thread has read after the fence had moved. The epoch gets there only once all members
-//    act in the new membership; so this node acts in it before it waits.
+//    membership aborts if it has yet to ask the fence for the last time. All others are over once every transaction has
+//    ended whose epoch is at most the E that this thread has read after the fence had moved. E passes that epoch only
+//    when all members act in the new membership; so this node acts in it before it waits.
 // 4. It says so in the configuration (membership::Quiet). When its log has these transactions, too, it says that: a
 //    node that comes back takes from the log what they wrote to its records.
 //
@@ -31,24 +30,24 @@
 
 namespace granary::db {
 
-/// The node's part in it, called by the thread alone.
+/// The node's part in this. Only the survivor's thread calls these functions.
 struct SurvivorDuties {
   /// Cuts off the node's lives up to this one.
   std::function<Status(membership::NodeId node, membership::Generation last)> cut_off;
-  /// The node acts in this membership from now on; before that it shows no snapshots that a dead node's debts may still
-  /// change.
+  /// Makes the node act in this membership from now on, and before that limits its snapshots to those that a dead
+  /// node's debts cannot change any more.
   std::function<void(const membership::Configuration&)> act;
-  /// Called with each configuration in whose membership the node acts. Returns true if there is more to do soon, though
-  /// nothing changes.
+  /// Is called with each configuration in whose membership the node acts. Returns true if there is more to do soon,
+  /// though nothing changes.
   std::function<bool(const membership::Configuration&)> follow;
-  /// The epoch up to which the node's log is on the device.
+  /// Returns the epoch up to which the node's log is on the device.
   std::function<epoch::Epoch()> durable;
-  /// Something cannot be done at present, and is tried again.
+  /// Tells that something cannot be done at present, and is tried again.
   std::function<void(const std::string&)> warn;
 };
 
-/// What the thread does in its turns. It waits for nothing but what the duties wait for, so a simulation takes the
-/// turns itself. Used by one thread.
+/// Takes the turns of the survivor's thread. It waits only where the duties wait, so a simulation takes the turns
+/// itself. Used by one thread.
 class SurvivorTurns {
  public:
   /// All that is passed outlives this.
@@ -57,8 +56,8 @@ class SurvivorTurns {
         epochs_(epochs),
         duties_(std::move(duties)) {}
 
-  /// Does what can be done by now in this configuration, the newest. Returns true if there is more to do soon, though
-  /// nothing changes.
+  /// Does what can be done by now in this configuration, which is the newest. Returns true if there is more to do soon,
+  /// though nothing changes.
   bool take(const membership::Configuration& configuration);
 
  private:
@@ -72,9 +71,9 @@ class SurvivorTurns {
   const epoch::EpochManager& epochs_;
   const SurvivorDuties duties_;
 
-  std::map<membership::NodeId, membership::Generation> cut_;  ///< lives up to there are cut off
+  std::map<membership::NodeId, membership::Generation> cut_;  ///< lives up to these are cut off
   std::uint64_t acting_ = 0;                                  ///< the number of the membership that it acts in
-  membership::Quiet quiet_;                                   ///< to be said, or said
+  membership::Quiet quiet_;                                   ///< what to say at the board, or what was said there
   membership::Quiet said_;
   std::string warned_;
 };
@@ -87,18 +86,18 @@ class Survivor {
   Survivor(const Survivor&) = delete;
   Survivor& operator=(const Survivor&) = delete;
 
-  /// From now on this configuration holds. Any thread.
+  /// Passes the newest configuration to the thread. Any thread may call it.
   void follow(const membership::Configuration& configuration);
-  /// Ends the thread, once what it is doing has ended.
+  /// Ends the thread when its present turn is over.
   void stop();
 
  private:
   void run();
 
   membership::Membership& membership_;
-  SurvivorTurns turns_;  ///< the thread's own
+  SurvivorTurns turns_;  ///< used by the thread only
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   std::shared_ptr<const membership::Configuration> newest_;
   bool stopping_ = false;
