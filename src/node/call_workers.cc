@@ -14,13 +14,13 @@ namespace granary::db {
 namespace {
 
 constexpr std::uint64_t kLook_us = 50'000;
-/// How often calls that were left half done are tried again, by workers that have nothing else to do, and by others.
+/// How often calls that were left half done are tried again, by workers that have nothing else to do and by busy ones.
 constexpr std::int64_t kRetryIdle_us = 100'000, kRetryBusy_us = 1'000'000;
 
-/// So many bytes of an error are told. A body may throw a text of any length.
+/// How many bytes of an error are told to the caller. A body may throw a text of any length.
 constexpr std::size_t kMostTold = 4096;
 
-/// On the wire.
+/// The result of a call as it is sent.
 struct CallResult {
   std::uint8_t status = 0;
   std::string message{};
@@ -98,7 +98,8 @@ CallWorkers::~CallWorkers() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-/// The caller, on another node, is told what a body throws. The transaction has been aborted by then.
+/// Runs the procedure. If a body throws, the caller at another node is told the text; the transaction has been aborted
+/// by then.
 Result<RunResult> CallWorkers::call(ClusterThread& mine, const cluster::messages::CallQueue::Job& job,
                                     std::string& reply) const {
   if (const std::size_t bytes = procedures_.reply_bytes(job.procedure); bytes > kMaxCallBytes) {
@@ -117,8 +118,8 @@ Result<RunResult> CallWorkers::call(ClusterThread& mine, const cluster::messages
   }
 }
 
-/// Nearly always nothing is left, and this a load. A worker that is busy does so, too, so that load does not put it off
-/// for good.
+/// Tries calls that were left half done, if it is time. Nearly always none is left, and this is one load. Busy workers
+/// do it, too, so that a busy node does not put it off for good.
 void CallWorkers::finish_left(ClusterThread& mine, bool idle) {
   if (procedures_.calls_left() == 0) return;
   using std::chrono::microseconds;

@@ -77,7 +77,8 @@ Status Cluster::leave() {
 
 namespace {
 
-/// A worker that nobody uses yet is the calling thread's from now on, as with Worker::begin().
+/// Returns an error unless the calling thread may use the worker. A worker that nobody uses yet is the calling thread's
+/// from now on, as with Worker::begin().
 Status check_thread(const db::ClusterNode& node, db::ClusterThread& thread, std::string_view call) {
   if (Status usable = node.check_usable(); !usable.ok()) return usable;
   txn::WorkerCore* const core = thread.worker().core();

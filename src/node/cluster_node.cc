@@ -21,11 +21,11 @@ using cluster_config::NodeConfig;
 
 namespace {
 
-// The rest of a message is for its headers, and for what a result says besides the reply.
+// A message has room for its headers, and for the rest of a result, besides the arguments or the reply.
 static_assert(kMaxCallBytes + 1024 <= cluster::messages::MailboxLayout{}.most_bytes);
 
-/// Numbers of a node's workers that ask others: those of the application, as many that run calls, the survivor's, and
-/// the node's own.
+/// Returns how many workers of a node may ask other nodes: those of the application, as many that run calls, the
+/// survivor's, and the node's own.
 std::uint32_t asking_workers(const ClusterConfig& config) {
   std::uint32_t most = 0;
   for (const NodeConfig& node : config.nodes) most = std::max(most, node.workers);
@@ -78,7 +78,7 @@ Status ClusterNode::leave() {
   threads_.leave();
   start_watch_.end();
   enter(watch::Stage::kLeaving);
-  // A node that was told to give up has stopped its membership, and is to end it.
+  // A node that was told to give up has stopped its membership, and has to end it here.
   const bool member = membership_ != nullptr && !left_ && (membership_->status().ok() || start_watch_.gives_up());
   if (recoverer_) recoverer_->stop();
   if (survivor_ != nullptr) survivor_->stop();
@@ -97,9 +97,9 @@ Status ClusterNode::leave() {
   return left;
 }
 
-/// The others take the log of a node that has left as whole, and nothing of it as locked: D goes on without the node,
-/// and the next start reads its log to the end. So the node leaves only when its log is whole and it owes nothing, and
-/// else counts as dead.
+/// Leaves the cluster if the log is whole and the node owes nothing; otherwise the node dies, as far as the others
+/// know. They take the log of a node that has left as whole, and none of their records as locked by it: D goes on
+/// without the node, and the next start reads its log to the end.
 Status ClusterNode::end_membership() {
   const Status closed = database_ != nullptr ? database_->engine().close() : Status();
   base::sync_point("cluster.closed");
@@ -110,9 +110,9 @@ Status ClusterNode::end_membership() {
   return closed.ok() ? ended : closed;
 }
 
-/// Closes the fabric of a node that nobody uses, since it has not started, or that is about to count as dead, since its
-/// log has failed or it still owes something. The others end a dead node's process, unless that has closed its fabric.
-/// This process is to live long enough to say why it ends.
+/// Closes the fabric, so that this process lives long enough to say why it ends: the others end a dead node's process,
+/// unless that has closed its fabric. Called for a node that nobody uses, since it has not started, or that is about to
+/// count as dead, since its log has failed or it still owes something.
 void ClusterNode::disconnect() {
   leader_.reset();
   service_.end();
@@ -151,7 +151,7 @@ Result<RunResult> ClusterNode::call(ClusterThread& worker, NodeNumber node, std:
   QuestionOf<Call> question(node, {.procedure = procedure, .arguments = args});
   worker.messenger().ask(question);
   if (question.outcome() == AskOutcome::kAnswered) return decode_call_result(question.answer().result, reply);
-  // That it has run leaves nothing open, unlike kUnavailable.
+  // If the call has run, the caller must know that; after kUnavailable it may have run or not.
   const bool has_run = question.outcome() == AskOutcome::kAnswerTooLarge;
   return Status(has_run ? StatusCode::kFailedPrecondition : StatusCode::kUnavailable,
                 fmt::format("calling {} at node {}: {}", shown_name(procedure), node, how_it_ended(question)));

@@ -45,7 +45,7 @@ ClusterThread::~ClusterThread() {
 Status ClusterThread::run_together(std::uint32_t count, FunctionRef<void(std::uint32_t)> body) {
   if (scheduler_.current() != nullptr)
     return Status(StatusCode::kFailedPrecondition, "run_together is called by a body that it runs");
-  std::exception_ptr thrown;  // the first that has left a body
+  std::exception_ptr thrown;  // the first exception that has left a body
   for (std::uint32_t i = 0; i < count; ++i) {
     scheduler_.spawn([body, i, &thrown] {
       if (thrown != nullptr) return;
@@ -57,22 +57,23 @@ Status ClusterThread::run_together(std::uint32_t count, FunctionRef<void(std::ui
     });
   }
   scheduler_.run();
-  // Afterwards nobody may look for it for long.
+  // Waits for writes under way here, since afterwards nobody may poll for their completions for long.
   remote_->await_arrival();
   worker_.core()->tidy_remote();
   if (thrown != nullptr) std::rethrow_exception(thrown);
   return {};
 }
 
-/// Where all bodies wait so, the processor is somebody else's, perhaps of whom they wait for.
+/// Lets the other bodies have their turn, and then gives the processor to another thread, for which all of them may
+/// wait.
 void ClusterThread::let_others_run() {
   if (scheduler_.current() == nullptr) return;
   scheduler_.yield();
   base::give_way();
 }
 
-/// A home that is a member and cannot be reached may be reached by another recoverer, so this one gives up its claim
-/// after the patience.
+/// If a home is a member and cannot be reached, this fails after kPatience, so that the recoverer gives up its claim:
+/// another one may reach the home.
 Result<cluster::SettleCounts> ClusterThread::settle(std::span<const log::Debt> debts, std::function<bool()> may_act) {
   constexpr std::chrono::seconds kPatience(5);
   cluster::Reach& reach = remote_->reach();

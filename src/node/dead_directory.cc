@@ -21,9 +21,9 @@ bool had_data(const Configuration& known, const Owed& debt) {
   return member != nullptr && member->data_life >= debt.generation && !base::injected("recover-without-data");
 }
 
-/// A life notes itself in its directory before anybody else learns of it, so one that does not know the life has been
-/// exchanged for another. To take what it has for what the dead node left would free locks of transactions that are
-/// decided.
+/// Returns an error if the directory does not know the life that owes something. A life notes itself in its directory
+/// before anybody else learns of it, so such a directory has been exchanged for another. A recovery from it would free
+/// locks of transactions that are decided.
 Status check_directory(const Owed& debt, const std::string& directory, const RememberedLife& remembered) {
   const auto found = remembered(debt.node);
   if (!found.ok()) return found.status();

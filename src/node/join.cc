@@ -32,10 +32,10 @@ namespace {
 /// The size of the registered memory for a worker's operations.
 constexpr std::uint64_t kBufferBytes = std::uint64_t{4} << 20;
 
-/// For how long a node that starts asks for its membership again, as long as a ZooKeeper server is looked for at first.
+/// For how long a node that starts asks ZooKeeper again if it does not answer; a server is looked for as long at first.
 constexpr std::uint64_t kUnreachable_us = 30'000'000;
 
-/// For how long a node that is about to end may seem to serve.
+/// For how long a node that starts waits for others that seem to serve, as they may be about to end.
 constexpr std::uint64_t kLeaving_us = 1'000'000;
 
 Result<std::unique_ptr<memory::Region>> map(std::uint64_t bytes, bool shared) {
@@ -62,7 +62,7 @@ std::vector<membership::NodeId> nodes_of(const ClusterConfig& config) {
   return nodes;
 }
 
-/// With what the node's data remember.
+/// Returns the options of the membership, with what the node's data remember of it.
 membership::MembershipOptions membership_options(const ClusterConfig& config, const NodeConfig& node,
                                                  const NodeLife& life, std::uint64_t start_timeout_ms) {
   membership::MembershipOptions options{.node = node.id,
@@ -88,8 +88,8 @@ membership::MembershipOptions membership_options(const ClusterConfig& config, co
   return options;
 }
 
-/// Simulated regions see what other nodes do to this one's memory if their processors do it, and in builds with test
-/// hooks.
+/// Returns an error if simulated HTM regions would not see what other nodes do to this node's memory. They see it if
+/// the processors of these nodes do it, and in builds with test hooks.
 Status check_simulation(cluster_config::Provider provider) {
   if (!traits(provider).by_processor) {
     return {
@@ -106,7 +106,7 @@ Status check_simulation(cluster_config::Provider provider) {
   return {};
 }
 
-/// A life that is there to recover others has no data of its own.
+/// Clears the directories, since a life that is there to recover others has no data of its own.
 void forget_directories(Options& options) {
   options.directory.clear();
   options.log_directories.clear();
@@ -155,7 +155,7 @@ Status ClusterNode::join() {
   if (!status.ok()) return status;
   auto watch = watch_node(config_, own_, [this] { return report(); });
   status = become_member();
-  // If the node runs already, that is why its address is in use, and what is to be told.
+  // If the node runs already, its address is in use for that reason, so the error of the membership is the one to tell.
   if (status.ok() && !watch.ok())
     status = {watch.status().code(), fmt::format("node {}: {}", own_.id, watch.status().message())};
   if (!status.ok()) return status;
@@ -163,8 +163,8 @@ Status ClusterNode::join() {
   enter(watch::Stage::kRecovering);
   status = find_others();
   if (status.ok() && !begins_anew_) status = open_database();
-  // The directory may be one in which a volume is to be mounted. Who has lost its membership has another life that may
-  // use it by now.
+  // The note is taken back because a volume may be mounted in the directory later. If the membership is lost, another
+  // life of the node may use the directory by now.
   const bool opened = status.ok() && !begins_anew_;
   if (!opened && (membership_->status().ok() || start_watch_.gives_up())) life_.take_back();
   if (!opened) return status;
@@ -173,7 +173,7 @@ Status ClusterNode::join() {
   return status;
 }
 
-/// `status` of a step, unless the node was told to give up: then whatever else ended the step has followed from that.
+/// Returns the `status` of a step, unless the node was told to give up: then the step has ended because of that.
 Status ClusterNode::or_given_up(Status status) const {
   if (!start_watch_.gives_up()) return status;
   return {StatusCode::kUnavailable, fmt::format("node {} was told to give up before it served", own_.id)};
@@ -186,7 +186,8 @@ Status ClusterNode::map_control() {
   return {};
 }
 
-/// The control block is there first, since the membership's thread uses it when the membership is lost.
+/// Joins the membership. It maps the control block first, since the membership's thread uses that when the membership
+/// is lost.
 Status ClusterNode::become_member() {
   if (Status mapped = map_control(); !mapped.ok()) return mapped;
   if (Status made = make_run_directory(config_); !made.ok()) return made;
@@ -215,9 +216,9 @@ Status ClusterNode::become_member() {
   membership_ = std::move(joined).value();
   told_configuration_.store(membership_->configuration()->version, std::memory_order_relaxed);
   told_generation_.store(membership_->generation(), std::memory_order_relaxed);
-  start_watch_.on_give_up([this] { membership_->stop(); });  // which ends whatever waits for other nodes
+  start_watch_.on_give_up([this] { membership_->stop(); });  // which ends all waits for other nodes
   peers_.emplace(options_, config_, *membership_);
-  // It takes its time to load its data, while the others look whether it is alive.
+  // Loading its data takes the node some time, in which the others look whether it is alive.
   if (membership_->rejoined()) membership_thread_ = std::make_unique<membership::MembershipThread>(*membership_);
   return life_.note_joined(membership_->life());
 }
@@ -231,8 +232,9 @@ PreparedNode ClusterNode::preparing() {
           .files = files_};
 }
 
-/// If the last node that served has ended since this one joined, as one that was killed shortly before, this node
-/// begins anew: in a next life it starts together with all others, and nothing is left of what this life has found.
+/// Waits until a node that comes back can do so. If the last node that served has ended since this one joined, as after
+/// a kill shortly before, this node begins anew: in a next life it starts together with all others, and it keeps
+/// nothing of what this life has found.
 Status ClusterNode::find_others() {
   if (!membership_->rejoined() || membership_->visits()) return {};
   auto found = await_return(preparing());
@@ -272,7 +274,8 @@ std::size_t ClusterNode::miss_lines() const {
   return cc::SharedMissTimes::lines_for(std::size_t{layout_.nodes} * layout_.workers);
 }
 
-/// Without logs no node comes back while others serve.
+/// Returns the function that says whether a node comes back; an empty one without logs, as then no node comes back
+/// while others serve.
 std::function<bool(rdma::NodeId)> ClusterNode::come_back_predicate() const {
   if (!cluster_config::has_logs(config_)) return {};
   return [this](rdma::NodeId node) { return comes_back(node); };

@@ -10,9 +10,10 @@
 namespace granary::db {
 namespace {
 
-/// D stays while anything is owed: what a dead node has decided may be in its rings only, and others may have read it
-/// (I20). C says which logs nobody needs any more, and a node that does not serve yet may still need them. Members that
-/// are not in the cluster file any more do not count.
+/// Returns whether D and C may go on in this configuration. D stays while anything is owed: transactions that a dead
+/// node has decided may be in its rings only, and others may have read them (I20). C says which logs nobody needs any
+/// more, and a node that does not serve yet may still need them. Members that are not in the cluster file any more do
+/// not count.
 cluster::Going going_in(const membership::Configuration& configuration, const std::vector<membership::NodeId>& nodes) {
   cluster::Going going{.durable = configuration.owed.empty() || base::injected("durable-while-owed")};
   for (const membership::NodeId node : nodes) {
@@ -130,7 +131,7 @@ void LeaderThread::lead(const cluster::LeaderOptions& options) {
       waits_for_ = waits ? std::optional(node) : std::nullopt;
       if (report->turn == cluster::Turn::kAdvanced) least_logged_ = node;
     }
-    // A member that acts in a later configuration has been told of it before this node.
+    // If a member acts in a later configuration, it has been told of that before this node, which waits for the news.
     const bool over = report && report->turn == cluster::Turn::kSuperseded;
     const auto rest =
         over ? std::uint64_t{1'000'000} : leader.next_us() - std::min(leader.next_us(), base::monotonic_us());

@@ -17,7 +17,7 @@ using cluster::messages::ReadFileAnswer;
 
 namespace {
 
-/// The most names, or bytes of a file, that a message holds.
+/// How many names, or bytes of a file, a message holds at most.
 constexpr std::size_t kMostNames = 1000;
 constexpr std::uint64_t kMostBytes = std::uint64_t{128} << 10;
 
@@ -84,8 +84,8 @@ Status LogFiles::open(const std::string& path) {
 }
 
 void LogFiles::answer(const ReadFile& request, ReadFileAnswer& answer) {
-  // The manifest is replaced now and then: each look at its start is one at the newest, and all that fits into an
-  // answer is of one.
+  // The manifest is replaced now and then. A read from its start opens the newest one, and all bytes of one answer are
+  // of the same manifest.
   if (request.offset == 0) open_.reset();
   const bool goes_on = open_ != nullptr && request.path == open_path_;
   const Result<std::string> path = goes_on ? Result<std::string>(open_path_) : admit(request.path);

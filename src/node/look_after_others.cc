@@ -1,5 +1,5 @@
-// What a node does about the others when lives have ended or begun: it acts in the new membership, recovers dead nodes,
-// and learns where those that came back have their tables. All of it is called by the survivor's thread.
+// Looks after the other nodes when lives have ended or begun: acts in the new membership, recovers dead nodes, and
+// learns where those that came back have their tables. The survivor's thread calls all of it.
 
 #include <fmt/format.h>
 
@@ -27,7 +27,7 @@ SurvivorDuties ClusterNode::survivor_duties() {
       .warn = [this](const std::string& text) { tell(NoticeSeverity::kWarning, NoticeTopic::kRecovery, text); }};
 }
 
-/// Snapshots are limited before the node acts in the membership, since E goes on from then.
+/// Acts in the new membership. It limits snapshots first, since E goes on from then.
 void ClusterNode::act_in(const Configuration& configuration) {
   forget_ended(configuration);
   take_back_lent(configuration);
@@ -37,9 +37,9 @@ void ClusterNode::act_in(const Configuration& configuration) {
   cluster::act_in(configuration.number, control_block());
 }
 
-/// Lives that have ended are cut off by now. A later life is served only when this node is quiet about their end, which
-/// it is not before it acts. What a life has that this node meets for the first time stays its own: it may have asked
-/// before this thread was told of it.
+/// Takes back memory that was lent to lives which have ended; they are cut off by now. A later life of the same node is
+/// served only when this node is quiet about their end, which it is not before it acts. A life that this thread meets
+/// for the first time keeps what it has borrowed: it may have asked before this thread was told of it.
 void ClusterNode::take_back_lent(const Configuration& configuration) {
   for (const Member& member : configuration.members) {
     const membership::Generation lives = member.live() ? member.generation : 0;
@@ -121,8 +121,8 @@ RecovererParts ClusterNode::recoverer_parts() {
           .recoveries = recoveries_};
 }
 
-/// Whether a node that cannot be used now is being recovered, or is on its way back. Not if nobody can recover it, or
-/// if it is to be started.
+/// Whether a node that cannot be used now is being recovered, or is on its way back. It is not if no node can recover
+/// it, or if somebody has to start it first.
 bool ClusterNode::comes_back(NodeNumber node) const {
   const auto configuration = membership_->configuration();
   const Member* const member = configuration->find(node);

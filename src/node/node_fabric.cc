@@ -49,7 +49,7 @@ struct Opener {
   OpenedFabric (*open)(const ClusterConfig&, const NodeConfig&, const rdma::NodeOptions&);
 };
 
-/// In the order of the enumerators.
+/// The providers' openers, in the order of the enumerators.
 constexpr std::array kOpeners{Opener{Provider::kShm, open_shm}, Opener{Provider::kVerbs, open_verbs}};
 
 static_assert(std::equal(kOpeners.begin(), kOpeners.end(), cluster_config::kProviders.begin(),
@@ -64,7 +64,8 @@ OpenedFabric open_provider(const ClusterConfig& config, const NodeConfig& node, 
 }
 
 OpenedFabric open_fabric(const ClusterConfig& config, const NodeConfig& node, rdma::Generation generation) {
-  // Both were compared on joining; nothing is touched of the memory of a node that has come in otherwise.
+  // Both were compared on joining. The fabric compares them once more, so that nothing is touched of the memory of a
+  // node that has come in by another way.
   const std::uint64_t alike = cluster_config::fingerprint(config) ^ kvstore::hash::mix(cluster_protocol());
   rdma::NodeOptions options{.node = node.id, .generation = generation, .layout = alike};
   if (!config.key_file.empty()) {

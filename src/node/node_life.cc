@@ -11,7 +11,7 @@
 
 namespace granary::db {
 
-/// The manifest is read first: a node that starts meanwhile writes its MEMBER before its manifest tells of that life.
+/// Reads the manifest first: a node that starts meanwhile writes its MEMBER before its manifest tells of that life.
 Result<membership::Life> read_life(const cluster_config::ClusterConfig& config, const cluster_config::NodeConfig& node,
                                    bool salvage) {
   const std::string& directory = node.data_directory;

@@ -8,7 +8,7 @@
 namespace granary::db {
 namespace {
 
-/// Calls of other nodes that may wait for a worker.
+/// How many calls of other nodes may wait for a worker.
 constexpr std::size_t kMostCalls = 1024;
 
 }  // namespace
@@ -65,7 +65,8 @@ void NodeService::end() {
   worker_ = {};
 }
 
-/// The owner is the service's; descriptions do not change any more, and are read only.
+/// May use owner_, which is the service's thread's otherwise: descriptions do not change any more, so they are only
+/// read.
 std::optional<cluster::messages::DescribeAnswer> NodeService::description() const {
   cluster::messages::DescribeAnswer own;
   if (owner_->answer(cluster::messages::Describe{}, own) != cluster::messages::ReplyStatus::kDone) return std::nullopt;

@@ -15,7 +15,7 @@ namespace {
 using cluster_config::ClusterConfig;
 using cluster_config::NodeConfig;
 
-/// Where `own` asks the node.
+/// Returns where `own` asks the node, or why it cannot.
 watch::Peer peer_of(const NodeConfig& own, const NodeConfig& node) {
   watch::Peer peer{.node = node.id, .host = node.host, .http = {}, .why_not = {}};
   const auto address = cluster_config::http_address_of(node.http);
@@ -71,7 +71,7 @@ void ClusterNode::enter(watch::Stage stage) {
   stage_ = stage;
 }
 
-/// What each stage has brought stays until this is destroyed, and the service, which calls this, goes first.
+/// Called by watch_, which goes before all members that this reads. Each member stays from its stage on until then.
 watch::NodeReport ClusterNode::report() const {
   watch::NodeReport report{.cluster = config_.name,
                            .node = own_.id,

@@ -22,7 +22,8 @@ constexpr std::string_view kWithoutLogs =
     "What it held locked stays locked, and transactions that need it abort; others go on. End all nodes, then start "
     "all of them";
 
-/// A recovery that was quick has no other notice: the debt came and went between two looks.
+/// Returns how a death affects a cluster with logs. A recovery that was quick has no other notice, as the debt came and
+/// went between two looks.
 std::string with_logs(const PeerView& view, const Member& dead) {
   if (view.configuration.debt(dead.id, dead.generation) == nullptr)
     return "What it had under way is recovered already. Start it again";
@@ -44,7 +45,7 @@ std::string who(membership::NodeId node, membership::Generation generation) {
   return fmt::format("node {} (generation {})", node, generation);
 }
 
-/// A notice in the epoch of the view, about a node if one is known.
+/// Returns a notice in the epoch of the view, about a node if one is known.
 Notice about(NoticeSeverity severity, std::string text, const PeerView& view, std::optional<membership::NodeId> node) {
   return {
       .severity = severity, .topic = NoticeTopic::kPeers, .text = std::move(text), .node = node, .epoch = view.epoch};
@@ -95,7 +96,7 @@ void PeerReports::look_for_deaths(const PeerView& view, std::uint64_t now_us, st
   }
 }
 
-/// Lives whose recovery has ended are told of, since results are released from then on.
+/// Tells of lives whose recovery has ended, since results are released from then on.
 void PeerReports::look_at_debts(const PeerView& view, std::uint64_t now_us, std::vector<Notice>& notices) {
   std::erase_if(owed_, [&](const membership::Owed& debt) {
     if (view.configuration.debt(debt.node, debt.generation) != nullptr) return false;
@@ -110,7 +111,8 @@ void PeerReports::look_at_debts(const PeerView& view, std::uint64_t now_us, std:
   if (logs_) owed_ = view.configuration.owed;
 }
 
-/// A node that itself stood still starts to count again, as E may have advanced meanwhile.
+/// Tells when E has stood still for long, and when it goes on. A node that itself stood still begins to count anew, as
+/// E may have advanced meanwhile.
 void PeerReports::look_at_epoch(const PeerView& view, std::uint64_t now_us, std::vector<Notice>& notices) {
   const bool stood_still = now_us - looked_us_ > still_us_ / 2;
   if (view.epoch != epoch_ || stood_still) {
@@ -134,10 +136,11 @@ void PeerReports::look_at_epoch(const PeerView& view, std::uint64_t now_us, std:
                           view, view.waits_for));
 }
 
-/// A death, and an epoch that stands still, are told by themselves. A disk may take its time for a sync, so callers
-/// that wait hear of it earlier than the operator.
+/// Tells when D has stood still for long though E goes on, and when it moves again. A death, and an epoch that stands
+/// still, have notices of their own. A disk may need long for a sync, so callers that wait hear of it earlier than the
+/// operator.
 void PeerReports::look_at_durable(const PeerView& view, std::uint64_t now_us, std::vector<Notice>& notices) {
-  constexpr epoch::Epoch kUsual = 4;  // D is so far behind E where logs get on
+  constexpr epoch::Epoch kUsual = 4;  // D is so far behind E if logs are written as they should be
   constexpr std::uint64_t kToldAfter = 5;
   const bool stood_still = now_us - looked_us_ > still_us_ / 2;
   const bool other_cause = !owed_.empty() || !holder_.empty() || view.epoch <= view.durable + kUsual;
@@ -164,7 +167,8 @@ void PeerReports::look_at_durable(const PeerView& view, std::uint64_t now_us, st
                           view, view.least_logged));
 }
 
-/// Before the device answers, this node acts in no later membership, and nobody else may take the recovery from it.
+/// Tells when a recovery of this node has made no progress for long. Until the device answers, this node acts in no
+/// later membership, and no other node may take the recovery over.
 void PeerReports::look_at_recovery(const PeerView& view, std::vector<Notice>& notices) {
   constexpr std::uint64_t kRests_us = 5'000'000;
   const std::optional<RecoveryUnderWay>& now = view.recovering;
@@ -187,8 +191,8 @@ void PeerReports::look_at_recovery(const PeerView& view, std::vector<Notice>& no
       view, now->node));
 }
 
-/// While a node does not serve, C stays, so that checkpoints make no log needless: the node may need them when it comes
-/// back.
+/// Tells when logs are kept for a node that is away for long. While a node does not serve, C stays and checkpoints make
+/// no log needless, since the node may need the logs when it comes back.
 void PeerReports::look_for_logs_kept(const PeerView& view, std::uint64_t now_us, std::vector<Notice>& notices) {
   if (!logs_ || keeps_us_ == 0) return;
   for (const membership::NodeId node : view.nodes) {
@@ -279,7 +283,7 @@ PeerWatch::PeerWatch(PeerReports reports, NoticeSink sink, std::function<void()>
         for (const Notice& notice : look()) base::tell(sink_, notice);
         return std::chrono::steady_clock::now() + kPeriod;
       }) {
-  // If a node died before the thread had looked once, it would not be missed, and nobody would be told of its death.
+  // Looks once here: a node that died before the first look would not be missed, and nobody would be told of its death.
   static_cast<void>(look());
 }
 

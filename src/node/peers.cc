@@ -20,7 +20,7 @@ namespace {
 
 /// The beginning of the note of a member that refuses to start.
 constexpr std::string_view kRefusal = "refused: ";
-/// The note of a life that is there to recover a former one, and whose next life follows.
+/// The note of a life that only visits: it recovers a former life, and the node's next life follows.
 constexpr std::string_view kVisit = "visits";
 
 void pause_briefly() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
@@ -42,7 +42,7 @@ std::chrono::steady_clock::time_point Peers::end_of_start() const {
   return std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.start_timeout_ms);
 }
 
-/// The note of a node that refused to start in this start of the cluster; empty if none did.
+/// Returns in a sentence which node has refused to start in this start of the cluster, and why; empty if none has.
 std::string Peers::refusal_by(const Configuration& configuration) const {
   for (const membership::Member& member : configuration.members) {
     const auto former = former_lives_.find(member.id);
@@ -59,7 +59,8 @@ Status Peers::check_standing() const {
   return refusal.empty() ? Status() : Status(StatusCode::kFailedPrecondition, refusal);
 }
 
-/// The others may try to connect only when this node has ended; so it says why where they look, too.
+/// Says at the board why this node refuses to start, and returns that. The others may try to connect only when this
+/// node has ended, so they look there, too.
 Status Peers::refuse_start(Status why) const {
   (void)membership_.say(std::string(kRefusal) + why.message().substr(0, membership::kMostNoteBytes - kRefusal.size()));
   return why;
@@ -87,7 +88,7 @@ Status Peers::await_members(std::chrono::steady_clock::time_point end) const {
           options_.start_timeout_ms, config_.file, fmt::join(configuration->missing(wanted), ", ")));
 }
 
-/// Connects with the node. False if it does not live any more.
+/// Connects with the node. Returns false if it does not live any more.
 Result<bool> Peers::meet(rdma::Endpoint& endpoint, NodeNumber node, std::chrono::steady_clock::time_point end,
                          const std::function<bool()>& lives) const {
   constexpr std::uint64_t kTurn_us = 200'000;
@@ -104,8 +105,8 @@ Result<bool> Peers::meet(rdma::Endpoint& endpoint, NodeNumber node, std::chrono:
   }
 }
 
-/// A member may have been killed before this node began to start, which shows only when its session is over. So a node
-/// whose life ends is waited for as one that has yet to join.
+/// A member may have been killed before this node began to start, which shows only when its session is over. So this
+/// waits for a node whose life ends as for one that has yet to join.
 Status Peers::meet_all(rdma::Fabric& fabric) const {
   auto endpoint = fabric.open_endpoint();
   if (!endpoint.ok()) return endpoint.status();
@@ -170,7 +171,8 @@ Status Peers::await_admission(epoch::ControlBlock& control, const LeaderThread& 
     }
     pause_briefly();
   }
-  // Others may have read records of this node's former life at times of its last epoch, of which nobody knows any more.
+  // Under TicToc, others may have read records of this node's former life at times of its last epoch, and nobody knows
+  // of these times any more. So it serves only when that epoch is over.
   constexpr epoch::Epoch kUntilOver = 2;
   const epoch::Epoch over = control.by_leader.epoch.load(std::memory_order_acquire) + kUntilOver;
   while (stamps_reads(options_.database) && control.by_leader.epoch.load(std::memory_order_acquire) < over) {
@@ -185,7 +187,7 @@ Status Peers::await_admission(epoch::ControlBlock& control, const LeaderThread& 
 
 Status Peers::announce_visit() const { return membership_.say(std::string(kVisit)); }
 
-/// A node that is between a visit and its next life is waited for, as one that has yet to serve is.
+/// Waits for a node that is between a visit and its next life as for one that has yet to serve.
 Status Peers::ask(cluster::messages::Question& question) const {
   const auto end = end_of_start();
   for (;;) {
@@ -224,7 +226,7 @@ bool Peers::has_visited(const membership::Member& member) {
   return member.state == MemberState::kLeft && member.note == kVisit;
 }
 
-/// A node that has left in order has nothing left to do, unless it was only on a visit.
+/// Whether the node has left in order, and not only after a visit. Such a node has nothing left to do.
 bool Peers::has_left(NodeNumber node) const {
   const auto configuration = membership_.configuration();
   const membership::Member* const member = configuration->find(node);
@@ -254,7 +256,7 @@ Status Peers::catch_up(const std::vector<ServingLife>& others) {
   return {};
 }
 
-/// Each node counts the barriers that it has reached, and looks until no other has reached fewer.
+/// Counts the barrier for this node, and asks every other node until it has reached as many.
 Status Peers::barrier() {
   const std::uint64_t mine = barriers_.load(std::memory_order_relaxed) + 1;
   barriers_.store(mine, std::memory_order_release);

@@ -22,7 +22,7 @@ using membership::Configuration;
 
 namespace {
 
-/// Where E may begin if there is nothing to recover.
+/// E may begin here if there is nothing to recover.
 constexpr epoch::Epoch kFirstEpoch = 1;
 
 /// Returns the life that a node lives by the newest configuration, 0 if it lives none.
@@ -34,7 +34,7 @@ membership::Generation life_now(membership::Membership& membership, NodeNumber n
   return member != nullptr && member->live() ? member->generation : 0;
 }
 
-/// Recovers all nodes' directories, which are on this host.
+/// Recovers the directories of all nodes, which are on this host.
 Result<epoch::Epoch> prepare_alone(const PreparedNode& node) {
   if (node.own.data_directory.empty()) return kFirstEpoch;
   std::vector<NodeDirectory> all;
@@ -48,7 +48,7 @@ Result<epoch::Epoch> prepare_alone(const PreparedNode& node) {
   return recover_directories(all, node.config.run_directory + "/recovery", node.options.start_timeout_ms, node.files);
 }
 
-/// Recovers this node's directory as all agree. All nodes take part if any has a directory.
+/// Recovers this node's directory as all nodes agree. All of them take part if any has a directory.
 Result<epoch::Epoch> prepare_together(const PreparedNode& node) {
   if (!cluster_config::has_logs(node.config)) return kFirstEpoch;
   std::vector<membership::NodeId> all;
@@ -169,8 +169,8 @@ Status check_other(const PreparedNode& node, const NodeConfig& other, const Conf
   return membership::older_data(other.id, other.data_directory, found->generation, member->data_life, "the membership");
 }
 
-/// Of a node that comes back while others serve: its own log is over, and the others' are read as far as they are
-/// quiet.
+/// Returns where E may begin at a node that comes back while others serve. Its own log is over, and it reads the
+/// others' logs up to where they are quiet.
 Result<epoch::Epoch> prepare_return(const PreparedNode& node, const Configuration& found) {
   const epoch::Epoch first_epoch = first_epoch_of_return(found, node.config.snapshot_epochs);
   if (!node.served || node.own.data_directory.empty()) return first_epoch;

@@ -1,7 +1,7 @@
-// A round belongs to certain lives of the nodes, and a node's word in it counts for these lives alone. A node that
-// comes back may have lost what the others took for granted, such as its rings, if its machine was restarted. Then all
-// look again, since their own findings may have changed as well. So each node has one state in a round, and all that
-// hear it agree on the same.
+// Agrees in rounds on how far the logs count. A round belongs to certain lives of the nodes, and what a node says in it
+// counts for these lives alone. A node that comes back may have lost what the others took for granted, such as its
+// rings, if its machine was restarted. Then all look at their logs again, since these may have changed as well. So each
+// node has one state in a round, and all nodes that hear of it agree on the same.
 
 #include "src/node/recover_across_hosts.h"
 
@@ -31,15 +31,15 @@ using membership::NodeId;
 using nlohmann::json;
 using recovery::NodeLogState;
 using Clock = std::chrono::steady_clock;
-using Lives = std::vector<Generation>;  ///< by node
+using Lives = std::vector<Generation>;  ///< the life of each node, in the order of the nodes
 
-/// A node's word at the board.
+/// What a node says at the board.
 struct Said {
-  Lives lives;  ///< whose round it is
+  Lives lives;  ///< the lives to which the round belongs
   NodeLogState log;
-  bool served = false;  ///< the cluster has, with what its directory held
-  bool there = true;    ///< it keeps no data, or its directory holds some; also if it does without them
-  bool done = false;    ///< its log is ended as all agreed
+  bool served = false;  ///< whether the cluster has served with the data of its directory
+  bool there = true;    ///< whether its data are there, or it has no directory, or it salvages without them
+  bool done = false;    ///< whether its log is ended as all agreed
 };
 
 std::string to_text(const Said& said) {
@@ -114,11 +114,11 @@ class AcrossHosts {
   const std::chrono::milliseconds timeout_;
   const std::chrono::milliseconds tells_every_;
   base::FileSystem& files_;
-  std::unique_ptr<Storage> storage_;  ///< open, and locked, while it is of use
+  std::unique_ptr<Storage> storage_;  ///< open, and so locked, from the look at an unended log until that is ended
   bool there_ = true;                 ///< Said::there
 };
 
-/// Only a log without an end has to be read for that.
+/// Returns the state of this node's log. Only a log without an end has to be read for that.
 Result<NodeLogState> AcrossHosts::look_at_own() {
   storage_.reset();
   there_ = true;
@@ -157,7 +157,7 @@ Status AcrossHosts::end_own(const std::vector<NodeLogState>& logs) {
   return {};
 }
 
-/// The lives of all nodes; none unless all live.
+/// Returns the lives of all nodes; nothing unless all of them live.
 std::optional<Lives> AcrossHosts::lives_in(const Configuration& now) const {
   Lives lives;
   for (const NodeId node : nodes_) {
@@ -167,8 +167,8 @@ std::optional<Lives> AcrossHosts::lives_in(const Configuration& now) const {
   return lives;
 }
 
-/// Waits until all have said something in the round of these lives, or, if `done`, that they are done. False once a
-/// node lives another life: then the round decides nothing.
+/// Waits until all nodes have said something in the round of these lives, or, if `done`, that they are done. Returns
+/// false once a node lives another life: then the round decides nothing.
 Result<bool> AcrossHosts::await_all(const Lives& lives, bool done, std::vector<Said>& all) {
   const auto word_of = [&](const Member& member) {
     std::optional<Said> said = said_by(member);
@@ -199,7 +199,7 @@ Result<bool> AcrossHosts::await_all(const Lives& lives, bool done, std::vector<S
   return await(decide, watch);
 }
 
-/// They live, so there is no end to the wait: a long log takes its time.
+/// Tells for which nodes this one waits. They live, so it goes on to wait: a long log takes its time.
 void AcrossHosts::tell_silent(const std::vector<NodeId>& silent, bool done, Clock::time_point since) const {
   const auto waited_s = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - since).count();
   base::tell(own_.notices,
@@ -212,8 +212,8 @@ void AcrossHosts::tell_silent(const std::vector<NodeId>& silent, bool done, Cloc
               .node = membership_.node()});
 }
 
-/// The cluster has served with data if any directory says so, or the configuration: directories may all be empty, as on
-/// hosts that have started without their volumes.
+/// Returns an error if the cluster has served with data and a node has none. It has if any directory says so, or the
+/// configuration: all directories may be empty, as on hosts that have started without their volumes.
 Status AcrossHosts::check_present(const std::vector<Said>& all) const {
   const auto now = membership_.configuration();
   const bool known = std::ranges::any_of(nodes_, [&now](NodeId node) {
@@ -227,7 +227,7 @@ Status AcrossHosts::check_present(const std::vector<Said>& all) const {
   return {};
 }
 
-/// Returns where E may begin; 0 if nothing was decided.
+/// Takes part in one round. Returns where E may begin; 0 if the round has decided nothing.
 Result<epoch::Epoch> AcrossHosts::round() {
   Lives lives;
   const auto there = await(

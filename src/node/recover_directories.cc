@@ -20,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 
 void rest() { std::this_thread::sleep_for(std::chrono::milliseconds(2)); }
 
-/// kUnavailable if somebody else has it until then.
+/// Locks the file; returns kUnavailable if another process has it until `end`.
 Result<std::unique_ptr<base::File>> lock_in_time(const std::string& path, Clock::time_point end,
                                                  base::FileSystem& files) {
   for (;; rest()) {
@@ -30,7 +30,7 @@ Result<std::unique_ptr<base::File>> lock_in_time(const std::string& path, Clock:
   }
 }
 
-/// The manifest of the node's directory; an empty one if there is no directory.
+/// Returns the manifest of the node's directory; an empty one if there is none.
 Result<recovery::Manifest> manifest_of(const Options& node, base::FileSystem& files) {
   auto manifest = recovery::read_manifest(files, node.directory);
   if (!manifest.ok() && manifest.status().code() == StatusCode::kNotFound) return recovery::Manifest();
@@ -38,12 +38,13 @@ Result<recovery::Manifest> manifest_of(const Options& node, base::FileSystem& fi
 }
 
 enum class LastGeneration : std::uint8_t {
-  kEnded,        ///< in order, or by a recovery; or there is none
-  kInterrupted,  ///< without an end, and nobody has the directory
-  kBegun,        ///< by the life that the node lives now, which has the directory
+  kEnded,        ///< it was ended, in order or by a recovery, or there is none
+  kInterrupted,  ///< it has no end, and no process has the directory
+  kBegun,        ///< the life that the node lives now has begun it, and has the directory
 };
 
-/// A former life that still has the directory ends soon, or nobody can tell how far its log counts.
+/// Finds out what has become of the node's last generation. If a former life still has the directory, it waits for that
+/// to end, since before that nobody can tell how far the log counts.
 Result<LastGeneration> last_generation(const NodeDirectory& node, Clock::time_point end, base::FileSystem& files) {
   for (;; rest()) {
     const auto manifest = manifest_of(node.options, files);
@@ -75,9 +76,10 @@ Status check_present(std::span<const NodeDirectory> nodes, base::FileSystem& fil
   return {};
 }
 
-/// Nodes that have begun and wait for this one keep their directories, and are left out. The first of them had
-/// recovered all before it began, and none of them serves before this node has come as well. So no transaction has been
-/// at two nodes since then, and the logs that are ended here need not agree with those on anything.
+/// Recovers the cluster if a generation was interrupted. Nodes that have begun and wait for this one keep their
+/// directories, and are left out. The first of them had recovered all before it began, and none of them serves before
+/// this node has come as well. So no transaction has been at two nodes since then, and the logs that are ended here
+/// need not agree with those on anything.
 Status recover_if_interrupted(std::span<const NodeDirectory> nodes, Clock::time_point end, base::FileSystem& files) {
   bool any = false;
   std::vector<Options> options;

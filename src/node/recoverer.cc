@@ -18,9 +18,9 @@ using membership::RecoveryPhase;
 namespace {
 
 constexpr std::chrono::milliseconds kSoon(2);
-constexpr std::chrono::milliseconds kLater(1000);  ///< after the first failure, and twice as long after each other one
+constexpr std::chrono::milliseconds kLater(1000);  ///< pause after the first failure, twice as long after each other
 constexpr std::chrono::milliseconds kLongest(16'000);
-constexpr std::chrono::seconds kBrief(2);  ///< for how long a cause that passes by itself is not worth a word
+constexpr std::chrono::seconds kBrief(2);  ///< for so long no notice tells of a cause that may pass by itself
 
 std::string life_of(const Owed& debt) { return fmt::format("node {} (generation {})", debt.node, debt.generation); }
 
@@ -44,7 +44,7 @@ bool Recoverer::step(const Configuration& configuration) {
     }
     base::sync_point("recovery.begins");
     again = true;
-    if (!parts_.membership.claim(debt.node, debt.generation).ok()) continue;  // others are to be quiet, or are faster
+    if (!parts_.membership.claim(debt.node, debt.generation).ok()) continue;  // some are not quiet, or one was faster
     const auto began = Clock::now();
     const Status recovered = recover(debt, *options, superseded);
     if (recovered.ok()) continue;
@@ -58,7 +58,9 @@ bool Recoverer::step(const Configuration& configuration) {
   return again;
 }
 
-/// Where all nodes begin together, each takes over what its own former life has left.
+/// Whether this node may claim the debt: it serves or visits, the node that owes is dead (or is this node itself), no
+/// other node has the claim, and all are quiet. Where all nodes begin together, each takes over what its own former
+/// life has left.
 bool Recoverer::may_recover(const Configuration& configuration, const Owed& debt) const {
   const Member* const own = configuration.find(parts_.membership.node());
   const bool acts = own != nullptr && (own->state == MemberState::kServing || parts_.membership.visits());
@@ -92,9 +94,9 @@ Status Recoverer::recover(const Owed& debt, const Options& options, const Supers
   return {};
 }
 
-/// A membership that changes cuts the recovery short, which may have to read a long log, or to wait for a home that
-/// does not answer: before this node acts in the new one, E stands still, and nobody recovers a second dead node. It
-/// begins anew then.
+/// Settles the debts and adopts the rings. A change of the membership cuts the recovery short, and it begins anew: it
+/// may have to read a long log, or to wait for a home that does not answer, but until this node acts in the new
+/// membership, E stands still and nobody recovers a second dead node.
 Status Recoverer::settle_and_adopt(const Owed& debt, DeadNode& dead, RecoveryTry& now, const Superseded& superseded) {
   membership::Membership& membership = parts_.membership;
   const auto may_act = [this, &membership, &superseded] {
@@ -136,7 +138,8 @@ void Recoverer::tell_recovered(const Owed& debt, const RecoveryWork& work) const
           work.freed_records, work.settled_before, work.gone_records, work.removals, work.adopted_bytes));
 }
 
-/// A process that has been killed needs a moment to end.
+/// Notes that an attempt has failed, and when the next one comes. The next one comes soon if the cause may pass by
+/// itself, as a process that has been killed needs a moment to end.
 void Recoverer::note_failure(const Owed& debt, const Status& why, Clock::time_point began) {
   const auto now = Clock::now();
   Attempt& attempt =

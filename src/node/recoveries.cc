@@ -35,7 +35,7 @@ NodeRecovery::Phase phase_of(const Owed& debt) {
 
 }  // namespace
 
-/// A transaction that was decided has written something, so one of its debts at least has a version.
+/// A transaction that was decided has written something, so at least one of its debts has a version.
 void count_settled(std::span<const log::Debt> debts, const cluster::SettleCounts& settled, RecoveryWork& work) {
   std::set<std::uint64_t> all, decided;
   for (const log::Debt& debt : debts) {
@@ -135,7 +135,7 @@ std::vector<NodeRecovery> Recoveries::list(const Configuration& configuration) c
   for (const Owed& debt : configuration.owed) {
     const bool over = std::ranges::any_of(
         ended_, [&](const NodeRecovery& one) { return Life(one.node, one.generation) == life_of(debt); });
-    if (over) continue;  // the configuration is older
+    if (over) continue;  // this configuration is older than the end of the recovery
     const auto found = open_.find(life_of(debt));
     const Known one = found == open_.end() ? Known{.since_us = now_us} : found->second;
     all.push_back({.node = debt.node,

@@ -21,7 +21,7 @@ Status of_node(rdma::NodeId node, StatusCode code, const std::string& why) {
 
 class RemoteFile final : public base::File {
  public:
-  /// `first`: what came when it was opened, with its size.
+  /// `first` is the answer that opened the file; it has the file's size and its first bytes.
   RemoteFile(RemoteFiles& files, std::string path, ReadFileAnswer first)
       : files_(files),
         path_(std::move(path)),

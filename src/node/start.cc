@@ -1,5 +1,5 @@
-// Takes a node from joining to serving: all nodes join, the leader gives them E, each says that it serves and learns
-// the others' tables.
+// Takes a node from joining to serving: all nodes join, the leader gives them E, and each says that it serves and
+// learns the others' tables.
 
 #include <fmt/format.h>
 
@@ -18,11 +18,11 @@ using membership::Configuration;
 namespace {
 
 /// For how long the survivor's thread waits for an answer. Epochs stand still while it does not act in a membership, so
-/// it waits for no node that may be dead in the next one; it asks again instead.
+/// it must not wait for a node that may be dead in the next one; it asks again instead.
 constexpr std::uint64_t kSurvivorAsks_us = 200'000;
 
-/// The name of this start, from a configuration that all have joined: nodes that began together have the same one. That
-/// of a node that came back later differs.
+/// Returns a name for this start, from a configuration that all nodes have joined. Nodes that began together have the
+/// same one; that of a node that came back later differs.
 std::string start_id_of(const Configuration& configuration) {
   std::string id = fmt::format("{:016x}", configuration.cluster_id);
   for (const membership::Member& member : configuration.members)
@@ -32,7 +32,7 @@ std::string start_id_of(const Configuration& configuration) {
 
 }  // namespace
 
-/// Called by the membership's thread, after the fence has moved.
+/// Passes a configuration on to all that follows it. The membership's thread calls it after the fence has moved.
 void ClusterNode::follow(const Configuration& configuration) {
   told_configuration_.store(configuration.version, std::memory_order_relaxed);
   recoveries_.follow(configuration);
@@ -54,8 +54,8 @@ Status ClusterNode::check_use(std::string_view call, Use expected) const {
   return refuse("the node has left its cluster, join it again");
 }
 
-/// A start that ends early, by an exception as well, leaves threads and connections behind that only leave() takes
-/// apart.
+/// Starts the node. A start that ends early, by an exception as well, leaves threads and connections behind that only
+/// leave() takes apart.
 Status ClusterNode::start() {
   if (Status fits = check_use("start()", Use::kJoined); !fits.ok()) return fits;
   use_ = Use::kFailed;
@@ -72,11 +72,11 @@ Status ClusterNode::start_serving() {
   Status status = begin_threads();
   if (status.ok()) status = membership_->rejoined() ? come_back() : start_together();
   if (status.ok()) begin_transactions();
-  // All have opened what they keep by now.
+  // By now all nodes have opened their data.
   return status.ok() ? life_.note_served(membership_->life()) : status;
 }
 
-/// What other nodes need of this one, and what follows the membership.
+/// Begins the threads that other nodes need of this one, and those that follow the membership.
 Status ClusterNode::begin_threads() {
   const auto joined = membership_->configuration();
   for (const membership::Member& member : joined->members) {
@@ -110,7 +110,7 @@ Status ClusterNode::begin_threads() {
     const std::lock_guard lock(survivor_mutex_);
     survivor_ = std::make_unique<Survivor>(*membership_, database_->engine().epochs(), survivor_duties());
   }
-  follow(*membership_->configuration());  // of which the membership may have told before there was a survivor
+  follow(*membership_->configuration());  // the membership may have told of it before there was a survivor
   if (membership_thread_ == nullptr) membership_thread_ = std::make_unique<membership::MembershipThread>(*membership_);
   return {};
 }
@@ -121,17 +121,18 @@ Status ClusterNode::start_together() {
   if (status.ok()) status = be_admitted({});
   if (status.ok()) status = take_from_elsewhere();
   if (status.ok() && takes_from_elsewhere())
-    status = peers_->barrier();  // nobody looks at tables, or writes, before all have all
+    status = peers_->barrier();  // nobody looks at tables, or writes, before all nodes have loaded all
   if (status.ok()) status = learn_all_tables();
   if (status.ok()) status = begin_workers();
   return status.ok() ? peers_->barrier() : status;
 }
 
-/// The others serve. They begin to use this node when it says that it serves, so it has and knows everything by then.
+/// Starts a node while others serve. They begin to use this node when it says that it serves, so it must have and know
+/// everything by then.
 ///
-/// One of the others may end meanwhile. What its log has of this node's records was loaded before, or is waited for
-/// (take_from_running), and transactions that it committed later have none of these records. The tables of its next
-/// life are learnt as soon as that serves (learn_returned).
+/// One of the others may end meanwhile. This node has loaded its own records from that node's log before, or waits for
+/// it (take_from_running), and transactions that were committed later have none of these records. It learns the tables
+/// of that node's next life as soon as that serves (learn_returned).
 Status ClusterNode::come_back() {
   base::sync_point("return.loaded");
   const auto others = peers_->serving_lives();
@@ -148,12 +149,13 @@ Status ClusterNode::come_back() {
   return status.ok() ? peers_->catch_up(*others) : status;
 }
 
-/// If this node comes back, the others may have released results up to the present epoch without it. So before the node
-/// has a transaction, its manifest says that its log is whole up to there. After a loss of power the least that all
-/// logs have then reaches as far as what was released.
+/// Waits until the leader lets this node in, and then serves. If this node comes back, the others may have released
+/// results up to the present epoch without it. So before the node has a transaction, its manifest says that its log is
+/// whole up to there. Then, after a loss of power, the epoch up to which all logs are whole covers all released
+/// results.
 ///
-/// If the others (`others`) have all ended, nobody knows the present epoch: this node leads then, and would let itself
-/// in with the epoch that it began with, behind which the others may have released results.
+/// If all of the `others` have ended, nobody knows the present epoch, and the node must not serve: it would lead, and
+/// let itself in with the epoch that it began with, and the others may have released results of later ones.
 Status ClusterNode::be_admitted(const std::vector<ServingLife>& others) {
   Status status = peers_->await_admission(control_block(), *leader_);
   base::sync_point("return.admitted");
@@ -162,7 +164,7 @@ Status ClusterNode::be_admitted(const std::vector<ServingLife>& others) {
   return status.ok() ? membership_->serve() : status;
 }
 
-/// Requests of other nodes are queued until the transactions of this one may begin.
+/// Opens the workers that run calls of other nodes. The calls are queued until transactions of this node may begin.
 Status ClusterNode::begin_workers() {
   if (Status status = open_call_workers(); !status.ok()) return status;
   start_id_ = start_id_of(*membership_->configuration());
@@ -203,15 +205,16 @@ void ClusterNode::watch_peers() {
   database_->engine().set_obstacle([this] { return peer_watch_->obstacle(); });
 }
 
-/// While a node whose log has failed is a member, D stays at all nodes. So it ends as if its process had been killed,
-/// and the others recover it. The notice comes first: over shared memory the others kill the process of a dead node.
+/// Ends the membership if the log has failed, as if the process had been killed, so that the others recover the node.
+/// While it is a member, D stays at all nodes. The notice comes first: over shared memory the others kill the process
+/// of a dead node.
 void ClusterNode::end_without_log() {
   const Engine& engine = database_->engine();
   if (!options_.leaves_when_log_fails || !engine.log_has_failed() || !membership_->status().ok()) return;
   const std::string why = "its log has failed: " + engine.seen_log_status().message();
   tell(NoticeSeverity::kError, NoticeTopic::kMembership,
        "this node ends its membership, so that the others go on, because " + why);
-  static_cast<void>(membership_->die(why));  // if that cannot be said, its mark is gone at least
+  static_cast<void>(membership_->die(why));  // if the board cannot be told of it, at least the node's mark is gone
 }
 
 Status ClusterNode::release_status() const {
@@ -220,7 +223,8 @@ Status ClusterNode::release_status() const {
   return obstacle.empty() ? Status() : Status(StatusCode::kUnavailable, obstacle);
 }
 
-/// A node that has yet to start asks others for their files only, which they give as soon as they are members.
+/// Whether the node may be asked. A node that has yet to start asks others only for their files, which they give as
+/// soon as they are members.
 bool ClusterNode::may_ask(NodeNumber node) const {
   const bool started = may_learn_.load(std::memory_order_relaxed);
   return started ? membership_->living().reached(node) : membership_->configuration()->lives(node);
@@ -249,7 +253,7 @@ Status ClusterNode::learn_tables_of(const std::vector<ServingLife>& others) {
   return peers_->check_any_serves(others);
 }
 
-/// No transaction has begun.
+/// Learns the tables of another node's life. Precondition: no transaction has begun.
 Status ClusterNode::learn_tables(const ServingLife& life, const cluster::messages::DescribeAnswer& theirs) {
   const auto own = service_.description();
   if (const Status same = own ? compare_tables(*own, life.node, theirs) : Status(); !same.ok()) return same;
@@ -263,8 +267,8 @@ bool ClusterNode::has_immutable_tables() const {
   return std::ranges::any_of(tables, [](const txn::TableCore* table) { return table->is_immutable(); });
 }
 
-/// Each node has sealed by then what it seals before it comes to the barrier. If one does not answer, its tables are
-/// validated as before.
+/// Learns after the barrier what the other nodes have sealed: each has sealed before it came to the barrier. If one
+/// does not answer, reads of its tables are validated as before.
 Status ClusterNode::barrier() {
   if (Status fits = check_use("barrier()", Use::kStarted); !fits.ok()) return fits;
   const Status reached = peers_->barrier();

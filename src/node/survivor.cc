@@ -65,8 +65,8 @@ bool SurvivorTurns::take(const Configuration& configuration) {
   return duties_.follow(configuration) || !quiet;
 }
 
-/// False if a dead node cannot be cut off at present. Then this node acts in no later membership, and nobody acts for
-/// the dead.
+/// Cuts off the dead and acts in the membership. Returns false if a dead node cannot be cut off at present. Then this
+/// node acts in no later membership, and no recoverer acts for the dead.
 bool SurvivorTurns::adapt(const Configuration& configuration) {
   base::sync_point("survivor.begins");
   if (!cut_off_dead(configuration)) return false;
@@ -97,7 +97,7 @@ bool SurvivorTurns::cut_off_dead(const Configuration& configuration) {
   return all;
 }
 
-/// Returns true if all has been said that there is to say.
+/// Says what this node has come to by now (membership::Quiet). Returns true if there is nothing more to say.
 bool SurvivorTurns::become_quiet(const Configuration& configuration) {
   if (quiet_.number != said_.number) {
     const bool ended = epochs_.complete() >= quiet_.epoch || base::injected("quiet-at-once");

@@ -1,6 +1,6 @@
-// The last part of the recovery of nodes that do not see each other's directories: a node takes what is its own from
-// the others' logs, by messages. Nodes that start together do it all at once. One that comes back does it while others
-// serve, of whose logs it reads as much as they had when they became quiet.
+// Does the last part of the recovery of nodes that do not see each other's directories: a node takes its own records
+// from the others' logs, by messages. Nodes that start together all do it at the same time. A node that comes back does
+// it while others serve, and reads as much of their logs as they had when they became quiet.
 
 #include "src/node/take_from_elsewhere.h"
 
@@ -37,8 +37,8 @@ Status ClusterNode::take_from(NodeNumber node, std::optional<epoch::Epoch> up_to
   return database_->engine().take_from(files, {.directory = RemoteFiles::kDirectory, .up_to = up_to});
 }
 
-/// How much of the log counts was settled when this node began to come back, and its epochs with it: another node that
-/// was on its way then may serve by now, and write its log.
+/// Takes as much of the log as counted when this node began to come back, since its epochs begin behind that: a node
+/// that was on its way then may serve by now, and write its log.
 Status ClusterNode::take_from_running(NodeNumber node) {
   const std::optional<epoch::Epoch> up_to = counts_up_to(*returns_by_, node);
   constexpr std::uint64_t kMicroseconds = 1000;
@@ -60,7 +60,7 @@ Status take_from_when_it_runs(const membership::Membership& membership, NodeNumb
                                 "come back without them: start node {}, too",
                                 node, membership.node(), node));
     }
-    if (!taken.ok() && left.count() <= 0) return taken;  // it runs, and has not answered for all that time
+    if (!taken.ok() && left.count() <= 0) return taken;  // the node runs, but has not answered for all that time
     taken = take();
     if (taken.code() != StatusCode::kUnavailable) return taken;
   }

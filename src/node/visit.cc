@@ -1,7 +1,7 @@
-// A node whose former life nobody else recovers: no node that serves sees its directories, or those that do have given
-// up, or are told to recover no others. What its former life owes can only be settled when the node is
-// there again, and before that it cannot come back. So it joins for a short life first, a visit: it recovers its former
-// one as any other node would have, and leaves. Meanwhile it has no data, nobody asks it for any, and it takes part in
+// Lets a node recover its own former life if no other node does that: no node that serves sees its directories, or
+// those that do have given up, or are told to recover no others. Only this node can settle what its former life owes,
+// and before that is settled it cannot come back. So it joins for a short life first, a visit: it recovers its former
+// life as any other node would have, and leaves. Meanwhile it has no data, nobody asks it for any, and it takes part in
 // no epoch.
 
 #include <fmt/format.h>
@@ -26,8 +26,8 @@ bool ClusterNode::sees_directory(const cluster_config::NodeConfig& node, const O
   return dead != nullptr && !dead->data_directory.empty() && sees(config_, node, *dead);
 }
 
-/// Whether another node serves that recovers the life. One that has given up does not count: it may try again, but the
-/// dead node would wait for that without end.
+/// Whether another node serves that recovers the life. A node that has given up does not count: it may try again, but
+/// the dead node would wait for that without end.
 bool ClusterNode::recovers_by_itself(const Configuration& configuration, const Owed& debt) const {
   return std::ranges::any_of(configuration.members, [&](const Member& member) {
     const cluster_config::NodeConfig* const node = config_.find(member.id);
@@ -40,8 +40,8 @@ bool ClusterNode::can_be_recovered(const Configuration& configuration, NodeNumbe
   return recovers_by_itself(configuration, debt != configuration.owed.end() ? *debt : Owed{.node = dead});
 }
 
-/// Whether this node, which has yet to join, is the one to recover the life. A try of another node that is under way is
-/// waited for, and so is the visit of the node that lived the life.
+/// Whether this node, which has yet to join, has to recover the life. It waits instead for another node's try that is
+/// under way, and for the visit of the node that lived the life.
 bool ClusterNode::has_to_recover(const Configuration& configuration, const Owed& debt) const {
   const bool visited = debt.node != own_.id && configuration.lives(debt.node);
   return options_.recovers_others && sees_directory(own_, debt) && !visited && !configuration.is_claimed(debt) &&
@@ -52,9 +52,9 @@ bool ClusterNode::has_to_visit(const Configuration& configuration) const {
   return std::ranges::any_of(configuration.owed, [&](const Owed& debt) { return has_to_recover(configuration, debt); });
 }
 
-/// Looks whether a visit can recover anything. A life that begins and ends makes the open transactions of all nodes
-/// abort, and a supervisor starts a node again and again; so one that cannot recover its former life, as its log rings
-/// are gone, does not join at all.
+/// Returns an error if a visit cannot recover anything. A life that begins and ends makes the open transactions of all
+/// nodes abort, and a supervisor starts a node again and again. So a node that cannot recover its former life, for
+/// example because its log rings are gone, does not join at all.
 Status ClusterNode::check_visit(const Configuration& configuration) {
   const auto remembered = [this](NodeNumber id) { return remembered_life(id); };
   Status why;
@@ -69,10 +69,10 @@ Status ClusterNode::check_visit(const Configuration& configuration) {
   return why;
 }
 
-/// Ends once what it sees is recovered, or when nobody serves any more: then all nodes start together. Whether somebody
-/// else could recover it by now is not asked: a next visit would follow if that comes to nothing. A cause that may pass
-/// by itself, as a former process that needs many seconds to end, is waited for, however long it takes within the
-/// start.
+/// Visits the cluster until all lives are recovered whose directories this node sees, or until nobody serves any more:
+/// then all nodes start together. It does not ask whether another node could recover them by now: if that failed, a
+/// next visit would follow. If the cause of a failure may pass by itself, such as a former process that needs many
+/// seconds to end, it waits for that until the start's timeout.
 Status ClusterNode::visit() {
   tell(NoticeSeverity::kInfo, NoticeTopic::kRecovery,
        "no other node recovers what the former life of this one has left, so it does that before it comes back");
@@ -98,7 +98,7 @@ Status ClusterNode::visit() {
                             left == found->owed.end() ? "" : ", since " + membership::debt_text(*left)));
 }
 
-/// Why the visit recovers nothing more; OK while there is hope for one of the lives that it sees.
+/// Returns why the visit recovers nothing more; OK while one of the lives that it sees may still be recovered.
 Status ClusterNode::failure_of_visit() const {
   const auto found = membership_->configuration();
   Status why;
