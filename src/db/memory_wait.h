@@ -21,7 +21,7 @@ class MemoryWait {
   bool begun_ = false;
   bool over_ = false;             // whether E was beyond last_ at the latest call
   epoch::Epoch last_ = 0;         // the last E in which it waits
-  std::uint64_t first_look_ = 0;  // MemoryRelief::looks when it began
+  std::uint64_t first_look_ = 0;  // the MemoryReliefReport::looks from which looks count for this wait
 };
 
 }  // namespace granary::db

@@ -32,7 +32,7 @@ bool Schema::rebuild(txn::TableCore& table, std::uint64_t keys) {
   const std::span<kvstore::hash::Bucket> former = index.main_header(), made = make_main_header(keys);
   if (made.empty()) return false;
   const bool done = index.rebuild(made, nodes_);
-  slabs_.release();  // the former chains are for the workers' records and nodes
+  slabs_.release();  // the memory of the former chains is for the workers' records and nodes
   if (!done) free_main_header(made);
   if (done && !table.is_shared()) free_main_header(former);
   return done;

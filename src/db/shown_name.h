@@ -1,5 +1,5 @@
 #pragma once
-// Shows names that a caller has made up in messages.
+// Shows in messages the names that a caller has made up.
 
 #include <string>
 #include <string_view>

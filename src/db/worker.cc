@@ -34,8 +34,8 @@ void back_off(txn::WorkerCore& worker, const RetryPolicy& policy, std::uint32_t 
   for (std::uint32_t turn = 0; Clock::now() < until; ++turn) worker.state().waiter->pause(turn);
 }
 
-/// Sleeps for RetryPolicy::max_backoff_us. What Worker::run() waits for then takes milliseconds at least (may_pass.h),
-/// and other threads need the processor meanwhile.
+/// Sleeps for RetryPolicy::max_backoff_us. A reason that may pass (may_pass.h) needs at least some milliseconds for
+/// that, and other threads need the processor meanwhile.
 void sleep_a_while(txn::WorkerCore& worker, const RetryPolicy& policy) {
   const auto until = Clock::now() + std::chrono::microseconds(policy.max_backoff_us);
   do worker.state().waiter->rest();

@@ -131,7 +131,8 @@ void LeaderThread::lead(const cluster::LeaderOptions& options) {
       waits_for_ = waits ? std::optional(node) : std::nullopt;
       if (report->turn == cluster::Turn::kAdvanced) least_logged_ = node;
     }
-    // If a member acts in a later configuration, it has been told of that before this node, which waits for the news.
+    // If a member acts in a later configuration, it has been told of that before this node, which rests until it is
+    // told, too.
     const bool over = report && report->turn == cluster::Turn::kSuperseded;
     const auto rest =
         over ? std::uint64_t{1'000'000} : leader.next_us() - std::min(leader.next_us(), base::monotonic_us());

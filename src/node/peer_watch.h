@@ -43,7 +43,7 @@ struct PeerView {
   std::function<bool(membership::NodeId dead)> can_be_recovered = [](membership::NodeId) { return true; };
 };
 
-/// The rules, without thread and clock. Used by one thread at a time.
+/// Decides what to tell, without a thread and a clock of its own. Used by one thread at a time.
 class PeerReports {
  public:
   /// `logs` says whether nodes have directories, so that results wait for D. E may rest for `still_us` before there is

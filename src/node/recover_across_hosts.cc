@@ -33,7 +33,7 @@ using recovery::NodeLogState;
 using Clock = std::chrono::steady_clock;
 using Lives = std::vector<Generation>;  ///< the life of each node, in the order of the nodes
 
-/// What a node says at the board.
+/// The statement of a node at the board.
 struct Said {
   Lives lives;  ///< the lives to which the round belongs
   NodeLogState log;

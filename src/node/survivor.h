@@ -37,8 +37,8 @@ struct SurvivorDuties {
   /// Makes the node act in this membership from now on, and before that limits its snapshots to those that a dead
   /// node's debts cannot change any more.
   std::function<void(const membership::Configuration&)> act;
-  /// Is called with each configuration in whose membership the node acts. Returns true if there is more to do soon,
-  /// though nothing changes.
+  /// Follows each configuration in whose membership the node acts. Returns true if there is more to do soon, though
+  /// nothing changes.
   std::function<bool(const membership::Configuration&)> follow;
   /// Returns the epoch up to which the node's log is on the device.
   std::function<epoch::Epoch()> durable;
@@ -73,7 +73,7 @@ class SurvivorTurns {
 
   std::map<membership::NodeId, membership::Generation> cut_;  ///< lives up to these are cut off
   std::uint64_t acting_ = 0;                                  ///< the number of the membership that it acts in
-  membership::Quiet quiet_;                                   ///< what to say at the board, or what was said there
+  membership::Quiet quiet_;                                   ///< the statement to make at the board, or made there
   membership::Quiet said_;
   std::string warned_;
 };

@@ -20,7 +20,7 @@ inline bool has_expired(StateWord state, const base::TimeReading& now) {
   return expired;
 }
 
-/// The states of a shared record in which its owner may change it. An x-lock excludes the owner, and so does a lease
+/// Says in which states of a shared record its owner may change it. An x-lock excludes the owner, and so does a lease
 /// that somebody may still rely on.
 class OwnerRule {
  public:
@@ -78,7 +78,7 @@ inline SharedHeader load_header(const SharedRecord& record) {
 
 enum class OwnerLock : std::uint8_t {
   kTaken,
-  kChanged,       ///< the TID word is not the expected one, or no longer
+  kChanged,       ///< the TID word is not the expected one, or is no longer
   kHeldRemotely,  ///< another node holds the record
 };
 

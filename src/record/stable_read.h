@@ -22,8 +22,8 @@ namespace granary::record {
 enum class ReadState : std::uint32_t {
   kValue,     ///< the value was copied
   kMissing,   ///< the record is absent: deleted, or not born yet
-  kReplaced,  ///< no longer the latest: look the key up again
-  kBusy,      ///< stayed locked for the whole bounded wait
+  kReplaced,  ///< the record is no longer the latest of its key, which has to be looked up again
+  kBusy,      ///< the record stayed locked for the whole bounded wait
   kTooSmall,  ///< the buffer is smaller than the value; nothing was copied
 };
 
