@@ -147,8 +147,8 @@ class Engine {
   StallWatch stall_watch_{options_.notices, options_.epoch_ms, epochs_, workers_};
   RingWatch ring_watch_{options_.notices, options_.epoch_ms};
 
-  /// Whether log_status() has told why the log failed, so that the destructor does not. Set and read by any thread;
-  /// relaxed, as it guards nothing.
+  /// Whether log_status() has told why the log failed, so that the destructor does not. Set by any thread, read by the
+  /// destructor; relaxed, as it guards nothing.
   mutable std::atomic<bool> failure_told_{false};
   /// Set by close() when it has ended (release), and read by threads that wait for results (acquire), which then see
   /// how far the log has come.

@@ -40,10 +40,10 @@ struct Record {
   std::size_t size() const { return static_cast<std::size_t>(base::load_word(&size_word) & kSizeMask); }
   Record* previous() const { return reinterpret_cast<Record*>(base::load_word(&previous_word)); }
   void set_previous(Record* version) { base::store_word(&previous_word, reinterpret_cast<std::uint64_t>(version)); }
-  /// Sets the size and keeps the bits above it. Only the lock holder of a local record calls it. Nobody changes these
-  /// bits between its load and its store. Under TicToc a reader that would raise the rts loads the TID word next, finds
-  /// the lock bit, and does not change the word. Under two-phase locking the writer has the exclusive lock, during
-  /// which nobody else changes the word.
+  /// Sets the size and keeps the bits above it. Only the lock holder of a local record calls it, or the thread that
+  /// makes a record which nobody knows yet. Nobody else changes these bits between its load and its store. Under TicToc
+  /// a reader that would raise the rts loads the TID word next, finds the lock bit, and does not change the word. Under
+  /// two-phase locking the writer has the exclusive lock, and then nobody else changes the word.
   void set_size(std::size_t bytes) { base::store_word(&size_word, (base::load_word(&size_word) & ~kSizeMask) | bytes); }
 
   /// Takes the lock bit if the word is still `expected` (unlocked). The CAS acquires, so that all that the previous
