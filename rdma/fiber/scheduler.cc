@@ -12,12 +12,13 @@ void Scheduler::spawn(std::function<void()> body) {
 bool Scheduler::turn() {
   poll_();
   if (ready_.empty()) return outside_awake_;
-  for (std::size_t round = ready_.size(); round > 0; --round) {
-    current_ = ready_.front();
-    ready_.pop_front();
-    current_->resume();
-    if (current_->ended()) std::erase_if(fibers_, [this](const auto& fiber) { return fiber.get() == current_; });
+  running_.swap(ready_);
+  for (Fiber* const fiber : running_) {
+    current_ = fiber;
+    fiber->resume();
+    if (fiber->ended()) std::erase_if(fibers_, [fiber](const auto& one) { return one.get() == fiber; });
   }
+  running_.clear();
   current_ = nullptr;
   return true;
 }

@@ -5,7 +5,6 @@
 // transaction at a time needs none.
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -55,7 +54,8 @@ class Scheduler {
   const std::function<void()> poll_;
   base::Waiter& idle_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
-  std::deque<Fiber*> ready_;
+  std::vector<Fiber*> ready_;
+  std::vector<Fiber*> running_;  ///< those of this turn; a member only so that its memory is used again
   Fiber* current_ = nullptr;
   bool outside_awake_ = false;
 };

@@ -1,8 +1,10 @@
 // Transactions across nodes allocate nothing once their memory is warm, neither at the node that runs them nor in the
 // thread of the owner that answers: SmallBank's transfers, TPC-C's orders, and what goes by message (lookups in ordered
-// tables, scans, new keys, removals). Not covered: procedures that are called at another node, and keys of more than 15
-// bytes, whose removal the owner notes.
+// tables, scans, new keys, removals); also while old versions are kept for snapshots, and with two transactions of a
+// worker open at once. Not covered: procedures that are called at another node, and keys of more than 15 bytes, whose
+// removal the owner notes.
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <functional>
@@ -24,14 +26,16 @@ constexpr std::uint64_t kTurns = 300;
 /// Memory is warm when so many turns have allocated nothing. Garbage waits in lists that grow as long as E stands
 /// still, which it does on a busy machine, so there may be several rounds until then.
 constexpr std::uint64_t kMostRounds = 20;
+/// So many are kept in four epochs or more, since a key has at most one of each epoch. Meanwhile the other node has
+/// been asked for memory for its own.
+constexpr std::uint64_t kVersionsOfARound = 4 * kKeysEach;
 
 struct Row {
   std::uint64_t amount = 1;
   std::array<char, 56> filling = {};  ///< more than a std::string holds without memory of its own
 };
 using Rows = TypedTable<std::uint64_t, Row>;
-/// One turn of node 1. Node 2 has the keys from kKeysEach on.
-using Turn = std::function<void(ClusterWorker&, const Rows&, std::uint64_t turn)>;
+/// One transaction of node 1. Node 2 has the keys from kKeysEach on.
 using Work = std::function<void(Transaction&, const Rows&, std::uint64_t turn)>;
 
 NodeNumber home_of_number(std::string_view key) {
@@ -43,6 +47,11 @@ NodeNumber home_of_number(std::string_view key) {
 struct Counted {
   std::uint64_t at_caller = 0, at_owner = 0;
   bool operator==(const Counted&) const = default;
+  Counted& operator+=(const Counted& more) {
+    at_caller += more.at_caller;
+    at_owner += more.at_owner;
+    return *this;
+  }
 };
 std::ostream& operator<<(std::ostream& out, const Counted& counted) {
   return out << counted.at_caller << " at the caller, " << counted.at_owner << " at the owner";
@@ -52,8 +61,38 @@ std::ostream& operator<<(std::ostream& out, const Counted& counted) {
 /// data.
 std::atomic<std::uint64_t> owners_allocations{0};
 
-/// Allocations of the last round.
-Counted allocations_of(IndexKind index, const Turn& turn) {
+/// The node 1 of a test, which runs its transactions.
+struct Caller {
+  ClusterWorker& worker;
+  const Rows& table;
+  Database& database;
+  std::uint64_t least_versions;  ///< that each round of turns has to keep here
+};
+
+/// Runs rounds of turns until one has allocated nothing, and returns the allocations of the last one.
+Counted allocations_of_last_round(const Caller& caller, const std::function<void(std::uint64_t turn)>& turn) {
+  const auto versions = [&] { return caller.database.statistics().versions_created; };
+  Counted counted;
+  std::uint64_t next = 0;
+  for (std::uint64_t round = 0; round < kMostRounds; ++round) {
+    counted = {};
+    const std::uint64_t wanted = versions() + caller.least_versions;
+    do {
+      const Counted before = {tests::allocations, owners_allocations};
+      for (std::uint64_t i = 0; i < kTurns; ++i) turn(next++);
+      counted += {tests::allocations - before.at_caller, owners_allocations - before.at_owner};
+    } while (versions() < wanted);
+    if (counted == Counted()) break;
+  }
+  return counted;
+}
+
+using Driver = std::function<Counted(const Caller&)>;
+enum class OldVersions { kNone, kKept };
+
+/// Returns what the driver has counted on node 1 of two.
+Counted allocations_of(IndexKind index, const Driver& driver, OldVersions old_versions = OldVersions::kNone) {
+  const bool kept = old_versions == OldVersions::kKept;
   base::set_process_sync_hook([](std::string_view point) {
     if (point == "service.answered") owners_allocations = tests::allocations;
   });
@@ -71,18 +110,14 @@ Counted allocations_of(IndexKind index, const Turn& turn) {
           ASSERT_TRUE(worker->run([&](Transaction& t) { (void)t.put(table, key, Row{}); }).committed());
         }
         ASSERT_TRUE(cluster.barrier().ok());
-        if (cluster.node() == 1) {
-          for (std::uint64_t round = 0; round < kMostRounds; ++round) {
-            const Counted before = {tests::allocations, owners_allocations};
-            for (std::uint64_t i = 0; i < kTurns; ++i) turn(*worker, table, round * kTurns + i);
-            counted = {tests::allocations - before.at_caller, owners_allocations - before.at_owner};
-            if (counted == Counted()) break;
-          }
-        }
+        const std::uint64_t versions = cluster.database().statistics().versions_created;
+        if (cluster.node() == 1) counted = driver({*worker, table, cluster.database(), kept ? kVersionsOfARound : 0});
         ASSERT_TRUE(cluster.barrier().ok());
+        EXPECT_EQ(cluster.database().statistics().versions_created > versions, kept) << "node " << cluster.node();
       },
-      [](ClusterOptions& options) {
-        options.database.snapshots = false;
+      [&](ClusterOptions& options) {
+        options.database.snapshots = kept;
+        options.database.snapshot_epochs = 1;
         // On a busy machine a process may stand still in the middle of a transaction for longer than the default
         // allows.
         options.database.max_open_epochs = 0;
@@ -92,10 +127,45 @@ Counted allocations_of(IndexKind index, const Turn& turn) {
 }
 
 /// Of transactions of node 1, behind others of the same kind.
-Counted allocations_of_transactions(IndexKind index, const Work& work) {
-  return allocations_of(index, [&](ClusterWorker& worker, const Rows& table, std::uint64_t turn) {
-    ASSERT_TRUE(worker.run([&](Transaction& t) { work(t, table, turn); }).committed());
-  });
+Counted allocations_of_transactions(IndexKind index, const Work& work, OldVersions old_versions = OldVersions::kNone) {
+  const auto one_after_the_other = [&](const Caller& caller) {
+    return allocations_of_last_round(caller, [&](std::uint64_t turn) {
+      ASSERT_TRUE(caller.worker.run([&](Transaction& t) { work(t, caller.table, turn); }).committed());
+    });
+  };
+  return allocations_of(index, one_after_the_other, old_versions);
+}
+
+/// Of transactions of node 1 in two fibers of its worker, which work on different keys. Each lets the other one go on
+/// before it commits, so that both are open.
+Counted allocations_in_fibers(IndexKind index, const Work& work, OldVersions old_versions = OldVersions::kNone) {
+  unsigned open = 0, most_open = 0;
+  const auto in_two_fibers = [&](const Caller& caller) {
+    Counted counted;
+    bool over = false;
+    const auto run = [&](std::uint64_t turn) {
+      ++open;
+      const RunResult ran = caller.worker.run([&](Transaction& t) {
+        work(t, caller.table, turn);
+        caller.worker.let_others_run();
+        most_open = std::max(most_open, open);
+      });
+      EXPECT_TRUE(ran.committed());
+      --open;
+    };
+    const Status ended = caller.worker.run_together(2, [&](std::uint32_t body) {
+      if (body == 0) {
+        counted = allocations_of_last_round(caller, [&](std::uint64_t turn) { run(2 * turn); });
+        over = true;
+      }
+      for (std::uint64_t turn = 0; !over; ++turn) run(2 * turn + 1);
+    });
+    EXPECT_TRUE(ended.ok()) << ended.message();
+    return counted;
+  };
+  const Counted counted = allocations_of(index, in_two_fibers, old_versions);
+  EXPECT_EQ(most_open, 2u);
+  return counted;
 }
 
 void move_one(Transaction& t, const Rows& table, std::uint64_t turn) {
@@ -104,6 +174,15 @@ void move_one(Transaction& t, const Rows& table, std::uint64_t turn) {
   if (!source || !target) return;
   (void)t.put(table, from, Row{source->amount - 1});
   (void)t.put(table, to, Row{target->amount + 1});
+}
+
+void order_ten(Transaction& t, const Rows& table, std::uint64_t turn) {
+  (void)t.put(table, turn % kKeysEach, Row{turn});
+  for (std::uint64_t line = 0; line < 10; ++line) {
+    const std::uint64_t stock = kKeysEach + (turn + line) % kKeysEach;
+    const auto quantity = t.get(table, stock);
+    if (quantity) (void)t.put(table, stock, Row{quantity->amount + 1});
+  }
 }
 
 /// Of tables of both kinds: one-sided and by message.
@@ -129,15 +208,17 @@ TEST_P(Allocations, NoneOfADeclaredTransfer) {
 }
 
 TEST_P(Allocations, NoneOfAnOrderWithTenLinesElsewhere) {
-  const auto order = [](Transaction& t, const Rows& table, std::uint64_t turn) {
-    (void)t.put(table, turn % kKeysEach, Row{turn});
-    for (std::uint64_t line = 0; line < 10; ++line) {
-      const std::uint64_t stock = kKeysEach + (turn + line) % kKeysEach;
-      const auto quantity = t.get(table, stock);
-      if (quantity) (void)t.put(table, stock, Row{quantity->amount + 1});
-    }
-  };
-  EXPECT_EQ(allocations_of_transactions(GetParam(), order), Counted());
+  EXPECT_EQ(allocations_of_transactions(GetParam(), order_ten), Counted());
+}
+
+TEST_P(Allocations, NoneOfWhatKeepsOldVersions) {
+  EXPECT_EQ(allocations_of_transactions(GetParam(), move_one, OldVersions::kKept), Counted());
+  EXPECT_EQ(allocations_of_transactions(GetParam(), order_ten, OldVersions::kKept), Counted());
+}
+
+TEST_P(Allocations, NoneOfTransfersInFibers) {
+  EXPECT_EQ(allocations_in_fibers(GetParam(), move_one), Counted());
+  EXPECT_EQ(allocations_in_fibers(GetParam(), move_one, OldVersions::kKept), Counted());
 }
 
 TEST_P(Allocations, NoneOfGetsTogetherElsewhere) {
