@@ -15,6 +15,7 @@
 #include "src/cluster/messages/service.h"
 #include "src/cluster/record_access/regions.h"
 #include "src/txn/worker_core.h"
+#include "tests/rdma/forwarding_endpoint.h"
 #include "tests/support/manual_database.h"
 
 namespace granary::cluster::messages {
@@ -47,40 +48,17 @@ struct Schema {
 };
 
 /// Fails to connect so many times, as if the other side were busy.
-class ReluctantEndpoint final : public rdma::Endpoint {
+class ReluctantEndpoint final : public rdma::test::ForwardingEndpoint {
  public:
-  explicit ReluctantEndpoint(std::unique_ptr<rdma::Endpoint> own) : own_(std::move(own)) {}
+  using ForwardingEndpoint::ForwardingEndpoint;
 
   unsigned failures = 0;
 
-  const rdma::Limits& limits() const override { return own_->limits(); }
   Result<rdma::ConnectionId> connect(rdma::NodeId peer, std::uint64_t timeout_us) override {
-    if (failures == 0) return own_->connect(peer, timeout_us);
+    if (failures == 0) return ForwardingEndpoint::connect(peer, timeout_us);
     --failures;
     return Status(StatusCode::kUnavailable, "busy");
   }
-  void disconnect(rdma::ConnectionId connection) override { own_->disconnect(connection); }
-  Status status(rdma::ConnectionId connection) const override { return own_->status(connection); }
-  rdma::Generation peer_generation(rdma::ConnectionId connection) const override {
-    return own_->peer_generation(connection);
-  }
-  std::uint64_t peer_region_bytes(rdma::ConnectionId connection, rdma::RegionId region) const override {
-    return own_->peer_region_bytes(connection, region);
-  }
-  rdma::PostResult post(rdma::ConnectionId connection, std::span<const rdma::Operation> chain, rdma::Signal signal,
-                        std::uint64_t tag) override {
-    return own_->post(connection, chain, signal, tag);
-  }
-  std::size_t poll(std::span<rdma::Completion> completions) override { return own_->poll(completions); }
-  rdma::BellId bell() const override { return own_->bell(); }
-  rdma::PostResult ring(rdma::ConnectionId connection, rdma::BellId bell) override {
-    return own_->ring(connection, bell);
-  }
-  bool sleep(std::uint64_t timeout_us) override { return own_->sleep(timeout_us); }
-  void rouse() override { own_->rouse(); }
-
- private:
-  const std::unique_ptr<rdma::Endpoint> own_;
 };
 
 /// One life of a node. Its memory goes with it.
