@@ -3,36 +3,22 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <future>
 #include <regex>
 #include <thread>
 
 #include "src/base/sanitizers.h"
 #include "tests/cli/command_line.h"
+#include "tests/cli/node_processes.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/units.h"
 
 namespace granary::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
-using tests::kKiB;
 using tests::kMiB;
 
 constexpr int kNodes = 6;
-
-/// Bytes that a process has of anonymous and shared memory, its part of what it shares; not of files.
-std::uint64_t memory_of(const fs::path& process) {
-  std::ifstream rollup(process / "smaps_rollup");
-  std::uint64_t kib = 0;
-  for (std::string line; std::getline(rollup, line);) {
-    if (line.starts_with("Pss_Anon:") || line.starts_with("Pss_Shmem:"))
-      kib += std::stoull(line.substr(line.find(':') + 1));
-  }
-  return kib * kKiB;
-}
 
 /// Of all processes whose command line names the file.
 struct Sum {
@@ -41,9 +27,7 @@ struct Sum {
 };
 Sum sum_of(const std::string& file) {
   Sum sum;
-  for (const auto& process : fs::directory_iterator("/proc")) {
-    if (process.path().filename().string().find_first_not_of("0123456789") != std::string::npos) continue;
-    if (contents(process.path() / "cmdline").find(file) == std::string::npos) continue;
+  for (const ClusterProcess& process : processes_of(file)) {
     const std::uint64_t bytes = memory_of(process);
     sum.processes += bytes == 0 ? 0 : 1;
     sum.bytes += bytes;
@@ -64,8 +48,7 @@ std::uint64_t added_up(const std::string& file) {
 
 TEST(ClusterMemory, SixNodesTakeNoMoreThanIsAddedUpForThem) {
   if (base::kAddressSanitizer || base::kThreadSanitizer) GTEST_SKIP() << "sanitizers take memory of their own";
-  if (contents("/proc/self/smaps_rollup").find("Pss_Anon:") == std::string::npos)
-    GTEST_SKIP() << "this kernel does not tell";
+  if (!memory_is_told()) GTEST_SKIP() << "this kernel does not tell";
   const tests::TemporaryDirectory directory;
   const std::string file = directory / "cluster.toml";
   std::ofstream out(file);
