@@ -65,6 +65,8 @@ def _ratios(above: "Sequence[float]", below: "Sequence[float]", name: str) -> "l
         raise CannotTell(f"{name}: one of them never came")
     if not all(below):
         raise CannotTell(f"{name}: the divisor is 0")
+    if min(below) < 0:
+        raise CannotTell(f"{name}: the divisor is below 0 in a round, so noise hides it")
     return [a / b for a, b in zip(above, below)]
 
 

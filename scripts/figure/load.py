@@ -63,6 +63,7 @@ class _Reader:
         self.panels: "tuple[Panel, ...]" = ()
         self.series: "tuple[Series, ...]" = ()
         self.scale = ""
+        self.along = ""
 
     def read(self) -> Figure:
         root = self.root
@@ -137,6 +138,7 @@ class _Reader:
         for path in (measured, along):
             if path:
                 check_path(table.where, path)
+        self.along = along
         if along and not measured:
             raise table.refuse("measured", "the path of x in each member of the list that 'along' names")
         axis = XAxis(table.text("label"), table.text("unit", ""), self.scale, table.pair("limits", None),
@@ -170,13 +172,15 @@ class _Reader:
             raise inner.refuse("per", "a path, or a list of paths")
         measure = Measure(check_path(inner.where, inner.text("value")), per,
                           inner.number("times", 1.0), inner.number("missing", None), inner.text("relative_to", ""),
-                          never, inner.text("per_less", ""))
-        for path in filter(None, (*measure.per, measure.per_less)):
+                          never, inner.text("per_less", ""), inner.text("extra_each", ""))
+        for path in filter(None, (*measure.per, measure.per_less, measure.extra_each)):
             check_path(inner.where, path)
         if measure.per_less and not measure.per:
             raise inner.refuse("per_less", "it beside 'per' only")
         if measure.never and (measure.per or measure.relative_to):
             raise inner.refuse("never", "it without 'per' and 'relative_to'")
+        if measure.extra_each and (measure.never or measure.relative_to or self.along):
+            raise inner.refuse("extra_each", "it without 'never', 'relative_to' and the x axis' 'along'")
         inner.finish()
         return measure
 

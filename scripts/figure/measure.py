@@ -20,7 +20,8 @@ class NotInReport(Exception):
 @dataclass(frozen=True)
 class Measure:
     """A figure of a run: `value`, divided by `per`, less `per_less`, if there is one, multiplied by `times`; and, with
-    `relative_to`, divided by the same figure of that series in the same round.
+    `relative_to`, divided by the same figure of that series in the same round. With `extra_each`, the figure of the
+    series' first place is subtracted, and the rest is divided by the number at that path.
     """
 
     value: str
@@ -30,6 +31,7 @@ class Measure:
     relative_to: str = ""
     never: bool = False  # null in the report means that what is timed has never come: worse than any time
     per_less: str = ""
+    extra_each: str = ""  # path of how many there are of what costs extra
 
     def of(self, report: Any, start: Any = None) -> float:
         """From a report; paths without a slash in front begin at `start`, if one is given."""

@@ -22,6 +22,7 @@ class Point:
     x: Any
     values: "list[float | None]"
     shown_x: "list[float]" = field(default_factory=list)  # by round, where x is measured
+    counts: "dict[int, float]" = field(default_factory=dict)  # by round from 0, where the measure has `extra_each`
     command: str = ""
     troubles: "list[str]" = field(default_factory=list)
 
@@ -66,6 +67,7 @@ class Points:
         self.failures = list(failures)
         self.reports = list(reports)  # the results of the runs, as in the store
         self._all = {(point.panel, point.series, point.x): point for point in points}
+        self._make_extra()
         self._make_relative()
 
     def all(self) -> "list[Point]":
@@ -105,6 +107,19 @@ class Points:
         where = "nowhere" if x is None else f"not run at {x}"
         return f"{series} is {where} {'with --quick' if self.plan.quick else 'in this figure'}"
 
+    def _make_extra(self) -> None:
+        """Replaces figures of `extra_each` by what each of those that are counted adds to the figure of the series' first
+        place, which has no such point itself.
+        """
+        for series in self.figure.series:
+            for panel, measure in series.measures.items():
+                keys = [key for key in self._all if key[:2] == (panel, series.name)]
+                if not measure.extra_each or not keys:
+                    continue
+                first = self._all.pop(keys[0])
+                for key in keys[1:]:
+                    self._all[key] = _extra(self._all[key], first, measure.extra_each)
+
     def _make_relative(self) -> None:
         """Replaces figures of `relative_to` by ratios, of figures as they were read."""
         read = dict(self._all)
@@ -126,6 +141,17 @@ def _relative(point: Point, divisors: "list[Point]", to_itself: bool) -> Point:
         return replace(point, values=[None] * len(point.values), troubles=[*point.troubles, "there is no divisor here"])
     values = [a / b if a is not None and b else None for a, b in zip(point.values, same[0].values)]
     return replace(point, values=values, troubles=[*point.troubles, *same[0].troubles])
+
+
+def _extra(point: Point, first: Point, path: str) -> Point:
+    troubles = [*point.troubles, *first.troubles]
+    values: "list[float | None]" = []
+    for number, (here, there) in enumerate(zip(point.values, first.values)):
+        count = point.counts.get(number)
+        if count == 0:
+            troubles.append(f"'{path}' is 0, so nothing here costs extra")
+        values.append((here - there) / count if here is not None and there is not None and count else None)
+    return replace(point, values=values, troubles=troubles)
 
 
 def read_points(plan: Plan, store: Store, build: str) -> Points:
@@ -152,10 +178,12 @@ def _add_round(plan: Plan, planned: PlannedPoint, number: int, result: Any,
     trouble = "the run is missing" if result is None else f"a run ended with {result['exit_code']}: {result['trouble']}"
     for panel, measure in planned.series.measures.items():
         found: "list[tuple[Any, Any, Any]]" = []  # x, its measured place, y
+        count = None
         problem = trouble if failed else ""
         try:
             if not failed:
                 found = _found(plan, planned, measure, result["report"])
+                count = _count(planned, measure, result["report"])
         except NotInReport as error:
             problem = str(error)
         if problem:
@@ -166,6 +194,8 @@ def _add_round(plan: Plan, planned: PlannedPoint, number: int, result: Any,
             point.values[number - 1] = value
             if shown is not None:
                 point.shown_x.append(shown)
+            if count is not None:
+                point.counts[number - 1] = count
             if problem:
                 point.troubles.append(problem)
 
@@ -191,6 +221,13 @@ def _found(plan: Plan, planned: PlannedPoint, measure: Measure, report: Any) -> 
         value = measure.of(report, member)
         result[x] = _worst(x_axis, x, result[x], value) if x in result else value
     return [(x, None, y) for x, y in result.items()]
+
+
+def _count(planned: PlannedPoint, measure: Measure, report: Any) -> "float | None":
+    """How many there are of what costs extra, if the measure is about that."""
+    if not measure.extra_each:
+        return None
+    return number_at(report, filled(measure.extra_each, planned.variables, planned.variables["cores"]))
 
 
 def _worst(x_axis: XAxis, x: Any, one: float, other: float) -> float:

@@ -173,6 +173,12 @@ class Edges(unittest.TestCase):
         with self.assertRaisesRegex(CannotTell, "the divisor is 0"):
             Ratio("p", ("a", "b"), 1, 1, 1, None).judge(MadeUp({("a", 1): [1], ("b", 1): [0]}))
 
+    def test_a_divisor_that_noise_hides(self):
+        check = Ratio("p", ("a", "b"), 1, 1, None, 1)
+        with self.assertRaisesRegex(CannotTell, "a/b at 1: the divisor is below 0 in a round"):
+            check.judge(MadeUp({("a", 1): [1, 1], ("b", 1): [3, -1]}))
+        self.assertEqual(check.judge(MadeUp({("a", 1): [-1, 1], ("b", 1): [3, 2]})).result, PASS)
+
     def test_one_bad_place_of_all_fails(self):
         check = Value("p", ("a",), "all", 2, None)
         self.assertEqual(check.judge(MadeUp({("a", 1): [3], ("a", 2): [1], ("a", 3): [1, 3]})).result, FAIL)

@@ -119,6 +119,33 @@ class FromReports(Rig):
         points = self.points(text, {(1, 1): self.rate(5), (2, 1): self.rate(8)})
         self.assertEqual([point.values for point in points.of("rate", "Fast")], [[1], [1.6]])
 
+    def extra(self, reports):
+        """`reports`: by x, of two rounds, the time and how many there are of what costs extra."""
+        measure = 'y = {value = "time", per = "all", times = 1000, extra_each = "far/{x}"}'
+        text = self.changed('name = "Fast"', f'name = "Fast"\n{measure}').replace("values = [1, 2]", "values = [1, 2, 4]")
+        text = text.replace('name = "Slow"', 'name = "Slow"\ny = "all"')
+        return self.points(text, {(x, number): {"time": time, "all": 100, "far": {str(x): count}}
+                                  for x, rounds in reports.items()
+                                  for number, (time, count) in enumerate(rounds, 1)}, 2)
+
+    def test_the_extra_cost_of_each(self):
+        points = self.extra({1: [(2, 0), (3, 0)], 2: [(4, 0.5), (4, 0.25)], 4: [(1, 0.5), (3, 1)]})
+        self.assertEqual([(point.x, point.values) for point in points.of("rate", "Fast")],
+                         [(2, [40, 40]), (4, [-20, 0])], "rounds for themselves, and below 0 as it is")
+        self.assertEqual(points.places("rate", "Fast"), [2, 4], "the first place costs nothing extra")
+        self.assertEqual([point.values for point in points.of("rate", "Slow")], [[100, 100]] * 3)
+
+    def test_no_extra_cost_of_what_is_not_there(self):
+        points = self.extra({1: [(2, 0), (3, 0)], 2: [(4, 0.5), (4, 0)], 4: [(1, 0.5), (3, 1)]})
+        with self.assertRaisesRegex(CannotTell, "Fast at 2: 'far/{x}' is 0"):
+            points.rounds("rate", "Fast", 2)
+
+    def test_no_extra_cost_beyond_a_run_that_failed(self):
+        points = self.extra({1: [(2, 0)], 2: [(4, 0.5), (4, 1)], 4: [(1, 0.5), (3, 1)]})
+        self.assertEqual([point.values for point in points.of("rate", "Fast")], [[40, None], [-20, None]])
+        with self.assertRaisesRegex(CannotTell, "Fast at 4: a run ended with 3"):
+            points.rounds("rate", "Fast", 4)
+
     def test_a_run_that_failed(self):
         points = self.points(FIGURE, {(1, 1): self.rate(1), (2, 1): self.rate(2), (1, 2): self.rate(3)}, 2)
         self.assertEqual([point.values for point in points.of("rate", "Fast")], [[1, 3], [2, None]])
