@@ -10,6 +10,7 @@
 //   --tables=shared     their tables are shared ones (tests/support/table_setting.h)
 //   --seed=N            tests that go through many seeds run this one alone (tests/support/seeds.h)
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -41,11 +42,22 @@ extern "C" const char* __lsan_default_suppressions() {  // NOLINT(bugprone-reser
 /// I6: nothing allocates inside an HTM region. The array and nothrow forms end here, too.
 void* operator new(std::size_t bytes) {
   granary::base::outside_region();
-  ++granary::tests::allocations;
-  void* const memory = granary::tests::no_memory ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
+  const bool fails = ++granary::tests::allocations == granary::tests::failing_allocation || granary::tests::no_memory;
+  void* const memory = fails ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
   if (memory != nullptr) return memory;
   throw std::bad_alloc();
 }
+/// Of memory resources, and of types with an alignment of their own; these are not counted.
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  granary::base::outside_region();
+  const auto step = std::max(static_cast<std::size_t>(alignment), sizeof(void*));
+  const std::size_t whole = std::max<std::size_t>((bytes + step - 1) / step, 1) * step;
+  void* const memory = granary::tests::no_memory ? nullptr : std::aligned_alloc(step, whole);
+  if (memory != nullptr) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 #endif

@@ -29,7 +29,12 @@ class NodeMemory {
   /// Frees an unlinked block once every reader that may have seen it is gone. The caller's own slot is
   /// entered, so E is at most one more than what is read here, even if the read passed the unlinking
   /// stores: a reader that still saw the block has e_w ≤ the epoch registered.
-  void retire(void* block, BlockKind kind = BlockKind::kOther) { limbo_.add(epochs_.current() + 1, {block, kind}); }
+  ///
+  /// The caller holds locks, and has changed what cannot be undone. So this never throws: if the system has no memory
+  /// for the list of garbage, the block is never used again.
+  void retire(void* block, BlockKind kind = BlockKind::kOther) noexcept {
+    static_cast<void>(limbo_.try_add(epochs_.current() + 1, {block, kind}));
+  }
   /// Frees what has become safe, at most `budget` blocks; called between transactions.
   std::size_t reclaim(std::size_t budget);
   std::size_t waiting() const { return limbo_.size(); }

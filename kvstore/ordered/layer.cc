@@ -3,6 +3,16 @@
 namespace granary::kvstore::ordered {
 namespace {
 
+/// Returns how many layers a LayerChain makes of two keys.
+std::size_t layers_below(LayerKey a, LayerKey b) {
+  std::size_t layers = 1;
+  for (; a.at == b.at; ++layers) {
+    a = a.below();
+    b = b.below();
+  }
+  return layers;
+}
+
 /// The layers below a slice that two keys share: a leaf with one link for each further slice in common, then
 /// a leaf with both. Nobody sees them before the link to the first one is stored.
 template <unsigned Width>
@@ -111,8 +121,11 @@ template <unsigned Width>
 bool push_down(LeafNode<Width>* leaf, unsigned slot, const LayerKey& key, Value value, NodeMemory& memory,
                NodeChanges* changes) {
   Suffix* const old = leaf->entry(slot).suffix();
+  const LayerKey old_key(old->bytes()), new_key = key.below();
+  // The leaf is locked, so an exception would leave everybody else waiting. Nothing below needs memory of the system.
+  if (!changes->reserve(1 + layers_below(old_key, new_key))) return false;
   LayerChain<Width> chain(memory);
-  if (!chain.build(LayerKey(old->bytes()), get(old->value), key.below(), value)) return false;
+  if (!chain.build(old_key, get(old->value), new_key, value)) return false;
 
   const Version before = NodeVersion::key_set(leaf->version.load());
   changes->add({leaf, before, NodeVersion::key_set(leaf->version.load() + NodeVersion::kOneKey), nullptr});
@@ -128,13 +141,13 @@ bool push_down(LeafNode<Width>* leaf, unsigned slot, const LayerKey& key, Value 
 template <unsigned Width>
 bool LinkPath<Width>::descend_to(unsigned depth) {
   for (Backoff backoff;; backoff.pause()) {
-    leaves_.clear();
+    depth_ = 0;
     Place<Width> place;
     place.key = LayerKey(key_);
     Node* node = get(tree_root_);
     while (!search_leaf(descend<Width>(node, place.key.at), &place, &node)) {
-      leaves_.push_back(place.leaf);
-      if (leaves_.size() == depth) return true;
+      leaves_[++depth_ % kKept] = place.leaf;
+      if (depth_ == depth) return true;
       place.key = place.key.below();
     }
     if (place.leaf != nullptr) return false;
@@ -144,13 +157,13 @@ bool LinkPath<Width>::descend_to(unsigned depth) {
 template <unsigned Width>
 Link<Width> LinkPath<Width>::lock(unsigned depth) {
   for (Backoff backoff;; backoff.pause()) {
-    if (leaves_.size() < depth && !descend_to(depth)) return {};
+    if (!knows(depth) && !descend_to(depth)) return {};
     Place<Width> place;
     place.key = LayerKey(key_.substr((depth - 1) * kSliceBytes));
     Node* below = nullptr;
-    if (search_leaf(leaves_[depth - 1], &place, &below)) {
+    if (search_leaf(leaves_[depth % kKept], &place, &below)) {
       if (place.leaf != nullptr) return {};
-      leaves_.clear();  // that leaf is gone or has split far away
+      depth_ = 0;  // that leaf is gone or has split far away
       continue;
     }
     if (!place.leaf->version.try_lock_at(place.version)) continue;

@@ -1,7 +1,7 @@
 #pragma once
 // Layers of the trie coming and going, and the links that lead to them.
 
-#include <vector>
+#include <array>
 
 #include "kvstore/ordered/descend.h"
 
@@ -22,7 +22,8 @@ struct Link {
 
 /// The leaves that lead along a key from layer to layer, found by one descent and kept as places to begin from: leaves
 /// know their range, and one that is not deleted is still in the layer of its prefix. Without it, taking away the
-/// layers of one long key, deepest first, would cost a descent each. Use it within one epoch guard.
+/// layers of one long key, deepest first, would cost a descent each. It keeps the last few leaves only, and so takes no
+/// memory that the system could refuse. Use it within one epoch guard.
 template <unsigned Width>
 class LinkPath {
  public:
@@ -32,11 +33,14 @@ class LinkPath {
   Link<Width> lock(unsigned depth);
 
  private:
+  static constexpr unsigned kKept = 8;
   bool descend_to(unsigned depth);
+  bool knows(unsigned depth) const { return depth <= depth_ && depth + kKept > depth_; }
 
   const std::atomic<Node*>& tree_root_;
   const std::string_view key_;
-  std::vector<LeafNode<Width>*> leaves_;  // by depth
+  unsigned depth_ = 0;                            // that the descent has come to; 0: nothing is known
+  std::array<LeafNode<Width>*, kKept> leaves_{};  // those with the links to the last depths, each at depth % kKept
 };
 
 /// Points the link at the present root of that layer, after a root split.

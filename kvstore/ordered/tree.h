@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -63,6 +64,15 @@ class NodeChanges {
  public:
   std::size_t size() const { return count_; }
   const NodeChange& operator[](std::size_t i) const { return i < kInline ? inline_[i] : more_[i - kInline]; }
+  /// Makes room for so many in all, so that add() needs no memory for them. Returns false if the system has none.
+  [[nodiscard]] bool reserve(std::size_t size) {
+    try {
+      if (size > kInline) more_.reserve(size - kInline);
+      return true;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+  }
   void add(const NodeChange& change) {
     if (count_ < kInline) {
       inline_[count_] = change;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <utility>
 
 #include "src/epoch/epoch.h"
@@ -24,10 +25,16 @@ class LimboList {
     drop_all(spare_);
   }
 
+  /// Throws std::bad_alloc if the system has no memory for the list.
   void add(Epoch epoch, const Garbage& garbage) {
-    if (end_ == kItems || last_ == nullptr) append_chunk();
+    if (!try_add(epoch, garbage)) throw std::bad_alloc();
+  }
+  /// Returns false, and adds nothing, if the system has no memory for the list.
+  [[nodiscard]] bool try_add(Epoch epoch, const Garbage& garbage) {
+    if ((end_ == kItems || last_ == nullptr) && !append_chunk()) return false;
     last_->items[end_++] = {epoch, garbage};
     ++size_;
+    return true;
   }
 
   /// Hands at most `budget` items whose epoch is ≤ `safe` to `reclaim`, oldest first. Returns how many.
@@ -58,10 +65,11 @@ class LimboList {
     Chunk* next = nullptr;
   };
 
-  void append_chunk() {
+  bool append_chunk() {
     Chunk* chunk = spare_;
     if (chunk == nullptr) {
-      chunk = new Chunk;
+      chunk = new (std::nothrow) Chunk;
+      if (chunk == nullptr) return false;
     } else {
       spare_ = std::exchange(chunk->next, nullptr);
       --spares_;
@@ -69,6 +77,7 @@ class LimboList {
     (last_ == nullptr ? first_ : last_->next) = chunk;
     last_ = chunk;
     end_ = 0;
+    return true;
   }
   void drop_front() {
     --size_;

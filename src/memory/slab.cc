@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "src/base/cache_line.h"
@@ -109,7 +110,11 @@ std::uint64_t SlabPool::limit_for(Urgency urgency) const {
 char* SlabPool::take(SlabKind kind, std::size_t bytes, std::uint64_t limit) {
   char* extent = nullptr;
   if (reserve(bytes, limit)) {
-    extent = may_change_class(kind) ? take_free(bytes) : take_from_piece(kind, bytes);
+    try {
+      extent = may_change_class(kind) ? take_free(bytes) : take_from_piece(kind, bytes);
+    } catch (const std::bad_alloc&) {  // for the list of free memory; the caller may hold locks
+      extent = nullptr;
+    }
     if (extent == nullptr) reserved_.fetch_sub(bytes, std::memory_order_relaxed);
   }
   if (extent == nullptr) shortage_.store(kShortagePeriods, std::memory_order_relaxed);
@@ -350,7 +355,8 @@ void* SlabCache::refill(SlabKind kind, std::size_t class_index, Urgency urgency)
   return extent;
 }
 
-void SlabCache::free(SlabKind kind, void* block) {
+/// Whoever gives blocks back may hold locks, and has often changed what cannot be undone. So this never throws.
+void SlabCache::free(SlabKind kind, void* block) noexcept {
   base::outside_region();
   const std::size_t bytes = pool_.capacity(block);
   account(kind, -static_cast<std::int64_t>(bytes));
@@ -361,14 +367,17 @@ void SlabCache::free(SlabKind kind, void* block) {
   const std::size_t class_index = class_of(bytes);
   base::debug_invariant("I3", [&] { return pool_.is_block(kind, class_index, block); });
   List& list = lists_[list_of(kind, class_index)];
-  list.blocks.push_back(block);
-  const std::size_t batch = batch_count(class_index);
-  if (list.blocks.size() < 2 * batch) [[likely]]
-    return;
-  const auto middle = list.blocks.begin() + static_cast<std::ptrdiff_t>(batch);
-  SlabPool::Blocks oldest(list.blocks.begin(), middle);
-  list.blocks.erase(list.blocks.begin(), middle);
-  pool_.give_batch(list_of(kind, class_index), std::move(oldest));
+  try {
+    list.blocks.push_back(block);
+    const std::size_t batch = batch_count(class_index);
+    if (list.blocks.size() < 2 * batch) [[likely]]
+      return;
+    const auto middle = list.blocks.begin() + static_cast<std::ptrdiff_t>(batch);
+    pool_.give_batch(list_of(kind, class_index), SlabPool::Blocks(list.blocks.begin(), middle));
+    list.blocks.erase(list.blocks.begin(), middle);
+  } catch (const std::bad_alloc&) {
+    // The system has no memory for a longer list: the block is never used again, or the cache keeps what it has.
+  }
 }
 
 }  // namespace granary::memory

@@ -159,8 +159,9 @@ class SlabCache {
   /// A block of at least `bytes` (≤ kMaxSlabBytes), 32-byte aligned, or to a cache line if `bytes` are whole ones. It
   /// is as whoever freed it left it; one that was never used is zero. nullptr when the memory limit is reached.
   void* allocate(SlabKind kind, std::size_t bytes, Urgency urgency = Urgency::kNormal);
-  /// Takes back a block that any cache of the pool handed out with the same kind.
-  void free(SlabKind kind, void* block);
+  /// Takes back a block that any cache of the pool handed out with the same kind. If the system has no memory to list
+  /// it, the block is never used again.
+  void free(SlabKind kind, void* block) noexcept;
   /// Gives all free blocks back to the pool.
   void release();
 

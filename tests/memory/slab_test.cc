@@ -16,6 +16,7 @@
 #include "src/base/cache_line.h"
 #include "src/record/record.h"
 #include "tests/memory/slab_fixture.h"
+#include "tests/support/allocations.h"
 #include "tests/support/units.h"
 
 namespace granary::memory {
@@ -294,6 +295,22 @@ TEST_F(Slab, ThreadsExchangeBlocksUnderLoad) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_LT(pool_.bytes_reserved(), 16 * kMiB);
+}
+
+/// Who gives a block back may hold locks, so that an exception would stop everybody who comes there.
+TEST_F(Slab, BlocksAreTakenBackThoughTheSystemHasNoMemoryToListThem) {
+  if (!tests::kCountsAllocations) GTEST_SKIP() << "sanitizers have allocators of their own";
+  SlabCache cache(pool_);
+  std::vector<void*> blocks(10'000);
+  for (void*& block : blocks) block = cache.allocate(SlabKind::kNode, 64);
+  cache.free(SlabKind::kNode, blocks[0]);
+  tests::no_memory = true;
+  EXPECT_NO_THROW(for (std::size_t i = 1; i < blocks.size(); ++i) cache.free(SlabKind::kNode, blocks[i]));
+  tests::no_memory = false;
+  EXPECT_EQ(in_use(cache), 0);
+  std::set<void*> again;
+  for (std::size_t i = 0; i < blocks.size(); ++i) again.insert(cache.allocate(SlabKind::kNode, 64));
+  EXPECT_EQ(again.size(), blocks.size()) << "no block is there twice";
 }
 
 }  // namespace

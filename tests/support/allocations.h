@@ -14,6 +14,8 @@ inline constexpr bool kCountsAllocations = true;
 
 /// Counts the allocations of the thread that reads it.
 inline thread_local constinit std::uint64_t allocations = 0;
+/// The system has no memory for the allocation with this number of the thread that sets it; 0: for none such.
+inline thread_local constinit std::uint64_t failing_allocation = 0;
 /// While it is true, the system has no memory for the thread that sets it: operator new throws.
 inline thread_local constinit bool no_memory = false;
 

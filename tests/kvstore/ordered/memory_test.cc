@@ -4,6 +4,7 @@
 #include <random>
 
 #include "tests/kvstore/ordered/tree_fixture.h"
+#include "tests/support/allocations.h"
 
 namespace granary::kvstore::ordered::test {
 namespace {
@@ -88,6 +89,61 @@ TYPED_TEST(OrderedMemoryEach, OutOfMemoryLeavesTheTreeValid) {
   const TreeStatistics left = tree.statistics();
   EXPECT_EQ(worker.cache.index_bytes_in_use(), static_cast<std::int64_t>(left.node_bytes))
       << "nothing leaked on the way";
+}
+
+/// While it lives, the system has no memory for this thread.
+class WithoutMemory {
+ public:
+  WithoutMemory() { granary::tests::no_memory = true; }
+  ~WithoutMemory() { granary::tests::no_memory = false; }
+  WithoutMemory(const WithoutMemory&) = delete;
+};
+
+/// A new layer under a slice that two keys share is made under the lock of a leaf. An exception there would leave the
+/// lock behind, and everybody who comes to the leaf would wait for ever.
+TYPED_TEST(OrderedMemoryEach, AnInsertThatTheSystemHasNoMemoryForIsRefusedAndLeavesNoLock) {
+  if (!granary::tests::kCountsAllocations) GTEST_SKIP() << "sanitizers have allocators of their own";
+  Pool pool;
+  Worker worker(pool);
+  TypeParam tree(worker.memory);
+  const std::string prefix(80, 'p');  // more layers than an insert tells of without memory for a list
+  const std::string one = prefix + "one", two = prefix + "two";
+  ASSERT_TRUE(inserted(tree, one, 2, worker));
+  const TreeStatistics before = tree.statistics();
+  InsertResult result;
+  EXPECT_NO_THROW({
+    const WithoutMemory now;
+    result = tree.insert_if_absent(two, 4, worker.memory);
+  });
+  EXPECT_EQ(result.what, InsertResult::What::kOutOfMemory);
+  EXPECT_EQ(tree.check(), "");
+  EXPECT_EQ(tree.statistics().node_bytes, before.node_bytes);
+  ASSERT_TRUE(inserted(tree, two, 4, worker)) << "there is memory again";
+  EXPECT_EQ(tree.find(one).value, 2u);
+  EXPECT_EQ(tree.find(two).value, 4u);
+  ASSERT_TRUE(tree.remove(one, 2, worker.memory));
+  ASSERT_TRUE(tree.remove(two, 4, worker.memory));
+  EXPECT_EQ(tree.check(), "");
+  EXPECT_EQ(tree.statistics().layers, 1u) << "all layers go with the last key";
+}
+
+/// What an insert takes out of the tree waits in a list of garbage, and so does what a removal takes out.
+TYPED_TEST(OrderedMemoryEach, ChangesAreDoneThoughTheSystemHasNoMemoryForTheListOfGarbage) {
+  if (!granary::tests::kCountsAllocations) GTEST_SKIP() << "sanitizers have allocators of their own";
+  Pool pool;
+  Worker worker(pool);
+  TypeParam tree(worker.memory);
+  const std::string one = "prefix: one", two = "prefix: two", three = "prefix: three";  // they share a slice
+  ASSERT_TRUE(inserted(tree, one, 2, worker));
+  EXPECT_NO_THROW({
+    const WithoutMemory now;
+    EXPECT_TRUE(inserted(tree, two, 4, worker));
+    EXPECT_TRUE(tree.remove(one, 2, worker.memory));
+    EXPECT_TRUE(tree.remove(two, 4, worker.memory));
+  });
+  EXPECT_EQ(tree.check(), "");
+  EXPECT_TRUE(inserted(tree, three, 6, worker)) << "no lock was left";
+  EXPECT_EQ(tree.statistics().keys, 1u);
 }
 
 /// Returns keys that are spread evenly in any order of numbers. Leaves fill and split at about the same time, so all of
