@@ -1,6 +1,7 @@
 #include "kvstore/remote/leaf_cache.h"
 
 #include <mutex>
+#include <new>
 
 #include "src/base/cache_line.h"
 #include "src/base/counter.h"
@@ -30,19 +31,24 @@ void LeafCache::learn(const KnownLeaf& leaf) {
   if (known != leaves_.end()) {
     known->second = place;
   } else {
-    make_room();
-    leaves_.emplace(leaf.range.low, place);
+    const bool of_budget = make_room();
+    try {
+      leaves_.emplace(leaf.range.low, place);
+    } catch (const std::bad_alloc&) {  // without this leaf the owner is asked
+      if (of_budget) budget_.give_back(kEntryBytes);
+    }
   }
 }
 
-/// Sees to it that one more leaf may be remembered.
-void LeafCache::make_room() {
-  if (leaves_.size() < kFreeEntries) return;
-  if (taken() <= budget_.left() && budget_.take(kEntryBytes)) return;
+/// Sees to it that one more leaf may be remembered. Returns whether the budget has given something for that.
+bool LeafCache::make_room() {
+  if (leaves_.size() < kFreeEntries) return false;
+  if (taken() <= budget_.left() && budget_.take(kEntryBytes)) return true;
   auto next = leaves_.upper_bound(hand_);
   if (next == leaves_.end()) next = leaves_.begin();
   hand_ = next->first;
   leaves_.erase(next);
+  return false;
 }
 
 void LeafCache::forget(const KnownLeaf& leaf, LeafCacheCounters& worker) {

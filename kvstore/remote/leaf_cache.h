@@ -58,6 +58,7 @@ class LeafCache {
   // Any thread may call these, but in no HTM region, as they lock.
 
   std::optional<KnownLeaf> find(Position at, LeafCacheCounters& worker) const;
+  /// Remembers the leaf, if the system has memory for that.
   void learn(const KnownLeaf& leaf);
   /// Forgets a leaf that is not there any more. One that others have learnt since stays.
   void forget(const KnownLeaf& leaf, LeafCacheCounters& worker);
@@ -76,7 +77,7 @@ class LeafCache {
   };
   using Leaves = std::pmr::map<Position, Place>;
 
-  void make_room();
+  bool make_room();
   /// What is taken of the budget.
   std::uint64_t taken() const {
     return leaves_.size() > kFreeEntries ? (leaves_.size() - kFreeEntries) * kEntryBytes : 0;

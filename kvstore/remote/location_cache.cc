@@ -45,70 +45,81 @@ constexpr std::uint64_t kEntriesOfReplacement = 4;
 /// more.
 constexpr std::uint64_t kKeysOfFullSet = 5;
 
-/// Address space for a cache, which is used from its beginning on. It takes memory by small pages until
-/// use_huge_pages().
-char* map_lazily(std::uint64_t bytes) {
-  char* const at = memory::reserve_aligned(bytes);
-  if (at == nullptr) throw std::bad_alloc();  // as any other allocation that is not the database's memory
-  ::madvise(at, bytes, MADV_NOHUGEPAGE);
-  return at;
-}
-
-/// Lets huge pages back what is in use, as far as it fills them: keys are spread over all of it at random, so small
-/// pages would be missing in the processor's TLB, and they would all be taken soon.
-void use_huge_pages(void* at, std::uint64_t bytes) {
-  if (const std::uint64_t whole = bytes / memory::kHugePage * memory::kHugePage; whole != 0)
-    ::madvise(at, whole, MADV_HUGEPAGE);
-}
-
 /// Returns how much address space sets of so many bytes take, which is whole pages.
 std::uint64_t mapped_bytes(std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
-std::uint64_t sets_in(std::uint64_t bytes, std::uint64_t set_bytes) {
-  return std::max<std::uint64_t>(bytes / set_bytes, 1);
+/// Gives back the memory of an area that others may still store to. Each store takes a small page then.
+void give_memory_back(void* at, std::uint64_t bytes) {
+  ::madvise(at, bytes, MADV_NOHUGEPAGE);
+  ::madvise(at, bytes, MADV_DONTNEED);
 }
 
 }  // namespace
 
-/// A set is atomic words, all zero when it is empty: as the memory is that is mapped.
-LocationCache::LocationCache(LocationBudget* budget, std::uint64_t first_sets, std::uint64_t most_sets)
-    : budget_(budget),
-      most_sets_(most_sets),
-      sets_(reinterpret_cast<Set*>(map_lazily(mapped_bytes(most_sets * sizeof(Set))))),
-      sets_count_(first_sets) {
-  use_huge_pages(sets_, first_sets * sizeof(Set));
+/// A set is atomic words, all zero when it is empty: as the memory is that is mapped. Huge pages back the area as far
+/// as it fills them: keys are spread over all of it at random, so small pages would be missing in the processor's TLB,
+/// and they would all be taken soon.
+LocationCache::Set* LocationCache::map_sets(std::uint64_t sets) {
+  const std::uint64_t bytes = mapped_bytes(sets * sizeof(Set));
+  char* const at = memory::reserve_aligned(bytes);
+  if (at == nullptr) return nullptr;
+  const std::uint64_t huge = bytes / memory::kHugePage * memory::kHugePage;
+  if (huge != 0) ::madvise(at, huge, MADV_HUGEPAGE);
+  if (huge != bytes) ::madvise(at + huge, bytes - huge, MADV_NOHUGEPAGE);
+  return reinterpret_cast<Set*>(at);
 }
 
 LocationCache::LocationCache(std::uint64_t bytes)
-    : LocationCache(nullptr, sets_in(bytes, sizeof(Set)), sets_in(bytes, sizeof(Set))) {}
-
-LocationCache::LocationCache(LocationBudget& budget)
-    : LocationCache(&budget, kFirstBytes / sizeof(Set),
-                    std::max(kFirstBytes / sizeof(Set), sets_in(budget.bytes(), sizeof(Set)))) {}
-
-LocationCache::~LocationCache() {
-  if (budget_ != nullptr) budget_->give_back(sets_count_.load(std::memory_order_relaxed) * sizeof(Set) - kFirstBytes);
-  ::munmap(sets_, mapped_bytes(most_sets_ * sizeof(Set)));
+    : budget_(nullptr),
+      first_sets_(std::max<std::uint64_t>(bytes / sizeof(Set), 1)),
+      area_(area_of(map_sets(first_sets_), 0)) {
+  if (area_.load(std::memory_order_relaxed) == 0) throw std::bad_alloc();
 }
 
-/// The budget gives as much again as there is. One worker of several that come here at once doubles it, the others have
-/// theirs back. Returns false if it cannot grow.
+LocationCache::LocationCache(LocationBudget& budget)
+    : budget_(&budget),
+      first_sets_(kFirstBytes / sizeof(Set)),
+      area_(area_of(map_sets(first_sets_), 0)) {
+  if (area_.load(std::memory_order_relaxed) != 0) return;
+  first_sets_ = 1;
+  area_.store(area_of(&only_, 0), std::memory_order_relaxed);
+}
+
+LocationCache::~LocationCache() {
+  const std::uint64_t area = area_.load(std::memory_order_relaxed);
+  if (budget_ != nullptr) budget_->give_back((sets_of(area) - first_sets_) * sizeof(Set));
+  const auto unmap = [this](Set* sets, unsigned doublings) {
+    if (sets != &only_) ::munmap(sets, mapped_bytes((first_sets_ << doublings) * sizeof(Set)));
+  };
+  for (unsigned doublings = 0; doublings < doublings_of(area); ++doublings) unmap(former_[doublings], doublings);
+  unmap(first_of(area), doublings_of(area));
+}
+
+/// The budget gives as much again as there is. One worker of several that come here at once doubles the cache, the
+/// others give theirs back. Returns false if the cache cannot grow.
 bool LocationCache::grow(std::uint64_t from) {
-  const std::uint64_t more = from * sizeof(Set);
-  if (2 * from > most_sets_ || budget_ == nullptr || !budget_->take(more)) return false;
-  if (sets_count_.compare_exchange_strong(from, 2 * from, std::memory_order_relaxed)) {
-    use_huge_pages(sets_, 2 * more);
-  } else {
-    budget_->give_back(more);
+  const unsigned doublings = doublings_of(from);
+  const std::uint64_t sets = sets_of(from), more = sets * sizeof(Set);
+  if (budget_ == nullptr || doublings == kMostDoublings || !budget_->take(more)) return false;
+  Set* const former = first_of(from);
+  Set* const larger = map_sets(2 * sets);
+  if (larger != nullptr &&
+      area_.compare_exchange_strong(from, area_of(larger, doublings + 1), std::memory_order_release)) {
+    former_[doublings] = former;
+    if (former != &only_) give_memory_back(former, mapped_bytes(more));
+    return true;
   }
+  budget_->give_back(more);
+  if (larger == nullptr) return false;
+  ::munmap(larger, mapped_bytes(2 * more));
   return true;
 }
 
 bool LocationCache::reserve(std::uint64_t keys) {
   const std::uint64_t sets = keys / kKeysOfFullSet + 1;
   for (;;) {
-    const std::uint64_t has = sets_count_.load(std::memory_order_relaxed);
-    if (has >= sets) return true;
+    const std::uint64_t has = area_.load(std::memory_order_acquire);
+    if (sets_of(has) >= sets) return true;
     if (!grow(has)) return false;
   }
 }
@@ -117,19 +128,20 @@ void LocationCache::count_replacement(Set& set, LocationCacheCounters& worker) {
   base::bump(worker.replacements);
   if (worker.replacements.load(std::memory_order_relaxed) % kAgingPeriod == 0) age(set);
   if (budget_ == nullptr) return;
-  const std::uint64_t sets = sets_count_.load(std::memory_order_relaxed);
-  if (replacements_.fetch_add(1, std::memory_order_relaxed) < sets * kEntriesOfSet / kEntriesOfReplacement) return;
+  const std::uint64_t area = area_.load(std::memory_order_acquire);
+  const std::uint64_t enough = sets_of(area) * kEntriesOfSet / kEntriesOfReplacement;
+  if (replacements_.fetch_add(1, std::memory_order_relaxed) < enough) return;
   replacements_.store(0, std::memory_order_relaxed);
-  grow(sets);
+  grow(area);
 }
 
 /// The upper half of the product chooses the set, the highest bit below the line.
 LocationCache::Home LocationCache::home_of(std::uint64_t key) const {
   std::uint64_t state = key;
-  const unsigned __int128 product =
-      static_cast<unsigned __int128>(base::splitmix64(state)) * sets_count_.load(std::memory_order_relaxed);
+  const std::uint64_t area = area_.load(std::memory_order_acquire);
+  const unsigned __int128 product = static_cast<unsigned __int128>(base::splitmix64(state)) * sets_of(area);
   const auto below = static_cast<std::uint64_t>(product);
-  return {sets_[static_cast<std::uint64_t>(product >> 64)], below >> 63 != 0 ? kEntriesOfSet / 2 : 0};
+  return {first_of(area)[static_cast<std::uint64_t>(product >> 64)], below >> 63 != 0 ? kEntriesOfSet / 2 : 0};
 }
 
 std::uint64_t LocationCache::find_word(std::uint64_t key, LocationCacheCounters& worker) const {

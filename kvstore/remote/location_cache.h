@@ -22,9 +22,12 @@
 // often, and what was popular yesterday leaves in the end. Entries that are used much are not written any more.
 //
 // A node has a cache for each table of each other node, and one budget for all of these caches. A cache begins small.
-// It doubles when many entries had to make room, as long as the budget has the memory. Doubling moves most keys to
-// another set, so their places have to be looked up once more. The budget counts address space; a page of it becomes
-// memory when the first entry is stored there. From 2 MiB on the pages may be huge.
+// It doubles when many entries had to make room, as long as the budget and the system have the memory; otherwise it
+// stays as it is. Doubling would move most keys to another set, so the larger cache begins empty, and their places are
+// looked up once more. Other workers may still be in the sets that it had before. So these stay mapped until the cache
+// ends, and give their memory back. The budget counts what caches have now; a page of it becomes memory when the first
+// entry is stored there. From 2 MiB on the pages may be huge. In all, the caches take at most twice their budget of
+// address space.
 
 #include <array>
 #include <atomic>
@@ -98,9 +101,11 @@ class LocationCache {
   /// The size at which a cache with a budget begins. The budget need not have so much.
   static constexpr std::uint64_t kFirstBytes = 4096;
 
-  /// Makes a cache that does not grow: of as many sets as fit into `bytes`, and at least one.
+  /// Makes a cache that does not grow: of as many sets as fit into `bytes`, and at least one. Throws std::bad_alloc if
+  /// the system refuses that.
   explicit LocationCache(std::uint64_t bytes);
-  /// Makes a cache that grows as `budget` allows. The budget outlives the cache.
+  /// Makes a cache that grows as `budget` and the system allow; it begins with one set if the system has no memory. The
+  /// budget outlives the cache.
   explicit LocationCache(LocationBudget& budget);
   ~LocationCache();
   LocationCache(const LocationCache&) = delete;
@@ -122,13 +127,13 @@ class LocationCache {
   /// for. Any thread may call it.
   void offer(std::uint64_t key, Location location);
   /// Grows for so many keys, which its sets then hold with hardly any that has to make room. Returns false if the
-  /// budget is short of that, or the cache does not grow. Any thread may call it.
+  /// budget or the system is short of that, or the cache does not grow. Any thread may call it.
   bool reserve(std::uint64_t keys);
   /// Forgets a place that was READ and does not hold the key any more. A place that others have remembered since stays.
   /// Any thread may call it.
   void forget(std::uint64_t key, Location stale, LocationCacheCounters& worker);
 
-  std::uint64_t entries() const { return sets_count_.load(std::memory_order_relaxed) * kEntriesOfSet; }
+  std::uint64_t entries() const { return sets_of(area_.load(std::memory_order_relaxed)) * kEntriesOfSet; }
 
  private:
   struct Entry {
@@ -148,7 +153,25 @@ class LocationCache {
     unsigned first;
     Entry& entry(unsigned step) const { return set.entries[(first + step) % kEntriesOfSet]; }
   };
-  LocationCache(LocationBudget* budget, std::uint64_t first_sets, std::uint64_t most_sets);
+
+  // The sets in use are an area. One word says where they are, and how often the cache has doubled:
+  //
+  //   63                              7 6         0
+  //  +---------------------------------+-----------+
+  //  |  address of the first set / 128 | doublings |
+  //  +---------------------------------+-----------+
+  static constexpr std::uint64_t kDoublingsMask = sizeof(Set) - 1;
+  static constexpr unsigned kMostDoublings = 40;
+  static_assert(kMostDoublings <= kDoublingsMask);
+  static std::uint64_t area_of(const Set* sets, unsigned doublings) {
+    return reinterpret_cast<std::uint64_t>(sets) | doublings;
+  }
+  static Set* first_of(std::uint64_t area) { return reinterpret_cast<Set*>(area & ~kDoublingsMask); }
+  static unsigned doublings_of(std::uint64_t area) { return static_cast<unsigned>(area & kDoublingsMask); }
+  std::uint64_t sets_of(std::uint64_t area) const { return first_sets_ << doublings_of(area); }
+
+  /// Returns sets that hold nothing; nullptr if the system refuses their memory.
+  static Set* map_sets(std::uint64_t sets);
   Home home_of(std::uint64_t key) const;
   /// Returns the second word of the key's entry; 0 if there is none. It is one word, so it comes back in a register: a
   /// std::optional goes over the stack, by a narrow store and a wide load, for which the processor waits.
@@ -158,11 +181,12 @@ class LocationCache {
   bool grow(std::uint64_t from);
 
   LocationBudget* const budget_;  // none: it does not grow
-  const std::uint64_t most_sets_;
-  Set* const sets_;  // address space for the most
-  std::atomic<std::uint64_t>
-      sets_count_;  // that are in use; whoever wins grow() doubles it; relaxed, as all of them are zero before
-  std::atomic<std::uint64_t> replacements_{0};  // since it last grew, while it may grow; by all workers, relaxed
+  std::uint64_t first_sets_;      // how many sets the cache begins with; constant from construction on
+  /// Stored by the worker whose compare-and-swap in grow() succeeds (release), read by all (acquire).
+  std::atomic<std::uint64_t> area_;
+  std::atomic<std::uint64_t> replacements_{0};    // since it last grew, while it may grow; by all workers, relaxed
+  std::array<Set*, kMostDoublings> former_ = {};  // what the cache had before each doubling; written by whoever doubled
+  Set only_;                                      // what it begins with if the system has no memory
 };
 
 }  // namespace granary::kvstore::remote

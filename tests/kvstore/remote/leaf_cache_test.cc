@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/allocations.h"
+
 namespace granary::kvstore::remote {
 namespace {
 
@@ -79,6 +81,26 @@ TEST(LeafCacheBudget, IsGivenBack) {
     EXPECT_EQ(budget.left(), 5 * LeafCache::kEntryBytes);
   }
   EXPECT_EQ(budget.left(), budget.bytes());
+}
+
+TEST(LeafCacheBudget, IsGivenBackForALeafThatTheSystemHasNoMemoryFor) {
+  if (!granary::tests::kCountsAllocations) GTEST_SKIP() << "sanitizers have allocators of their own";
+  constexpr std::uint64_t kBudget = 10'000 * LeafCache::kEntryBytes;
+  LocationBudget budget(kBudget);
+  {
+    LeafCache cache(budget);
+    granary::tests::no_memory = true;
+    EXPECT_NO_THROW(for (std::uint64_t i = 0; i < 100; ++i) cache.learn(leaf(10 * i, 10 * i + 10, 64 * i)));
+    granary::tests::no_memory = false;
+    EXPECT_EQ(cache.size(), 0u);
+    for (std::uint64_t i = 0; i < 100; ++i) cache.learn(leaf(10 * i, 10 * i + 10, 64 * i));
+    granary::tests::no_memory = true;
+    EXPECT_NO_THROW(for (std::uint64_t i = 100; i < 4000; ++i) cache.learn(leaf(10 * i, 10 * i + 10, 64 * i)));
+    granary::tests::no_memory = false;
+    EXPECT_LT(cache.size(), 4000u);
+    EXPECT_EQ(kBudget - budget.left(), (cache.size() - LeafCache::kFreeEntries) * LeafCache::kEntryBytes);
+  }
+  EXPECT_EQ(budget.left(), kBudget);
 }
 
 }  // namespace

@@ -14,9 +14,8 @@
 namespace granary::kvstore::remote {
 namespace {
 
-TEST(LocationCacheStress, AHitIsALocationOfItsKey) {
-  constexpr std::uint64_t kKeys = 64;
-  LocationCache cache(4 * LocationCache::kEntriesOfSet * LocationCache::kEntryBytes);
+/// Threads look for keys, remember and forget them. Returns how often they have found one.
+std::uint64_t hammer(LocationCache& cache, std::uint64_t keys, std::chrono::milliseconds duration) {
   std::atomic<bool> stop{false};
   std::atomic<std::uint64_t> hits{0};
   std::vector<std::thread> threads;
@@ -25,12 +24,12 @@ TEST(LocationCacheStress, AHitIsALocationOfItsKey) {
       LocationCacheCounters worker;
       base::Random random(me);
       while (!stop.load(std::memory_order_relaxed)) {
-        const std::uint64_t key = random.below(kKeys);
+        const std::uint64_t key = random.below(keys);
         // The key's number is in the offset, so that a location tells whose it is.
-        const Location mine((random.below(1000) * kKeys + key) * 8, random.below(1 << 14));
+        const Location mine((random.below(1000) * keys + key) * 8, random.below(1 << 14));
         const auto found = cache.find(key, worker);
         if (found) {
-          EXPECT_EQ(found->offset() / 8 % kKeys, key);
+          EXPECT_EQ(found->offset() / 8 % keys, key);
         }
         if (!found || random.below(4) == 0) cache.remember(key, mine, worker);
         if (found && random.below(8) == 0) cache.forget(key, *found, worker);
@@ -39,10 +38,30 @@ TEST(LocationCacheStress, AHitIsALocationOfItsKey) {
       hits.fetch_add(worker.hits.load());
     });
   }
-  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  std::this_thread::sleep_for(duration);
   stop.store(true);
   for (std::thread& thread : threads) thread.join();
-  EXPECT_GT(hits.load(), 1000u);
+  return hits.load();
+}
+
+TEST(LocationCacheStress, AHitIsALocationOfItsKey) {
+  LocationCache cache(4 * LocationCache::kEntriesOfSet * LocationCache::kEntryBytes);
+  EXPECT_GT(hammer(cache, 64, std::chrono::milliseconds(1500)), 1000u);
+}
+
+/// Others are still in the sets that the cache had before it doubled.
+TEST(LocationCacheStress, AHitIsALocationOfItsKeyWhileTheCacheGrows) {
+  constexpr std::uint64_t kBudget = std::uint64_t{8} << 20;
+  for (int round = 0; round < 10; ++round) {
+    LocationBudget budget(kBudget);
+    {
+      LocationCache cache(budget);
+      EXPECT_GT(hammer(cache, 20'000, std::chrono::milliseconds(150)), 1000u);
+      EXPECT_GT(cache.entries() * LocationCache::kEntryBytes, LocationCache::kFirstBytes);
+      EXPECT_EQ(kBudget - budget.left(), cache.entries() * LocationCache::kEntryBytes - LocationCache::kFirstBytes);
+    }
+    EXPECT_EQ(budget.left(), kBudget);
+  }
 }
 
 }  // namespace

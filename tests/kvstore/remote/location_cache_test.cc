@@ -3,16 +3,19 @@
 
 #include "kvstore/remote/location_cache.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <string_view>
 
 #include <gtest/gtest.h>
 
+#include "src/base/sanitizers.h"
 #include "src/base/test_hooks.h"
 #include "tests/support/at_sync_point.h"
 
@@ -156,23 +159,48 @@ TEST(LocationCache, CountsWhatHappened) {
 
 // --- caches that grow ---
 
-std::uint64_t resident_bytes() {
-  std::ifstream file("/proc/self/statm");
+/// What the process has of address space, and what of it is in memory, in bytes.
+struct Size {
   std::uint64_t all = 0, resident = 0;
-  file >> all >> resident;
-  return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+};
+Size process_size() {
+  std::ifstream file("/proc/self/statm");
+  Size size;
+  file >> size.all >> size.resident;
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return {.all = size.all * page, .resident = size.resident * page};
+}
+
+/// While it lives, the system gives this process hardly any more address space.
+class WithoutAddressSpace {
+ public:
+  WithoutAddressSpace() {
+    constexpr std::uint64_t kForStackAndTest = 1 << 20;
+    ::getrlimit(RLIMIT_AS, &before_);
+    const rlimit now{.rlim_cur = process_size().all + kForStackAndTest, .rlim_max = before_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_AS, &now), 0);
+  }
+  ~WithoutAddressSpace() { ::setrlimit(RLIMIT_AS, &before_); }
+  WithoutAddressSpace(const WithoutAddressSpace&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+void remember_many(LocationCache& cache, LocationCacheCounters& worker) {
+  for (std::uint64_t key = 0; key < 10'000; ++key) cache.remember(key, location_of(key), worker);
 }
 
 TEST(GrowingLocationCache, TakesMemoryAsItIsUsed) {
   LocationBudget budget(std::uint64_t{1} << 30);
-  const std::uint64_t before = resident_bytes();
+  const std::uint64_t before = process_size().resident;
   std::vector<std::unique_ptr<LocationCache>> caches;
   for (int i = 0; i < 300; ++i) caches.push_back(std::make_unique<LocationCache>(budget));
   LocationCacheCounters worker;
   for (const auto& cache : caches) {
     for (std::uint64_t key = 0; key < 50; ++key) cache->remember(key, location_of(key), worker);
   }
-  EXPECT_LT(resident_bytes() - before, std::uint64_t{8} << 20) << "300 tables of which little is known";
+  EXPECT_LT(process_size().resident - before, std::uint64_t{8} << 20) << "300 tables of which little is known";
   for (const auto& cache : caches) EXPECT_EQ(cache->entries() * LocationCache::kEntryBytes, LocationCache::kFirstBytes);
 }
 
@@ -212,6 +240,51 @@ TEST(GrowingLocationCache, AllOfANodeStayWithinOneBudget) {
     for (std::uint64_t key = 499'990; key < 500'000; ++key) EXPECT_EQ(second.find(key, worker), location_of(key));
   }
   EXPECT_TRUE(budget.take(kBudget)) << "who is gone has given its part back";
+}
+
+/// The budget is the node's. If each cache reserved all of it, few tables would use up what a process can have.
+TEST(GrowingLocationCache, TakesAddressSpaceAsItGrows) {
+  LocationBudget budget(std::uint64_t{1} << 40);
+  const std::uint64_t before = process_size().all;
+  std::vector<std::unique_ptr<LocationCache>> caches;
+  for (int i = 0; i < 300; ++i) caches.push_back(std::make_unique<LocationCache>(budget));
+  EXPECT_LT(process_size().all - before, std::uint64_t{64} << 20);
+  LocationCacheCounters worker;
+  remember_many(*caches.front(), worker);
+  const std::uint64_t has = caches.front()->entries() * LocationCache::kEntryBytes;
+  EXPECT_GT(has, LocationCache::kFirstBytes);
+  EXPECT_LT(process_size().all - before, (std::uint64_t{64} << 20) + 2 * has);
+}
+
+TEST(GrowingLocationCache, StaysSmallWhereTheSystemHasNoMemory) {
+  if (base::kAddressSanitizer || base::kThreadSanitizer) GTEST_SKIP() << "sanitizers need address space";
+  constexpr std::uint64_t kBudget = std::uint64_t{64} << 20;
+  LocationBudget budget(kBudget);
+  LocationCacheCounters worker;
+  std::optional<LocationCache> early(std::in_place, budget), late;
+  {
+    const WithoutAddressSpace now;
+    late.emplace(budget);
+    EXPECT_EQ(late->entries(), LocationCache::kEntriesOfSet);
+    for (LocationCache* const cache : {&*early, &*late}) {
+      const std::uint64_t entries = cache->entries();
+      remember_many(*cache, worker);
+      EXPECT_FALSE(cache->reserve(10'000));
+      EXPECT_EQ(cache->entries(), entries);
+      EXPECT_EQ(cache->find(9'999, worker), location_of(9'999));
+    }
+    EXPECT_EQ(budget.left(), kBudget);
+  }
+  for (LocationCache* const cache : {&*early, &*late}) {
+    EXPECT_TRUE(cache->reserve(10'000)) << "there is memory again";
+    remember_many(*cache, worker);
+    std::uint64_t held = 0;
+    for (std::uint64_t key = 0; key < 10'000; ++key) held += cache->find(key, worker).has_value() ? 1 : 0;
+    EXPECT_GT(held, 9'000u);
+  }
+  early.reset();
+  late.reset();
+  EXPECT_EQ(budget.left(), kBudget);
 }
 
 }  // namespace
