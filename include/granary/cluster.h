@@ -58,7 +58,8 @@ struct ClusterOptions {
   bool recovers_others = true;
   /// Starts with the node's data also where ZooKeeper has lost what it knew of the cluster. Say it at all nodes, and
   /// start them together, if ZooKeeper's data are lost for good: nodes with data do not start otherwise. It is refused
-  /// where ZooKeeper knows of a cluster that has served there with other data.
+  /// where ZooKeeper knows of a cluster that has served there with other data. Until the cluster has served there, the
+  /// node's data belong to the former one.
   bool new_board = false;
   /// Whether this node, once it has started, ends its membership when its log has failed, so that the others recover it
   /// and go on: status() then tells why, and over shared memory the others end this process. false: it stays, its reads

@@ -188,11 +188,13 @@ bench::ExitCode run(const std::string&, const bench::FlagValues& flags) {
   Status ended = live(options, signals, log, served_ns);
   if (ended_as_told(ended, served_ns != 0, options.node, signals, log)) return bench::ExitCode::kOk;
   if (ended.code() != StatusCode::kMembershipLost) return end_with(ended);
-  options.database.salvage = options.new_board = false;  // that was for what had been there before
+  options.database.salvage = false;  // that was for what had been there before
+  if (served_ns != 0) options.new_board = false;
   Rejoining rejoining(static_cast<std::uint64_t>(flags.integer("rejoin")), has_data, log);
   while (rejoining.go_on(options.node, ended, std::exchange(served_ns, 0), signals)) {
     ended = live(options, signals, log, served_ns);
     const bool served = served_ns != 0;
+    if (served) options.new_board = false;
     if (ended_as_told(ended, served, options.node, signals, log)) return bench::ExitCode::kOk;
     // It was told to leave, and could not leave in order, which has nothing to do with the membership that an earlier
     // life has lost.

@@ -63,8 +63,11 @@ Status NodeLife::note_begun(membership::Generation generation) const {
   return membership::write_life(base::system_files(), own_.data_directory, life);
 }
 
+/// A start at a new board may come to nothing: it may have been told to one node alone, or the board is the wrong one.
+/// So the data belong to the former cluster id until the cluster has served with them at the new board.
 Status NodeLife::note_joined(membership::Life life) const {
   if (own_.data_directory.empty()) return {};
+  if (former_.cluster_id != 0) life.cluster_id = former_.cluster_id;
   life.served = served_;
   return membership::write_life(base::system_files(), own_.data_directory, life);
 }
@@ -78,8 +81,9 @@ void NodeLife::take_back() const {
 }
 
 Status NodeLife::note_served(const membership::Life& life) {
-  if (served_) return {};
+  if (served_ && life.cluster_id == former_.cluster_id) return {};
   served_ = true;
+  former_.cluster_id = life.cluster_id;
   return note_joined(life);
 }
 

@@ -36,13 +36,15 @@ class NodeLife {
   /// Notes which life begins, with what is known of the cluster from the former life. The cluster's id follows once the
   /// node has joined.
   Status note_begun(membership::Generation generation) const;
-  /// Notes the life as it is known once the node has joined.
+  /// Notes the life as it is known once the node has joined. If the directory was in a cluster before, it keeps that
+  /// cluster's id until note_served().
   Status note_joined(membership::Life life) const;
   /// Takes back what this life has noted in a directory that had neither data nor a note before, and has no data yet. A
   /// later life does not need the note of a life without data. Called by a life that does not start, while it is a
   /// member: then no other life of the node notes anything.
   void take_back() const;
-  /// Notes that the cluster serves: from then on a directory without data has lost them.
+  /// Notes that the cluster serves: from then on a directory without data has lost them, and the data belong to the
+  /// cluster of this life.
   Status note_served(const membership::Life& life);
 
  private:

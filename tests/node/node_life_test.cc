@@ -57,6 +57,23 @@ TEST_F(NodeLives, KeepThatTheClusterHasServed) {
   EXPECT_EQ(reread().former().generation, 6U);
 }
 
+/// A start with --new_board that comes to nothing, as one of a single node or at a wrong place of ZooKeeper, leaves the
+/// node where it was: its former cluster takes it back.
+TEST_F(NodeLives, BelongToTheFormerClusterUntilANewOneHasServed) {
+  const membership::Life former{.cluster = "bank", .node = 3, .cluster_id = 9, .generation = 5, .served = true};
+  ASSERT_TRUE(membership::write_life(base::system_files(), own_.data_directory, former).ok());
+  db::NodeLife life = reread();
+  ASSERT_TRUE(life.note_begun(6).ok());
+  const membership::Life joined{.cluster = "bank", .node = 3, .cluster_id = 10, .generation = 6};
+  ASSERT_TRUE(life.note_joined(joined).ok());
+  EXPECT_EQ(reread().former().cluster_id, 9U);
+  EXPECT_EQ(reread().former().generation, 6U);
+  ASSERT_TRUE(life.note_served(joined).ok());
+  EXPECT_EQ(reread().former().cluster_id, 10U);
+  EXPECT_EQ(reread().former().generation, 6U);
+  EXPECT_TRUE(reread().served());
+}
+
 /// A life that has written to the data is not lived again, whatever MEMBER says.
 TEST_F(NodeLives, AreNotFewerThanThoseThatWroteTheData) {
   ASSERT_TRUE(reread().note_begun(5).ok());

@@ -3,7 +3,9 @@
 # - a bank (bank_node.cc) that moves money meanwhile comes back under a supervisor, which is a loop here, with all that was released;
 # - `granary node` says that it does not hear ZooKeeper, comes back by itself, and serves.
 # Then both are killed, and one is there again long before the other, for which it has to wait.
-# At last ZooKeeper's data are wiped: `granary node` says so within three time-outs, and ends with exit code 6. Then all the money is counted.
+# A node that is told of a new board at a wrong place comes back to its cluster.
+# At last ZooKeeper's data are wiped: `granary node` says so within three time-outs, and ends with exit code 6. Both nodes go on with --new_board.
+# Then all the money is counted.
 #
 #   nodes_at_zookeeper.sh GRANARY BANK_NODE ZOOKEEPER_SCRIPT
 #
@@ -78,7 +80,7 @@ echo "after $SECONDS s, the bank: $(tail -q -n 1 output-1)"
 
 rm -f output-* errors-*
 start_node() {
-  "$granary" node --cluster=cluster.toml --id="$1" > "output-$1" 2> "errors-$1" &
+  "$granary" node --cluster=cluster.toml --id="$@" > "output-$1" 2> "errors-$1" &
   echo $! > "pid-$1"
 }
 start_node 1
@@ -114,6 +116,17 @@ start_node 2
 await 120 told "of 2 serves" 1
 echo "after $SECONDS s, the nodes serve after a kill of both"
 
+# A node that is told of a new board alone, and at a wrong place, serves nowhere. Then its cluster takes it back.
+for node in 1 2; do kill -KILL "$(cat pid-$node)"; wait "$(cat pid-$node)" 2> /dev/null; done
+sed 's|^kind = "zookeeper"|&\nchroot = "/elsewhere"|' cluster.toml > elsewhere.toml
+"$granary" node --cluster=elsewhere.toml --id=1 --new_board --start_timeout=3 > output-1 2> errors-1 &&
+  fail "node 1 serves alone at a new board"
+grep -q "have not joined" errors-1 || fail "node 1 does not wait for node 2 at the new board"
+start_node 1
+start_node 2
+await 120 told "of 2 serves" 1
+echo "after $SECONDS s, the nodes serve after a start at a wrong board"
+
 "$zookeeper" stop zookeeper
 rm -rf zookeeper/0/data/version-2
 "$zookeeper" start zookeeper > /dev/null || fail "ZooKeeper does not start again"
@@ -129,6 +142,15 @@ for node in 1 2; do
   [[ $code -eq 6 ]] || fail "node $node ended with exit code $code, not 6"
 done
 echo "after $SECONDS s, the nodes have ended, $took_ms ms after ZooKeeper served again"
+
+# Its data count as lost for good now. Who has served at the new board needs to be told of it no more.
+for option in --new_board --log_format=text; do
+  start_node 1 "$option"
+  start_node 2 "$option"
+  await 120 told "of 2 serves" 1
+  for node in 1 2; do kill -TERM "$(cat pid-$node)"; wait "$(cat pid-$node)" || fail "node $node did not end in order"; done
+done
+echo "after $SECONDS s, the nodes have served at a new board"
 
 run_bank local.toml true
 grep -h -m 1 money output-1

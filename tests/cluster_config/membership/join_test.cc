@@ -294,6 +294,26 @@ TEST_F(MembershipSuite, NodesThatAreToldSoGoOnAtABoardThatWasWiped) {
   EXPECT_EQ(two->cluster_id(), one->cluster_id());
 }
 
+/// Its data name the former cluster until they have served at the new board (NodeLife).
+TEST_F(MembershipSuite, ANodeThatHasNotServedAtTheNewBoardComesAgain) {
+  MembershipOptions first = options_of(1), second = options_of(2);
+  first.known_cluster_id = second.known_cluster_id = 77;
+  first.accepts_new_board = second.accepts_new_board = true;
+  Node one(world(), first);
+  ASSERT_TRUE(one.joined()) << one.status().message();
+  { EXPECT_TRUE(Node(world(), second).joined()); }
+  ASSERT_TRUE(one->serve().ok());
+  {
+    Node again(world(), second);
+    ASSERT_TRUE(again.joined()) << again.status().message();
+    EXPECT_EQ(again->cluster_id(), one->cluster_id());
+  }
+  second.accepts_new_board = false;
+  Node untold(world(), second);
+  ASSERT_FALSE(untold.joined());
+  EXPECT_THAT(untold.status().message(), HasSubstr("--new_board does the same here"));
+}
+
 /// Its data are newer than those of the cluster that begins, which has none yet.
 TEST_F(MembershipSuite, ANodeWithoutDataMayBeginTheNewBoard) {
   MembershipOptions first = options_of(1), second = options_of(2), late = options_of(3);
