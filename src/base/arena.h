@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace granary::base {
@@ -52,16 +54,17 @@ class Arena {
     at_ = chunk.memory.get();
     end_ = at_ + chunk.size;
   }
-  void keep_one() {
+  /// If the system has no memory for a chunk as large as all of them, the first one stays.
+  void keep_one() noexcept {
     std::size_t all = 0;
     for (const Chunk& chunk : chunks_) all += chunk.size;
+    chunks_.resize(1);
     if (all <= kMostKept) {
-      chunks_.clear();
-      grow(all);
-    } else {
-      chunks_.resize(1);
-      use(chunks_.front());
+      if (std::unique_ptr<char[]> whole(new (std::nothrow) char[all]); whole != nullptr)
+        chunks_.front() = {std::move(whole), all};
     }
+    use(chunks_.front());
+    first_ = at_;
   }
   void grow(std::size_t bytes) {
     const std::size_t size =

@@ -20,16 +20,11 @@ void WriteSet::place(std::uint32_t index) {
   slots_[at] = index + 1;
 }
 
-void WriteSet::index_last() {
-  if (entries_.size() * 2 > slots_.size()) {
-    rehash();
-  } else {
-    place(static_cast<std::uint32_t>(entries_.size() - 1));
-  }
-}
-
-void WriteSet::rehash() {
-  slots_.assign(std::bit_ceil(entries_.size() * 4), 0);
+/// Sees to it that one more entry has a slot.
+void WriteSet::reserve_slot() {
+  const std::size_t entries = entries_.size() + 1;
+  if (entries * 2 <= slots_.size()) return;
+  slots_.assign(std::bit_ceil(entries * 4), 0);
   for (std::size_t i = 0; i < entries_.size(); ++i) place(static_cast<std::uint32_t>(i));
 }
 

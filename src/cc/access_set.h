@@ -3,6 +3,7 @@
 // transaction layer (src/txn) fills these sets, and the commit (commit.h) validates and installs by them. What is
 // remembered of other nodes is in src/cluster/transaction.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -72,11 +73,22 @@ class WriteSet {
     return entries_.size() <= kLinear ? find_linear(record) : find_hashed(record);
   }
 
+  /// Makes room for one more write, so that the next add() needs no memory.
+  void reserve_one() {
+    constexpr std::size_t kFirst = 8;
+    if (entries_.size() == entries_.capacity()) entries_.reserve(std::max(kFirst, 2 * entries_.capacity()));
+    if (entries_.size() >= kLinear) [[unlikely]]
+      reserve_slot();
+  }
   WriteEntry& add(const WriteEntry& entry) {
     filter_ |= filter_bit(entry.record);
+    // If the system has no memory, what was there before stays as it is.
+    const bool hashed = entries_.size() >= kLinear;
+    if (hashed) [[unlikely]]
+      reserve_slot();
     entries_.emplace_back() = entry;  // not push_back(), for the reason that CommitOutcome names (participant.h)
-    if (entries_.size() > kLinear) [[unlikely]]
-      index_last();
+    if (hashed) [[unlikely]]
+      place(static_cast<std::uint32_t>(entries_.size() - 1));
     return entries_.back();
   }
 
@@ -107,8 +119,7 @@ class WriteSet {
     return nullptr;
   }
   WriteEntry* find_hashed(const Record* record);
-  void index_last();
-  void rehash();
+  void reserve_slot();
   void place(std::uint32_t index);
 
   std::vector<WriteEntry> entries_;

@@ -1,6 +1,7 @@
 #include "src/cc/garbage.h"
 
 #include <algorithm>
+#include <new>
 
 #include "src/base/check.h"
 #include "src/base/test_hooks.h"
@@ -116,7 +117,12 @@ void register_unhooked(WorkerState& worker, Record* record) {
 
 void abandon(AccessSet& access, WorkerState& worker) noexcept {
   for (const WriteEntry& write : access.writes.entries()) {
-    if (write.placeholder) register_unborn(worker, write.record, write.index, write.key);
+    if (!write.placeholder) continue;
+    try {
+      register_unborn(worker, write.record, write.index, write.key);
+    } catch (const std::bad_alloc&) {
+      // The system has no memory to list it, so the placeholder stays in its index until the key is written.
+    }
   }
 }
 

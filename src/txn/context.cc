@@ -1,5 +1,7 @@
 #include "src/txn/context.h"
 
+#include <new>
+
 #include "src/base/test_hooks.h"
 #include "src/cc/garbage.h"
 #include "src/cc/elsewhere/elsewhere.h"
@@ -223,12 +225,23 @@ void Context::prefetch(std::uint64_t serial, TableCore* table, std::string_view 
   execution_.local().prefetch(*table, key);
 }
 
+/// A write that the system has no memory for may have been noted by half, so the transaction is doomed.
+template <typename Write>
+Outcome Context::or_out_of_memory(Write&& write) {
+  try {
+    return write();
+  } catch (const std::bad_alloc&) {
+    return state_ == State::kDoomed ? Outcome::kAborted : doom_with(AbortReason::kOutOfMemory);
+  }
+}
+
 Outcome Context::write_part(std::uint64_t serial, TableCore* table, std::string_view key, std::size_t from,
                             std::string_view bytes) {
   const Outcome admitted = admit(serial, table, key);
   if (admitted != Outcome::kOk) [[unlikely]]
     return admitted;
-  return table->takes_writes() ? execution_.write_part(*table, key, from, bytes) : Outcome::kImmutable;
+  if (!table->takes_writes()) return Outcome::kImmutable;
+  return or_out_of_memory([&] { return execution_.write_part(*table, key, from, bytes); });
 }
 
 Outcome Context::write(std::uint64_t serial, TableCore* table, std::string_view key, std::string_view value,
@@ -240,7 +253,7 @@ Outcome Context::write(std::uint64_t serial, TableCore* table, std::string_view 
     return Outcome::kValueTooLarge;
   if (!table->takes_writes() && !base::injected("sealed-table-takes-writes")) [[unlikely]]
     return Outcome::kImmutable;
-  return execution_.write(*table, key, value, rule);
+  return or_out_of_memory([&] { return execution_.write(*table, key, value, rule); });
 }
 
 ScanResult Context::scan(std::uint64_t serial, TableCore* table, const ScanRange& range, ScanFn visit) {

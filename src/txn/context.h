@@ -135,6 +135,8 @@ class Context final : private TransactionState {
   /// since it would be of no use to try again at once.
   AbortReason reason_for_caller(AbortReason reason) const;
   [[gnu::cold]] Outcome doom_with(AbortReason reason) override;
+  template <typename Write>
+  Outcome or_out_of_memory(Write&& write);
   /// Gives back what the transaction holds at this node, and forgets its access sets.
   void end_here();
   /// Gives back what it holds at other nodes, and leaves the slot.

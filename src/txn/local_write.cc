@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "src/cc/holder_liveness.h"
 #include "src/cc/protocols.h"
@@ -38,27 +39,36 @@ Outcome LocalAccess::write_own(WriteEntry& own, std::string_view value, const Wr
 
 /// Puts a placeholder into the index, and a write to it into the write set. If the key has appeared meanwhile,
 /// `present` is its record and the outcome kAlreadyExists. If there is no memory, it frees garbage of the worker and
-/// tries once more.
+/// tries once more. What needs memory of the system for the write comes before the insert, since a placeholder without
+/// its write would never be collected.
 Outcome LocalAccess::write_new(TableCore& table, std::string_view key, std::string_view value, Record** present) {
   cc::WorkerState& state = worker_.state();
+  access_.writes.reserve_one();
+  WriteEntry entry{.index = &table.index(),
+                   .table = table.id(),
+                   .key = arena_.copy(key),
+                   .value = arena_.copy(value),
+                   .placeholder = true};
+  auto* const hint = insert_hints_.of(table.id());
   for (bool made_room = false;; made_room = true) {
     if (Record* const record = table.make_record(state, key, value.size()); record != nullptr) [[likely]] {
-      bool phantom = false;
+      bool phantom = false, without_memory = false;
       const cc::IndexTime time(state.timed_work, state.shared.meter);
+      const auto note_change = [&](const auto& change) {
+        try {
+          phantom |= !access_.nodes.note_change(change);
+        } catch (const std::bad_alloc&) {
+          without_memory = true;
+        }
+      };
       const cc::Inserted result =
-          table.index().insert_if_absent(key, record::value_of(record), state.nodes, insert_hints_.of(table.id()),
-                                         [&](const auto& change) { phantom |= !access_.nodes.note_change(change); });
+          table.index().insert_if_absent(key, record::value_of(record), state.nodes, hint, note_change);
       if (result.what == cc::InsertedWhat::kInserted) [[likely]] {
-        access_.writes
-            .add({.record = record,
-                  .index = &table.index(),
-                  .table = table.id(),
-                  .key = arena_.copy(key),
-                  .value = arena_.copy(value),
-                  .remove = false,
-                  .placeholder = true})
-            .sum_content();
+        entry.record = record;
+        access_.writes.add(entry).sum_content();
         lookups_.remembered(table.index(), key) = record;
+        if (without_memory) [[unlikely]]
+          return transaction_.doom_with(AbortReason::kOutOfMemory);
         return phantom ? transaction_.doom_with(AbortReason::kNodeChanged) : Outcome::kOk;
       }
       cc::free_record(state, record);

@@ -90,6 +90,65 @@ TEST(BadBody, ACommitThatTheSystemHasNoMemoryForIsNotLeftHalfWay) {
   EXPECT_DEATH(commit(), "bad_alloc");
 }
 
+/// Inserts a key into a table, behind as many others as `before`, while the system has no memory for one allocation of
+/// the insert, which is each in turn. The insert is refused, and the transaction leaves nothing behind.
+void insert_with_failing_allocations(int before) {
+  const std::string key = "a key that is longer than what a string has room for in itself", value(1000, 'v');
+  Outcome got = Outcome::kOutOfMemory;
+  std::uint64_t fails = 0;
+  while (got == Outcome::kOutOfMemory) {
+    ++fails;
+    ManualDatabase db(1);
+    const Table table = db.table("t");
+    Transaction t = db.begin();
+    for (int i = 0; i < before; ++i) {
+      ASSERT_EQ(t.put(table, key + std::to_string(i), value), Outcome::kOk);
+    }
+    failing_allocation = allocations + fails;
+    EXPECT_NO_THROW(got = t.insert(table, key, value));
+    failing_allocation = 0;
+    if (got == Outcome::kOk) {
+      EXPECT_TRUE(t.commit().committed());
+      EXPECT_EQ(db.value(table, key), value);
+    } else {
+      ASSERT_EQ(got, Outcome::kOutOfMemory);
+      EXPECT_EQ(t.commit().reason, AbortReason::kOutOfMemory);
+      db.collect_everything();
+      EXPECT_EQ(db->statistics().records_bytes, 0u) << "the allocation " << fails << " of the insert";
+      db.put(table, key, "later");
+      EXPECT_EQ(db.value(table, key), "later");
+    }
+  }
+  EXPECT_GT(fails, 1u) << "the insert has allocated nothing";
+}
+
+TEST(BadBody, AnInsertThatTheSystemHasNoMemoryForIsRefused) {
+  if (!kCountsAllocations) GTEST_SKIP() << "sanitizers have allocators of their own";
+  for (const int before : {0, 1, 24}) insert_with_failing_allocations(before);  // the 25th write makes a hash table
+}
+
+/// Even what is left of the transaction cannot be listed as garbage.
+TEST(BadBody, AnInsertThatTheSystemHasNoMemoryForEndsNoProcess) {
+  if (!kCountsAllocations) GTEST_SKIP() << "sanitizers have allocators of their own";
+  ManualDatabase db(1);
+  const Table table = db.table("t");
+  const std::string key = "a key that is longer than what a string has room for in itself";
+  Transaction t = db.begin();
+  const std::string large(40'000, 'v');  // two of them are more than the transaction's first memory for values
+  ASSERT_EQ(t.put(table, key + "1", large), Outcome::kOk);
+  ASSERT_EQ(t.put(table, key + "2", large), Outcome::kOk);
+  const std::string larger(100'000, 'v');
+  no_memory = true;
+  Outcome got = Outcome::kOk;
+  EXPECT_NO_THROW(got = t.put(table, key, larger));
+  no_memory = false;
+  EXPECT_EQ(got, Outcome::kOutOfMemory);
+  EXPECT_EQ(t.commit().reason, AbortReason::kOutOfMemory);
+  db.put(table, key + "1", "later");
+  db.put(table, key, "later");
+  EXPECT_EQ(db.value(table, key), "later");
+}
+
 /// The thread that advances epochs has seen a transaction that holds them back, and that ends at this moment.
 TEST(BadBody, TheTransactionAfterOneThatTookTooLongIsNotDoomed) {
   Options options = manual_options();
