@@ -76,7 +76,10 @@ void Rounds::count(std::span<const Operation> chain) {
   }
 }
 
+/// An exception may have ended an earlier call, and nothing of its steps is posted any more.
 void Rounds::post(std::span<Step*> steps, Chains& chains) {
+  chain_.clear();
+  parts_.clear();
   const std::optional<ConnectionId> connection = peers_.find(steps.front()->node());
   if (!connection) {
     for (Step*& step : steps) end(step, Failure::kBroken);
@@ -99,7 +102,6 @@ void Rounds::post(std::span<Step*> steps, Chains& chains) {
     parts_.push_back({&step, chain_.size()});
   }
   post_parts(*connection, chains);
-  chain_.clear();
 }
 
 /// Posts all parts in one chain. Only if that is refused does it ask whose address leads nowhere, or between two words;

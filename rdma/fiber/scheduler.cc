@@ -6,7 +6,12 @@ namespace granary::rdma::fiber {
 
 void Scheduler::spawn(std::function<void()> body) {
   fibers_.push_back(std::make_unique<Fiber>(std::move(body)));
-  ready_.push_back(fibers_.back().get());
+  try {
+    ready_.push_back(fibers_.back().get());
+  } catch (...) {
+    fibers_.pop_back();
+    throw;
+  }
 }
 
 bool Scheduler::turn() {

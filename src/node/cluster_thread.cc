@@ -45,16 +45,20 @@ ClusterThread::~ClusterThread() {
 Status ClusterThread::run_together(std::uint32_t count, FunctionRef<void(std::uint32_t)> body) {
   if (scheduler_.current() != nullptr)
     return Status(StatusCode::kFailedPrecondition, "run_together is called by a body that it runs");
-  std::exception_ptr thrown;  // the first exception that has left a body
-  for (std::uint32_t i = 0; i < count; ++i) {
-    scheduler_.spawn([body, i, &thrown] {
-      if (thrown != nullptr) return;
-      try {
-        body(i);
-      } catch (...) {
-        if (thrown == nullptr) thrown = std::current_exception();
-      }
-    });
+  std::exception_ptr thrown;  // the first exception that has left a body or kept one from beginning
+  try {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      scheduler_.spawn([body, i, &thrown] {
+        if (thrown != nullptr) return;
+        try {
+          body(i);
+        } catch (...) {
+          if (thrown == nullptr) thrown = std::current_exception();
+        }
+      });
+    }
+  } catch (...) {
+    thrown = std::current_exception();
   }
   scheduler_.run();
   // Waits for writes under way here, since afterwards nobody may poll for their completions for long.

@@ -2,6 +2,7 @@
 // worker stays usable. (Those of procedures are in cluster_test.cc.)
 
 #include <array>
+#include <new>
 #include <stdexcept>
 #include <string>
 
@@ -10,6 +11,7 @@
 
 #include "tests/node/accounts.h"
 #include "tests/node/local_cluster.h"
+#include "tests/support/allocations.h"
 
 namespace granary {
 namespace {
@@ -144,6 +146,32 @@ TEST_P(NodesExceptions, OneOfAScansVisitorEndsItsTransaction) {
       EXPECT_THROW((void)snapshot.scan(accounts, kAccounts, 2 * kAccounts, fails), std::runtime_error);
       EXPECT_EQ(snapshot.scan(accounts, kAccounts, 2 * kAccounts, visit).count, kAccounts);
     }
+  });
+}
+
+TEST_P(NodesExceptions, OneThatKeepsABodyFromBeginningComesOutOfRunTogether) {
+  if (!tests::kCountsAllocations) GTEST_SKIP() << "sanitizers have allocators of their own";
+  run([](ClusterWorker& worker, const TypedTable<std::uint64_t, Account>& accounts) {
+    constexpr std::uint32_t kBodies = 4;
+    std::uint32_t begun = 0, thrown = 0;
+    const auto count = [&](std::uint32_t) { ++begun; };
+    for (std::uint64_t fails = 1; fails <= 3 * kBodies; ++fails) {
+      begun = 0;
+      tests::failing_allocation = tests::allocations + fails;
+      try {
+        (void)worker.run_together(kBodies, count);
+        EXPECT_EQ(begun, kBodies);
+      } catch (const std::bad_alloc&) {
+        ++thrown;
+        EXPECT_EQ(begun, 0u) << "none begins if not all do";
+      }
+      tests::failing_allocation = 0;
+      begun = 0;
+      EXPECT_TRUE(worker.run_together(kBodies, count).ok());
+      EXPECT_EQ(begun, kBodies) << "and no body of an earlier call";
+    }
+    EXPECT_GT(thrown, 0u);
+    EXPECT_EQ(balance(worker, accounts, 0), kGiven);
   });
 }
 

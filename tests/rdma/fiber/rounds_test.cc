@@ -4,6 +4,7 @@
 #include "rdma/fiber/rounds.h"
 
 #include <memory>
+#include <new>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -113,6 +114,29 @@ TEST_F(InRounds, StepsToOneNodeTakeEffectInTheirOrder) {
   for (Add& step : adds) steps.push_back(&step);
   run(steps);
   for (std::size_t i = 0; i < adds.size(); ++i) EXPECT_EQ(adds[i].before(), i / 3);
+}
+
+/// Its operations come to nothing for want of memory.
+class WithoutMemory final : public Step {
+ public:
+  using Step::Step;
+  void append(std::vector<Operation>&) override { throw std::bad_alloc(); }
+  Next interpret() override { return Next::kEnded; }
+  void fail(Failure) override {}
+};
+
+/// The steps of a round that an exception has ended are gone, and so are their buffers.
+TEST_F(InRounds, ARoundPostsNothingOfOneThatAnExceptionHasEnded) {
+  Add left = add(2), good = add(2);
+  WithoutMemory refused({.node = 2, .region = 1, .generation = 1, .offset = 0});
+  scheduler_.spawn([&] {
+    FiberWaiter waiter(scheduler_);
+    Rounds rounds(scheduler_, *shared_, *peers_, waiter);
+    EXPECT_THROW(rounds.run(std::vector<Step*>{&left, &refused}), std::bad_alloc);
+    rounds.run(std::vector<Step*>{&good});
+  });
+  scheduler_.run();
+  EXPECT_EQ(word_of(2), 1u);
 }
 
 TEST_F(InRounds, WhatFailsOnOneNodeDoesNotTouchTheOthers) {
