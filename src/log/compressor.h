@@ -1,6 +1,6 @@
 #pragma once
-// Compression of log entries, behind one call. The compressor's working memory is kept between calls: zstd's is larger
-// than most of what is packed.
+// Compresses log entries with any of the codecs. The compressor keeps its working memory between calls, because zstd's
+// is larger than most of what it packs.
 
 #include <cstddef>
 #include <memory>
@@ -12,15 +12,15 @@ struct ZSTD_CCtx_s;
 
 namespace granary::log {
 
-/// Used by one thread at a time.
+/// Packs bytes with one codec. One thread at a time uses it.
 class Compressor {
  public:
   explicit Compressor(Codec codec);
 
   Codec codec() const { return codec_; }
-  /// Room that always suffices for `raw` bytes.
+  /// Returns how many bytes of room always suffice for packing `raw` bytes.
   std::size_t bound(std::size_t raw) const;
-  /// Packs into `to`, which has bound() bytes or more. Returns how many it took.
+  /// Packs `raw` into `to`, which has bound() bytes or more. Returns how many bytes that took.
   std::size_t pack(std::string_view raw, char* to, std::size_t room);
 
  private:

@@ -11,7 +11,8 @@ namespace granary::log {
 DurableEpoch::DurableEpoch(std::size_t loggers, epoch::Epoch first) : durable_(first), locals_(loggers, first) {}
 
 void DurableEpoch::publish(std::size_t logger, epoch::Epoch complete) {
-  // Under the mutex: of two loggers that publish at once, the later one sees both, so that D is never left behind.
+  // This is done under the mutex: if two loggers publish at once, the later one sees both values, so D is never left at
+  // less than they allow.
   const std::lock_guard lock(mutex_);
   locals_[logger] = complete;
   const epoch::Epoch least = base::injected("durable-is-greatest") ? *std::max_element(locals_.begin(), locals_.end())

@@ -1,6 +1,6 @@
 #pragma once
-// D, the durable epoch (Silo 4.10): the smallest of what the loggers have on the device. Whoever must not show a result
-// before it is durable waits here.
+// Keeps D, the durable epoch (Silo 4.10): the smallest of the epochs that the loggers have on the device. A thread that
+// must not show a result before it is durable waits here.
 
 #include <atomic>
 #include <condition_variable>
@@ -18,22 +18,24 @@ namespace granary::log {
 
 class DurableEpoch {
  public:
-  /// All of `loggers` begin at `first`: what is durable already.
+  /// Every one of `loggers` begins at `first`, the epoch up to which all is durable already.
   DurableEpoch(std::size_t loggers, epoch::Epoch first);
 
   epoch::Epoch current() const { return durable_.load(std::memory_order_acquire); }
 
-  /// Logger `logger` has everything with an epoch ≤ `complete` on the device. Never backwards.
+  /// Notes that logger `logger` has everything with an epoch ≤ `complete` on the device. A logger's epoch never goes
+  /// back.
   void publish(std::size_t logger, epoch::Epoch complete);
 
-  /// From now on D does not move: a logger could not write. The first cause is kept.
+  /// Stops D for good, because a logger could not write. The first cause is kept.
   void fail(const Status& cause);
-  /// Written once (release), read by committing workers: acquire, so that cause() is there.
+  /// Whether D has stopped. The word is written once (release) and read by committing workers; the load is an acquire
+  /// load, so that they find cause().
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   Status cause() const;
 
   static constexpr std::uint64_t kForever = ~std::uint64_t{0};
-  /// Waits until D ≥ epoch, or tells why that will not happen; kUnavailable after `timeout_us`.
+  /// Waits until D ≥ epoch. Returns the cause if D has stopped before that, or kUnavailable after `timeout_us`.
   Status wait(epoch::Epoch epoch, std::uint64_t timeout_us = kForever) const;
 
  private:

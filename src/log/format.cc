@@ -46,7 +46,8 @@ bool WriteReader::take(Plain* plain) {
   return true;
 }
 
-/// Reads what stands between the header and the key of a write that is no plain one.
+/// Reads the bytes between the header and the key of a write that is marked with kElsewhere or kPart. Returns false if
+/// they are malformed.
 bool WriteReader::take_marked(const WriteHeader& header, Write* write) {
   if ((header.table & kPart) == 0) return take(&write->home.emplace());
   if ((header.table & kElsewhere) != 0 || header.value_bytes == kRemoved || !take(&write->part.emplace())) return false;
@@ -57,7 +58,7 @@ bool WriteReader::take_marked(const WriteHeader& header, Write* write) {
 bool WriteReader::next(Write* write) {
   if (rest_.empty() || malformed_) return false;
   WriteHeader header;
-  malformed_ = true;  // unless all of it is there
+  malformed_ = true;  // holds until all of the write has been found
   if (!take(&header)) return false;
   *write = Write();
   write->table = header.table & ~(kElsewhere | kPart);

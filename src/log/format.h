@@ -1,5 +1,5 @@
 #pragma once
-// The log on disk, byte by byte (docs/log-format.md): segments that begin with a header and go on with entries.
+// Describes the log on disk, byte by byte (docs/log-format.md): segments begin with a header and go on with entries.
 //
 // All numbers are little-endian. An entry is a 16-byte header and a body, padded with zeros to 8 bytes:
 //
@@ -21,13 +21,13 @@
 
 namespace granary::log {
 
-/// Format versions of segments and rings: of a database alone, and of a node of a cluster, whose transactions also
-/// write records of other nodes, and whose rings have a lock-ahead record.
+/// The format versions of segments and rings. A database alone has kFormatVersion. A node of a cluster has another,
+/// because its transactions also write records of other nodes, and its rings have a lock-ahead record.
 inline constexpr std::uint32_t kFormatVersion = 9;
 inline constexpr std::uint32_t kClusterFormatVersion = 10;
-/// The versions before, which were written until writes of parts came: a database alone, the segments of a node, its
-/// rings. They are read like the present ones, as nothing else has changed. Only the present ones are written, so that
-/// nobody meets parts who knows none.
+/// The versions that releases without writes of parts wrote: a database alone, the segments of a node, the rings of a
+/// node. They are read like the present versions, since nothing else differs. Only the present versions are written, so
+/// a release that knows no parts never meets any.
 inline constexpr std::uint32_t kFormerVersion = 6;
 inline constexpr std::uint32_t kFormerClusterVersion = 7;
 inline constexpr std::uint32_t kFormerClusterRingVersion = 8;
@@ -46,21 +46,21 @@ inline constexpr std::size_t kAlignment = 8;
 inline constexpr std::uint32_t kRemoved = ~std::uint32_t{0};
 
 using DatabaseId = std::array<unsigned char, 16>;
-/// Its 32 hexadecimal digits.
+/// Returns the id as 32 hexadecimal digits.
 std::string to_text(const DatabaseId& id);
 
-/// A random word that each opening chooses for its generation, and each checkpoint for itself. Copies of a database
-/// that go on apart have the same numbers of generations; by their stamps their files are told apart. Never 0, which
-/// stands for any.
+/// A random word that each opening chooses for its generation, and each checkpoint for itself. If a database is copied
+/// and both copies go on, they use the same generation numbers, and only the stamps tell their files apart. A stamp is
+/// never 0, which stands for any.
 using Stamp = std::uint64_t;
 Stamp new_stamp();
-/// Its 16 hexadecimal digits.
+/// Returns the stamp as 16 hexadecimal digits.
 std::string stamp_text(Stamp stamp);
 
 constexpr std::size_t padded(std::size_t bytes) { return (bytes + kAlignment - 1) & ~(kAlignment - 1); }
 
 enum class EntryKind : std::uint8_t {
-  kNone = 0,         ///< never written: what a file that was extended with zeros shows
+  kNone = 0,         ///< never written; a file that was extended with zeros shows it
   kTransaction = 1,  ///< body: writes, one after the other
   kMarker = 2,       ///< body: Marker
   kPacked = 3,       ///< body: PackedHeader, then compressed transaction entries (their CRC fields zero)
@@ -74,15 +74,16 @@ struct EntryHeader {
 
   EntryKind kind() const { return static_cast<EntryKind>(tid_and_kind & 7); }
   std::uint64_t tid() const { return tid_and_kind & ~std::uint64_t{7}; }
-  /// Of the whole entry with its padding.
+  /// Returns the size of the whole entry with its padding.
   std::size_t bytes() const { return padded(sizeof(EntryHeader) + body_bytes); }
 };
 static_assert(sizeof(EntryHeader) == 16);
 
-/// Before each write of a transaction's body: this, the key, the value; no padding between writes.
+/// The header of each write in a transaction's body. The key and the value follow it, and there is no padding between
+/// writes.
 struct WriteHeader {
-  /// With kElsewhere, the record is another node's: its number, a u32, stands between this and the key. With kPart, a
-  /// PartHeader does.
+  /// The table's number, with two mark bits. With kElsewhere, the record is another node's, and the number of that
+  /// node, a u32, stands between this header and the key. With kPart, a PartHeader stands there.
   std::uint32_t table;
   std::uint32_t key_bytes;
   std::uint32_t value_bytes;  ///< kRemoved: the key is removed, no value follows
@@ -91,38 +92,39 @@ static_assert(sizeof(WriteHeader) == 12);
 inline constexpr std::uint32_t kElsewhere = std::uint32_t{1} << 31;
 inline constexpr std::uint32_t kPart = std::uint32_t{1} << 30;
 
-/// A write to a part of a value has this behind its header. Its bytes, of which there is at least one, take the place
-/// of as many bytes of the value from `from` on; the value has `whole_bytes` in all, and its other bytes stay as they
-/// were in the record's version before.
+/// Follows the header of a write to a part of a value. The write's bytes, at least one, replace as many bytes of the
+/// value from `from` on. The value has `whole_bytes` in all, and its other bytes stay as they were in the record's
+/// previous version.
 struct PartHeader {
   std::uint32_t from;
   std::uint32_t whole_bytes;
 };
 static_assert(sizeof(PartHeader) == 8);
 
-/// Every transaction of this logger's workers with an epoch ≤ `complete` stands before the marker, in this segment or
-/// an earlier one of the same logger and generation.
+/// Says that every transaction of this logger's workers with an epoch ≤ `complete` stands before the marker, in this
+/// segment or an earlier one of the same logger and generation.
 struct Marker {
   std::uint64_t complete;
   std::uint64_t durable;  ///< the D that was known then: no logger's `complete` may turn out to be less
-  /// The cluster's D that was known then, because of which no node's D may turn out to be less. 0 without a cluster.
+  /// The cluster's D that was known then: no node's D may turn out to be less. It is 0 without a cluster.
   std::uint64_t released;
 };
 static_assert(sizeof(Marker) == 24);
 /// Markers of former releases end before `released`.
 inline constexpr std::size_t kFormerMarkerBytes = 16;
-/// Entries of so many epochs after a marker's may stand before it, and none of later ones: E was in one of these when
-/// the logger asked which epoch is complete.
+/// How far the epochs of entries before a marker may exceed the marker's `complete`. No later entry stands before it,
+/// because E was at most this far ahead when the logger asked which epoch is complete.
 inline constexpr std::uint64_t kAheadOfMarker = 2;
 
-/// The log goes on in the segment `sequence`, which was on the device before this was written. So a segment that ends
-/// with it is not the last one.
+/// Says that the log goes on in the segment `sequence`, which was on the device before this entry was written. So a
+/// segment that ends with such an entry is not the last one.
 struct Continues {
   std::uint64_t sequence;
 };
 static_assert(sizeof(Continues) == 8);
 
-/// A place in one logger's log: `offset` bytes into the file of its segment `sequence`. Ordered as the log is.
+/// A place in one logger's log: `offset` bytes into the file of its segment `sequence`. Positions are ordered as the
+/// log is.
 struct Position {
   std::uint64_t sequence = 0;
   std::uint64_t offset = 0;
@@ -137,7 +139,7 @@ struct PackedHeader {
 };
 static_assert(sizeof(PackedHeader) == 8);
 
-/// A generation is the time from one opening of the database to the next.
+/// Begins each segment. A generation is the time from one opening of the database to the next.
 struct SegmentHeader {
   static constexpr std::array<char, 8> kMagic = {'G', 'R', 'A', 'N', 'L', 'O', 'G', '\n'};
   static constexpr std::uint32_t kByteOrder = 0x01020304;
@@ -148,7 +150,7 @@ struct SegmentHeader {
   DatabaseId database{};
   Stamp stamp = 0;  ///< of the generation
   std::uint64_t generation = 0;
-  std::uint64_t sequence = 0;  ///< of this logger's segments in this generation, from 0
+  std::uint64_t sequence = 0;  ///< counts this logger's segments in this generation, from 0
   std::uint32_t logger = 0;
   std::uint32_t crc = 0;  ///< CRC-32C of all before it
 
@@ -157,29 +159,29 @@ struct SegmentHeader {
 };
 static_assert(sizeof(SegmentHeader) == 64);
 
-/// "log-g00000003-l02-s00000005.glog": generation 3, logger 2, sequence 5.
+/// Returns the file name of a segment, such as "log-g00000003-l02-s00000005.glog": generation 3, logger 2, sequence 5.
 std::string segment_name(std::uint64_t generation, std::uint32_t logger, std::uint64_t sequence);
 
-/// The CRC that the entry's header must hold in a segment whose header has this CRC.
+/// Returns the CRC that the entry's header must hold in a segment whose header has this CRC.
 std::uint32_t entry_crc(std::uint32_t segment_crc, const char* entry, std::size_t body_bytes);
 
-/// One write of a transaction's body.
+/// One write, as it stands in a transaction's body.
 struct Write {
   std::uint32_t table = 0;
   bool removed = false;
   std::string_view key, value;
   std::optional<std::uint32_t> home = std::nullopt;  ///< the node whose record it is, if not the log's own
-  std::optional<PartHeader> part = std::nullopt;     ///< `value` is that part of a value
+  std::optional<PartHeader> part = std::nullopt;     ///< says which part of a value `value` is, if it is not all of it
 
-  /// The size of the value that the write leaves.
+  /// Returns the size of the value that the write leaves.
   std::size_t bytes_after() const { return part ? part->whole_bytes : value.size(); }
 };
 
-/// Walks the writes of a body. Safe on any bytes: stops with malformed() where they are no writes.
+/// Walks the writes of a body. It is safe on any bytes: it stops with malformed() where they are no writes.
 class WriteReader {
  public:
   explicit WriteReader(std::string_view body) : rest_(body) {}
-  /// False at the end, or where the body is malformed.
+  /// Reads the next write. Returns false at the end, or where the body is malformed.
   bool next(Write* write);
   bool malformed() const { return malformed_; }
 
@@ -192,11 +194,11 @@ class WriteReader {
   bool malformed_ = false;
 };
 
-/// Bytes that a write takes in a body.
+/// Returns the size of a write in a body.
 constexpr std::size_t write_bytes(std::size_t key_bytes, std::size_t value_bytes, bool elsewhere = false) {
   return sizeof(WriteHeader) + (elsewhere ? sizeof(std::uint32_t) : 0) + key_bytes + value_bytes;
 }
-/// Returns the size in the log of a write to a part of so many bytes.
+/// Returns the size in a body of a write to a part of so many bytes.
 constexpr std::size_t part_write_bytes(std::size_t key_bytes, std::size_t part_bytes) {
   return write_bytes(key_bytes, part_bytes) + sizeof(PartHeader);
 }

@@ -11,12 +11,13 @@
 namespace granary::log {
 namespace {
 
-/// No region and no other thread looks at these words, so there is nobody else to tell (base::store_word).
+/// Stores the word by itself, without base::store_word(), which tells regions: no region and no other thread looks at
+/// these words.
 void store(std::uint64_t* to, std::uint64_t word) {
   std::atomic_ref<std::uint64_t>(*to).store(word, std::memory_order_release);
 }
 
-/// Zeros fill the last word.
+/// Stores the bytes as words, and fills the last word with zeros.
 void store_bytes(std::uint64_t* to, std::string_view bytes) {
   std::uint64_t word = 0;
   for (; bytes.size() >= sizeof word; bytes.remove_prefix(sizeof word)) {
@@ -32,7 +33,7 @@ void store_bytes(std::uint64_t* to, std::string_view bytes) {
 }  // namespace
 
 std::uint64_t LockAheadArea::take(std::uint64_t count) {
-  std::uint64_t free = 0;  // slots in a row
+  std::uint64_t free = 0;  // how many slots in a row are free
   for (std::uint64_t slot = 0; slot < slots(); ++slot) {
     free = taken_[slot] != 0 ? 0 : free + 1;
     if (free != count) continue;

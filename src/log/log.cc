@@ -16,17 +16,17 @@
 namespace granary::log {
 namespace {
 
-/// Of each logger.
+/// Returns how many segments each logger sets aside.
 std::uint64_t spares(const LogOptions& options) {
   const std::uint64_t all = options.segment_bytes * options.loggers;
   return (options.reserve_bytes + all - 1) / all;
 }
 
-/// Of segments and rings.
+/// Returns the format version of the segments and the rings.
 std::uint32_t version_of(const LogOptions& options) { return options.cluster ? kClusterFormatVersion : kFormatVersion; }
 
-/// Refuses what the disks have no room for, before any of it is taken: a disk that was filled up is of no use to
-/// others.
+/// Refuses a reserve that the disks have no room for, before any of it is taken: a disk that was filled up in vain is
+/// of no use to others either.
 Status check_room(const LogOptions& options) {
   struct Need {
     std::string directory;
@@ -53,8 +53,8 @@ Status check_room(const LogOptions& options) {
   return {};
 }
 
-/// After an opening that failed: what was set aside, and the segments of the generation, which nobody knows yet. What
-/// cannot be removed the next opening removes.
+/// Cleans up after an opening that failed: removes the files that were set aside, and the segments of the generation,
+/// which no manifest names yet. If a file cannot be removed, the next opening removes it.
 void remove_begun(const LogOptions& options) {
   const std::string any = segment_name(options.generation, 0, 0);
   const std::string segments = any.substr(0, any.find("-l") + 1);  // "log-g00000003-"
@@ -126,7 +126,7 @@ bool Log::step(Logger& logger) { return logger.step(waiting_.load(std::memory_or
 
 void Log::run(Logger& logger) {
   base::name_thread("gr-logger");
-  // Long enough to leave the cores to the workers, short enough that a ring does not fill up meanwhile.
+  // This is long enough to leave the cores to the workers, and short enough that no ring fills up meanwhile.
   constexpr auto kPause = std::chrono::milliseconds(2);
   std::unique_lock lock(mutex_);
   while (!stopping_) {
@@ -179,7 +179,7 @@ void Log::nudge() {
   wake_.notify_all();
 }
 
-/// One whose device has not answered for too long; nullptr if there is none.
+/// Returns a logger whose device has not answered for too long; nullptr if there is none.
 const Logger* Log::silent_logger() const {
   const auto silent = std::find_if(loggers_.begin(), loggers_.end(),
                                    [this](const auto& logger) { return logger->silent_us() >= silence_us_; });
@@ -208,8 +208,8 @@ bool Log::wait_for_room(base::Waiter& waiter, Ring& ring, std::uint64_t bytes) {
       waiter.pause(turn);
     } else {
       if (silent_logger() != nullptr) break;
-      // A disk's time, not a lock's: the waiter lets the other transactions of this thread go on, or leaves the core to
-      // the logger. If those others have taken all room for long, they wait, too.
+      // This waits for a disk, not for a lock. So the waiter lets the other transactions of this thread go on, or
+      // leaves the core to the logger. If those other transactions have used up all room for long, they wait, too.
       if (turn < kRests) {
         waiter.rest();
       } else {
@@ -238,7 +238,7 @@ Status Log::close() {
 Status Log::remove_rings() {
   const std::lock_guard lock(mutex_);
   for (const std::string& path : ring_paths_) {
-    // Somebody may have removed it while the database was open; the log needs it no more.
+    // The file may have been removed by hand while the database was open. The log does not need it any more.
     const Status removed = base::system_files().remove(path);
     if (!removed.ok() && removed.code() != StatusCode::kNotFound) return removed;
     base::sync_point("log.ring_removed");
@@ -246,7 +246,7 @@ Status Log::remove_rings() {
   return {};
 }
 
-/// Other errors, as too many links in the path, tell nothing about the file.
+/// Only ENOENT counts as missing: other errors, such as too many links in the path, tell nothing about the file.
 std::string Log::missing_ring() const {
   std::vector<std::string> paths;
   {
@@ -277,8 +277,8 @@ Log::End Log::end() const {
   return end;
 }
 
-/// A transaction that is decided now has an epoch of E - 1 at least, which no checkpoint covers, so it does not matter
-/// if it is not seen.
+/// Returns the least epoch of a decided transaction that still has locks to give back. It may miss a transaction that
+/// is decided now. That does no harm: such a transaction has an epoch of at least E - 1, and no checkpoint covers that.
 epoch::Epoch Log::owed_from() const {
   const std::lock_guard lock(mutex_);
   epoch::Epoch oldest = ~epoch::Epoch{0};
@@ -305,7 +305,7 @@ std::vector<std::string> Log::directories_without_spare() const {
 }
 
 Status Log::remove_before(std::span<const std::uint64_t> first) {
-  Status failure;  // the first one; other loggers may have other devices
+  Status failure;  // the first one; the loop goes on, as other loggers may have other devices
   for (std::size_t i = 0; i < loggers_.size(); ++i) {
     const Status removed = loggers_[i]->remove_before(first[i]);
     if (failure.ok() && !removed.ok()) failure = removed;

@@ -10,11 +10,12 @@
 namespace granary::log {
 namespace {
 
-/// Entries are gathered up to this size before they are appended: what stays in the nearest caches.
+/// Entries are gathered up to this size before they are appended, so that they stay in the nearest caches.
 constexpr std::size_t kBufferBytes = std::size_t{64} << 10;
-/// A ring is drained before the epoch is complete once this share of it is full.
+/// A ring is drained before the epoch is complete once it is filled to this share.
 constexpr std::uint64_t kDrainShare = 4;
-/// And the log is synced before that once a ring holds so much, for room: the worker has the other half meanwhile.
+/// The log is synced before the epoch is complete once a ring is filled to this share, so that the ring gets room. The
+/// worker has the other half of the ring meanwhile.
 constexpr std::uint64_t kSyncShare = 2;
 
 void bump(std::atomic<std::uint64_t>& counter, std::uint64_t by) {
@@ -27,7 +28,7 @@ EntryHeader header_at(const char* entry) {
   return header;
 }
 
-/// Whether all of these whole entries are of epochs after that one.
+/// Whether all of these whole entries have epochs greater than `epoch`.
 bool all_behind(std::string_view entries, epoch::Epoch epoch) {
   for (std::size_t at = 0; at < entries.size(); at += header_at(entries.data() + at).bytes()) {
     if (record::epoch_of(header_at(entries.data() + at).tid()) <= epoch) return false;
@@ -76,7 +77,8 @@ Status Logger::begin_segment(std::span<const std::string_view> adopted) {
     const auto taken = take(entries, epoch::kLastEpoch);
     if (!taken.ok()) return taken.status();
   }
-  // Each segment says by itself how far the logger has come, as the earlier ones with their markers may be removed.
+  // Each segment says by itself how far the logger has come, because the earlier segments may be removed, and their
+  // markers with them.
   add_marker(marked_);
   if (const Status done = write_out(); !done.ok()) return done;
   if (const Status done = segment_.file->sync(); !done.ok()) return done;
@@ -90,10 +92,10 @@ Status Logger::begin_segment(std::span<const std::string_view> adopted) {
 
 bool Logger::step(bool urgent) {
   if (durable_.failed()) return false;
-  // What is drained below includes every transaction up to here: asked before the tails are looked at.
+  // This is asked before the tails are looked at, so what is drained below includes every transaction up to the answer.
   const bool moved_on = epochs_.current() > marked_ + 1 || epochs_.ended();
-  // A worker that enters late shows an old epoch for a moment, in which it has nothing open. What was complete stays
-  // so.
+  // A worker that enters late shows an old epoch for a moment, in which it has no open transaction. An epoch that was
+  // complete stays complete.
   const epoch::Epoch complete = moved_on ? std::max(epochs_.complete(), marked_) : marked_;
   const std::uint64_t before = counters_.bytes.load(std::memory_order_relaxed);
   note_answer();
@@ -127,14 +129,15 @@ Status Logger::turn(epoch::Epoch complete, bool urgent) {
   return for_room ? make_room() : Status();
 }
 
-/// An epoch may last for long, as while a node of the cluster stands still, and a recovery has to hold a whole segment
-/// in memory. So the log goes on in the next one, which begins with the last marker. What stands before that is of the
-/// epochs that drain() allows.
+/// Syncs for room in the rings, and goes on in a new segment if this one is full. An epoch may last for long, for
+/// instance while a node of the cluster stands still, and a recovery has to hold a whole segment in memory. So the log
+/// goes on in the next segment, which begins with the last marker. All entries before that marker are of epochs that
+/// drain() allows.
 Status Logger::make_room() {
   if (const Status done = sync(); !done.ok()) return done;
   if (segment_.bytes < options_.segment_bytes) return {};
-  // A logger that is alone has not marked idle epochs (finish_epoch), and no segment may end before the marker with
-  // which the next one begins.
+  // A logger that is alone has not marked idle epochs (finish_epoch()). But the next segment begins with a marker of
+  // the last published epoch, and no segment may end before such a marker is in it.
   if (marked_in_log_ < marked_ && !base::injected("rotate-without-marker")) {
     if (const Status done = mark(marked_); !done.ok()) return done;
   }
@@ -143,10 +146,10 @@ Status Logger::make_room() {
 
 /// Appends the ring's entries to the segment, up to the first one of an epoch after `last`.
 ///
-/// E was at most `last` when the turn asked which epoch is complete, and may have moved on while the device wrote what
-/// other rings had. A later entry waits for the next turn, because a recovery that reads only the end of the log goes
-/// by it that none stands before this turn's marker. Nothing that is complete waits behind it, as a ring goes back by
-/// one epoch at most.
+/// E was at most `last` when the turn asked which epoch is complete, and may have moved on while the device wrote the
+/// entries of other rings. A later entry waits for the next turn: a recovery that reads only the end of the log relies
+/// on it that no later entry stands before this turn's marker. No entry that is complete waits with it, since the
+/// epochs in a ring go back by at most one.
 Status Logger::drain(Ring& ring, epoch::Epoch last) {
   const std::string_view entries = ring.undrained();
   if (entries.empty()) return {};
@@ -159,8 +162,8 @@ Status Logger::drain(Ring& ring, epoch::Epoch last) {
   return {};
 }
 
-/// Appends whole entries to the segment, a buffer at a time, up to the first one of an epoch after `last`. Returns how
-/// many bytes those are.
+/// Appends whole entries to the segment, a buffer at a time, up to the first one of an epoch after `last`. Returns the
+/// size of those entries.
 Result<std::size_t> Logger::take(std::string_view entries, epoch::Epoch last) {
   std::size_t at = 0;
   for (bool more = true; more && at < entries.size();) {
@@ -170,7 +173,7 @@ Result<std::size_t> Logger::take(std::string_view entries, epoch::Epoch last) {
       const epoch::Epoch epoch = record::epoch_of(header.tid());
       more = epoch <= last;
       if (!more) break;
-      // A ring holds whole transactions up to its tail.
+      // A ring holds only whole transactions up to its tail.
       base::invariant("I8", header.kind() == EntryKind::kTransaction && header.bytes() <= entries.size() - at);
       segment_.last_epoch = std::max(segment_.last_epoch, epoch);
       newest_ = std::max(newest_, segment_.last_epoch);
@@ -184,7 +187,7 @@ Result<std::size_t> Logger::take(std::string_view entries, epoch::Epoch last) {
   return at;
 }
 
-/// Makes the segment durable as far as it was written. Only then its rings let go of what they have in it.
+/// Makes the segment durable as far as it was written. Only after that may the rings' workers write over its entries.
 Status Logger::sync() {
   if (synced_bytes_ == segment_.bytes) return {};
   if (const Status done = segment_.file->sync(); !done.ok() && !base::injected("ignore-sync-error")) return done;
@@ -232,13 +235,14 @@ Status Logger::write_out() {
   return done;
 }
 
-/// Everything with an epoch ≤ `complete` is in the segment: says so there, syncs, and publishes it.
+/// Writes, syncs and publishes that the segment has everything with an epoch ≤ `complete`.
 ///
-/// A logger that is alone and has nothing newer than its last marker says so without a marker: an idle database writes
-/// nothing. No entry of this log has an epoch greater than that marker's, so recovery, which goes by the marker,
-/// replays exactly the transactions ≤ `complete` all the same; and what is logged later comes with a later marker. Only
-/// the number D is forgotten: after a crash it may be less than it was, with no transaction in between. With several
-/// loggers none may do so: recovery takes the smallest of their last markers and would drop what the others have.
+/// A logger that is alone and has nothing newer than its last marker publishes without a new marker, so an idle
+/// database writes nothing. Recovery goes by the last marker. It still replays exactly the transactions ≤ `complete`,
+/// because no entry of this log has an epoch greater than that marker's, and entries that are logged later come with a
+/// later marker. Only the number D is forgotten: after a crash it may be less than it was, with no transaction in
+/// between. With several loggers none may skip its marker: recovery takes the smallest of their last markers, and would
+/// drop entries of the others.
 Status Logger::finish_epoch(epoch::Epoch complete) {
   const bool idle = options_.alone && newest_ <= marked_in_log_;
   if (!idle) {
@@ -269,19 +273,19 @@ void Logger::add_marker(epoch::Epoch complete) {
     EntryHeader header{sizeof(Marker), 0, static_cast<std::uint64_t>(EntryKind::kMarker)};
     Marker marker;
   } entry;
-  // Of D only what markers told: what an idle logger published without one (finish_epoch) has nothing in the log, and
-  // if power loss takes the marker before this one but not this one, recovery must not think that something got lost.
-  // Acquire, as for everybody who acts on the leader's words: it raises the cluster's D when all logs have what it
-  // says.
+  // The marker tells only of a D that earlier markers told. An idle logger publishes D without a marker
+  // (finish_epoch()), so nothing in the log supports that D. If power loss then took the marker before this one, but
+  // not this one, recovery would think that something got lost. The load of the cluster's D is an acquire load, as for
+  // all words of the leader: the leader raises the cluster's D when all logs have what it covers.
   const epoch::Epoch released = epochs_.control().by_leader.durable.load(std::memory_order_acquire);
   entry.marker = {complete, std::min(durable_.current(), marked_in_log_), released};
   add_entry(reinterpret_cast<const char*>(&entry), entry.header);
   marked_in_log_ = complete;
 }
 
-/// The old segment may be removed only when the new one, with its marker, is durable: a logger always has a marker. And
-/// only then the old one says that the log goes on there; before anything is written to the new one that somebody might
-/// miss.
+/// Goes on in a new segment. A logger must always have a marker, so the old segment may be removed only when the new
+/// one, with its marker, is durable. The old segment says only after that, and before more is written to the new one,
+/// that the log goes on there: from then on a recovery would miss the new one.
 Status Logger::rotate() {
   Segment old = std::move(segment_);
   base::sync_point("logger.rotates");
@@ -329,13 +333,13 @@ Status Logger::remove_before(std::uint64_t sequence) {
     }
     const Status removed = options_.files->remove(path);
     if (!removed.ok() && removed.code() != StatusCode::kNotFound) return removed;
-    // Each removal durable before the next: what power loss leaves of a logger's segments has no gap.
+    // Each removal is made durable before the next one, so that a power loss leaves no gap in a logger's segments.
     if (const Status synced = options_.files->sync_directory(options_.directory); !synced.ok()) return synced;
     {
       const std::lock_guard lock(mutex_);
       finished_.erase(finished_.begin());
     }
-    // Somebody else may have taken the space; then there are fewer spares.
+    // The file system may have no room left, because others have taken it. Then there are fewer spare segments.
     if (const Status done = space_.replenish(); !done.ok() && done.code() != StatusCode::kDiskFull) return done;
   }
 }

@@ -1,15 +1,16 @@
 #pragma once
-// A logger (Silo 4.10): drains the rings of its workers into its own segments, epoch by epoch.
+// Drains the rings of a logger's workers into its own segments, epoch by epoch (Silo 4.10).
 //
-// One turn: ask which epoch is complete, *then* look at the rings' tails, so that every transaction up to that epoch is
-// among what is drained; append it; append a marker that says so; sync; only then publish. I13 makes "complete" exact.
-// In between, only rings that fill up are drained: what is in a ring survives the process as well as what is in a file,
-// and few large writes are cheaper than many.
+// One turn asks which epoch is complete, *then* looks at the rings' tails, so that it drains every transaction up to
+// that epoch. It appends the entries, appends a marker that says which epoch is complete, syncs, and only then
+// publishes. I13 makes "complete" exact. Between two epochs only rings that fill up are drained: an entry in a ring
+// survives the process as well as one in a file, and few large writes are cheaper than many small ones.
 //
-// A ring keeps what was drained until that is synced. A ring that is half full, or a worker that waits for room, has
-// the logger sync before the epoch ends, and begin the next segment if this one is full.
+// A ring keeps entries that were drained until they are synced. If a ring is half full, or a worker waits for room, the
+// logger syncs before the epoch ends, and begins the next segment if this one is full.
 //
-// A write or sync that fails poisons the log: nothing is claimed after it, also if a later call would succeed.
+// A write or sync that fails stops the log for good: nothing counts as durable after it, even if a later call would
+// succeed.
 
 #include <cstdint>
 #include <memory>
@@ -36,7 +37,7 @@ struct LoggerOptions {
   std::uint64_t segment_bytes = std::uint64_t{64} << 20;
   std::uint64_t spares = 0;  ///< segments to set aside in advance
   std::optional<Codec> codec;
-  bool alone = false;  ///< no other logger's markers are compared with this one's: it need not mark idle epochs
+  bool alone = false;  ///< no other logger's markers are compared with this one's, so it need not mark idle epochs
 };
 
 /// Written by the logger with plain relaxed stores, read by statistics.
@@ -50,37 +51,38 @@ class Logger {
  public:
   Logger(LoggerOptions options, const epoch::EpochManager& epochs, DurableEpoch& durable);
 
-  /// Begins the first segment, before the first step(). `adopted` are runs of whole entries that come from elsewhere, a
-  /// former process's rings; they stand before the first marker, so that none of them can get lost unnoticed.
+  /// Begins the first segment, before the first step(). `adopted` are runs of whole entries from a former process's
+  /// rings. They stand before the first marker, so that none of them can get lost unnoticed.
   Status open(std::span<const std::string_view> adopted = {});
-  /// The ring's entries go to this logger from now on. Thread-safe. Rings are never taken away.
+  /// Makes this logger drain the ring from now on. Rings are never taken away. Thread-safe.
   void add_ring(Ring* ring);
 
-  /// One turn; false if it had nothing to do. `urgent`: somebody waits for room in a ring. Errors go to the
-  /// DurableEpoch.
+  /// Takes one turn. Returns false if there was nothing to do. `urgent` says that somebody waits for room in a ring.
+  /// Errors go to the DurableEpoch.
   bool step(bool urgent = false);
 
-  /// The first segment that has a transaction with an epoch > `epoch`, or is the one being written. Thread-safe.
+  /// Returns the first segment that has a transaction with an epoch > `epoch`, or else the one being written.
+  /// Thread-safe.
   std::uint64_t first_after(epoch::Epoch epoch);
   /// Removes the finished segments before `sequence`. Thread-safe.
   Status remove_before(std::uint64_t sequence);
   const LoggerCounters& counters() const { return counters_; }
-  /// How many segments there are, that being written included. Thread-safe.
+  /// Returns how many segments there are, including the one being written. Thread-safe.
   std::uint64_t segments() const {
     const std::lock_guard lock(mutex_);
     return finished_.size() + 1;
   }
-  /// For how long the device has left this logger's call unanswered; 0 while there is none. Thread-safe.
+  /// Returns for how long the device has left this logger's call unanswered; 0 if it makes none. Thread-safe.
   std::uint64_t silent_us() const;
   const std::string& directory() const { return options_.directory; }
-  /// Whether its next segment has been set aside. Thread-safe.
+  /// Whether the next segment has been set aside. Thread-safe.
   bool has_spare() const { return space_.has_spare(); }
 
-  // Once nobody steps it any more.
-  /// Where its log ends.
+  // These two may be called once nobody calls step() any more.
+  /// Returns where the log ends.
   Position end() const { return {segment_.sequence, segment_.bytes}; }
-  /// What the last marker in it says is complete. Nothing in it is of a later epoch if all transactions had ended and
-  /// were drained.
+  /// Returns the epoch that the last marker says is complete. If all transactions had ended and were drained, the log
+  /// has nothing of a later epoch.
   epoch::Epoch marked() const { return marked_in_log_; }
 
  private:
@@ -126,21 +128,21 @@ class Logger {
   mutable std::mutex mutex_;  // guards what follows
   std::vector<Ring*> rings_;
   std::vector<Finished> finished_;
-  std::uint64_t unfinished_ = 0;  // the segment that follows them
+  std::uint64_t unfinished_ = 0;  // the sequence of the segment that follows them
 
-  // The logger thread's own.
-  std::vector<Ring*> known_rings_;  // as they were when the turn began
+  // The logger's thread alone uses these.
+  std::vector<Ring*> known_rings_;  // the rings that there were when the turn began
   Segment segment_;
   std::uint64_t next_sequence_ = 0;
-  std::uint64_t synced_bytes_ = 0;  // of the segment
-  epoch::Epoch newest_ = 0;         // greatest in the log
-  epoch::Epoch marked_ = 0;         // what was published last
-  epoch::Epoch marked_in_log_ = 0;  // of the last marker
+  std::uint64_t synced_bytes_ = 0;  // how much of the segment is synced
+  epoch::Epoch newest_ = 0;         // the greatest epoch in the log
+  epoch::Epoch marked_ = 0;         // the epoch that was published last
+  epoch::Epoch marked_in_log_ = 0;  // the epoch in the last marker
   std::vector<char> buffer_;
   std::optional<Compressor> compressor_;  // if the options name a codec
   LoggerCounters counters_;
-  /// When the device last answered in the turn that runs; 0 between turns. Written by the logger, read by workers that
-  /// wait for room; relaxed, as nothing else follows from it.
+  /// The time when the device last answered in the turn that runs; 0 between turns. Written by the logger, read by
+  /// workers that wait for room. Relaxed, since nothing else follows from it.
   std::atomic<std::uint64_t> answered_us_{0};
 };
 

@@ -23,7 +23,7 @@ constexpr std::size_t kPage = 4096;
 static_assert(sizeof(RingHeader) <= kPage);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "shared between processes");
 
-/// What a ring's file holds behind its header.
+/// The parts of a ring's file that follow its header.
 struct Shape {
   std::uint64_t capacity = 0;  ///< 0: no ring has a file of this size
   std::uint64_t lock_slots = 0;
@@ -31,7 +31,8 @@ struct Shape {
   static Shape of_new(std::uint64_t capacity, std::uint32_t version) {
     return {capacity, has_lock_ahead(version) ? log::lock_slots(capacity) : 0};
   }
-  /// The one that a file of `bytes` has. There are no two: 136 KiB more, or 544/4096, make no power of two of another.
+  /// Returns the shape of a file of `bytes`. There is at most one: a power of two plus 136 KiB, or times 1 + 544/4096,
+  /// is never another power of two.
   static Shape of_file(std::uint64_t bytes) {
     for (std::uint64_t capacity = kPage; kPage + capacity <= bytes; capacity *= 2) {
       for (const Shape shape : {Shape{capacity, 0}, Shape{capacity, log::lock_slots(capacity)}}) {
@@ -53,14 +54,15 @@ Status failed(const char* operation, const std::string& path) {
   return {code, fmt::format("cannot {} the log ring '{}': {}", operation, path, std::strerror(error))};
 }
 
-/// A former process's ring, to write where that is allowed, else to read only: it may lie on a read-only file system.
+/// Opens a former process's ring, for writing if that is allowed, and else only for reading, since it may lie on a
+/// read-only file system.
 int open_left(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   return descriptor < 0 && (errno == EROFS || errno == EACCES) ? ::open(path.c_str(), O_RDONLY | O_CLOEXEC)
                                                                : descriptor;
 }
 
-/// A descriptor that is closed at the end; the mapping outlives it.
+/// Holds a descriptor and closes it at the end. The mapping outlives it.
 struct Descriptor {
   explicit Descriptor(int descriptor) : number(descriptor) {}
   ~Descriptor() {
@@ -79,7 +81,8 @@ std::uint32_t RingHeader::compute_crc() const { return base::crc32c(0, this, off
 
 Result<std::unique_ptr<Ring>> Ring::map(int descriptor, const std::string& path, std::uint64_t capacity,
                                         std::uint64_t lock_slots) {
-  // Room for the header and the data twice, then the file put over it: pages 0… and once more all behind the header.
+  // Reserves room for the header and twice the data, then maps the file over it: all pages up to the end of the data,
+  // and once more all pages after the header.
   const Shape shape{capacity, lock_slots};
   const std::size_t bytes = capacity + shape.file_bytes();
   void* const room = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -100,7 +103,8 @@ Result<std::unique_ptr<Ring>> Ring::map(int descriptor, const std::string& path,
 }
 
 Result<std::unique_ptr<Ring>> Ring::create(const std::string& path, const Identity& identity, std::uint64_t capacity) {
-  // Made aside and linked when it is whole: a process that dies meanwhile leaves no ring rather than a damaged one.
+  // The ring is made under another name and linked when it is whole. So a process that dies meanwhile leaves no ring
+  // rather than a damaged one.
   const std::string aside = path + ".new";
   ::unlink(aside.c_str());
   auto ring = create_aside(aside, path, identity, std::bit_ceil(capacity < kPage ? kPage : capacity));
@@ -115,7 +119,8 @@ Result<std::unique_ptr<Ring>> Ring::create_aside(const std::string& aside, const
                                                  const Identity& identity, std::uint64_t capacity) {
   const Descriptor file(::open(aside.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, base::kNewFileMode));
   if (file.number < 0) return failed("create", path);
-  // Allocated, not only extended: a later write into a full tmpfs would kill the process instead of failing here.
+  // The file is allocated, not only extended: otherwise a later write into a full tmpfs would kill the process, where
+  // this call fails.
   const Shape shape = Shape::of_new(capacity, identity.version);
   if (const int error = base::allocate(file.number, shape.file_bytes()); error != 0) {
     errno = error;

@@ -1,17 +1,18 @@
 #pragma once
-// A worker's log ring in reliable memory, which is a shared file mapping: on /dev/shm it survives the process.
+// Keeps a worker's log ring in reliable memory. It is a shared file mapping: on /dev/shm it survives the process.
 //
 //   page 0    RingHeader
 //   page 1…   the ring's bytes, a power of two, mapped twice in a row, so that an entry never wraps
-//   …         of a node of a cluster: what its transactions hold locked at others (src/log/lock_ahead.h)
+//   …         of a node of a cluster: its lock-ahead record (src/log/lock_ahead.h)
 //
-// `tail` is written by the worker (release, after the entry's bytes) and read by the logger (acquire): what is before
-// it is whole. `head` is written by the logger and read by the worker, who then may write over what is before it. The
-// logger moves it only when these bytes are in the log and synced: the ring may outlive a disk that has lost what was
-// not. Both count bytes since the ring was made and never wrap in practice (64 bits).
+// `tail` is written by the worker (release, after the entry's bytes) and read by the logger (acquire): the bytes before
+// it are whole entries. `head` is written by the logger and read by the worker, who then may write over the bytes
+// before it. The logger moves it only when these bytes are in the log and synced, because the ring may outlive a disk
+// that has lost bytes that were not synced. Both count bytes since the ring was made and never wrap in practice (64
+// bits).
 //
-// Beside `head` stands up to where the log was synced then: a recovery that finds the ring must find the log at least
-// so far.
+// A position beside `head` says how far the log was synced when `head` moved. A recovery that finds the ring must find
+// the log at least that far.
 
 #include <atomic>
 #include <cstdint>
@@ -39,16 +40,16 @@ struct RingHeader {
   Stamp stamp = 0;  ///< of the generation
   std::uint64_t capacity = 0;
   std::uint32_t worker = 0;
-  std::uint32_t logger = 0;  ///< in whose log the entries are
+  std::uint32_t logger = 0;  ///< the logger whose log gets the entries
   std::uint32_t crc = 0;     ///< of all before it
-  /// How many rings the generation has: written into all of them whenever one is added, so that a missing one is
-  /// missed.
+  /// How many rings the generation has. The number is written into all of them whenever one is added, so that a
+  /// recovery notices if one is missing.
   std::atomic<std::uint32_t> rings{0};
 
   alignas(base::kCacheLine) std::atomic<std::uint64_t> tail{0};
   alignas(base::kCacheLine) std::atomic<std::uint64_t> head{0};
-  /// Which of `positions` counts. The logger writes the other one and then this (release), before it moves head;
-  /// another process reads both after this one's end.
+  /// Says which of `positions` counts. The logger writes the other one and then this word (release), before it moves
+  /// head. Another process reads both after this one's end.
   std::atomic<std::uint64_t> position{0};
   struct SyncedPosition {
     std::atomic<std::uint64_t> sequence{0}, offset{0};
@@ -58,7 +59,7 @@ struct RingHeader {
   std::uint32_t compute_crc() const;
 };
 
-/// "ring-0007": worker 7's.
+/// Returns the file name of a worker's ring, such as "ring-0007".
 std::string ring_name(std::uint32_t worker);
 
 class Ring {
@@ -71,11 +72,13 @@ class Ring {
     std::uint32_t logger = 0;
     Stamp stamp = 0;
   };
-  /// A new, empty ring in the file `path`, which must not be there. `capacity` is rounded up to a power of two. The
-  /// file appears when it is whole; a creation that was killed may leave `path`.new, which the next one takes away.
+  /// Makes a new, empty ring in the file `path`, which must not be there. `capacity` is rounded up to a power of two.
+  /// The file appears when it is whole. If the process is killed before that, `path`.new may stay, which the next
+  /// creation removes.
   static Result<std::unique_ptr<Ring>> create(const std::string& path, const Identity& identity,
                                               std::uint64_t capacity);
-  /// What is left of a former process's ring; kDamaged if it is none, or of another database.
+  /// Opens the ring that a former process has left. Returns kDamaged if the file is no ring, or belongs to another
+  /// database.
   static Result<std::unique_ptr<Ring>> open(const std::string& path, const DatabaseId& database);
   ~Ring();
   Ring(const Ring&) = delete;
@@ -83,39 +86,40 @@ class Ring {
 
   const RingHeader& header() const { return *header_; }
   std::uint64_t capacity() const { return capacity_; }
-  /// Nullptr if the ring has none.
+  /// Returns nullptr if the ring has no lock-ahead record.
   LockAheadArea* lock_ahead() { return lock_ahead_.slots() == 0 ? nullptr : &lock_ahead_; }
-  /// True if no lock is named: the transactions there were have all ended, and have given everything back.
+  /// Whether no lock is named: all transactions have ended, and have given all their locks back.
   bool all_given_back() const { return lock_ahead_.empty(); }
-  /// All bytes of the lock-ahead record, for whoever reads them.
+  /// Returns all bytes of the lock-ahead record.
   std::string_view lock_area() const;
 
-  /// Under the log's lock. Relaxed: read by another process, after this one's end.
+  /// Stores how many rings there are; the caller has the log's mutex. Relaxed, since another process reads it after
+  /// this one's end.
   void note_rings(std::uint32_t count) { header_->rings.store(count, std::memory_order_relaxed); }
 
-  /// How many bytes wait to be synced. Any thread.
+  /// Returns how many bytes wait to be synced. Any thread may call it.
   std::uint64_t fill() const {
     const std::uint64_t head = header_->head.load(std::memory_order_acquire);
     return header_->tail.load(std::memory_order_acquire) - head;
   }
 
   // --- the worker ---
-  /// True if `bytes` (≤ capacity) may be written at the tail now.
+  /// Whether `bytes` (≤ capacity) may be written at the tail now.
   bool has_room(std::uint64_t bytes) {
     if (tail_ + bytes - known_head_ <= capacity_) return true;
     known_head_ = header_->head.load(std::memory_order_acquire);
     return tail_ + bytes - known_head_ <= capacity_;
   }
-  /// Where the next entry goes; room was found before.
+  /// Returns the place of the next entry, for which has_room() has found room.
   char* at_tail() { return data_ + (tail_ & (capacity_ - 1)); }
-  /// Where an entry of `bytes` ends that is published next.
+  /// Returns where an entry of `bytes` will end if it is published next.
   std::uint64_t end_after(std::uint64_t bytes) const { return tail_ + bytes; }
   /// Makes the entry of `bytes` at the tail visible to the logger, and safe from the process's death.
   void publish(std::uint64_t bytes) {
     published(bytes);
     header_->tail.store(tail_, std::memory_order_release);
   }
-  /// The same inside an HTM region, through its `memory`; published() must follow once the region has committed.
+  /// Publishes inside an HTM region, through its `memory`. published() must follow once the region has committed.
   template <typename Memory>
   void publish_in(Memory& memory, std::uint64_t bytes) {
     memory.store(header_->tail, tail_ + bytes);
@@ -126,19 +130,19 @@ class Ring {
   }
 
   // --- the logger ---
-  /// The whole entries that it has not drained yet.
+  /// Returns the whole entries that the logger has not drained yet.
   std::string_view undrained() const { return from(drained_); }
-  /// Bytes that the worker may not write over, drained or not.
+  /// Returns how many bytes the worker may not write over, drained or not.
   std::uint64_t held() const { return pending().size(); }
-  /// The first `bytes` of undrained() are in the log file. They stay here until they are synced.
+  /// Notes that the first `bytes` of undrained() are in the log file. They stay in the ring until they are synced.
   void drained(std::uint64_t bytes) {
     drained_ += bytes;
     base::invariant("I19", drained_ <= header_->tail.load(std::memory_order_relaxed));
   }
-  /// All that was drained is on the device, where the log is synced up to `synced`: the worker may write over it.
+  /// Lets the worker write over all that was drained. It is on the device now, where the log is synced up to `synced`.
   ///
-  /// The position is there before head moves, and changes as a whole. So wherever the process dies between these
-  /// stores, the log was synced up to the position, and everything before head stands before it.
+  /// The position is stored before head moves, and changes as a whole. So wherever the process dies between these
+  /// stores, the log was synced up to the position, and every entry before head stands before the position in the log.
   void give_room(const Position& synced) {
     const std::uint64_t head = header_->head.load(std::memory_order_relaxed);
     if (drained_ == head) return;
@@ -151,9 +155,9 @@ class Ring {
   }
 
   // --- recovery ---
-  /// The whole entries that the log may not have on the device.
+  /// Returns the whole entries that the log may not have on the device.
   std::string_view pending() const { return from(header_->head.load(std::memory_order_relaxed)); }
-  /// Up to there the log has been synced; what it had of this ring before pending() stands before it.
+  /// Returns the position up to which the log has been synced. The entries before pending() stand before it in the log.
   Position position() const {
     const auto& [sequence, offset] = header_->positions[header_->position.load(std::memory_order_acquire) & 1];
     return {sequence.load(std::memory_order_relaxed), offset.load(std::memory_order_relaxed)};
@@ -178,12 +182,12 @@ class Ring {
   RingHeader* const header_;
   char* const data_;
   const std::uint64_t capacity_;
-  // The worker's own.
+  // The worker alone uses this.
   std::uint64_t tail_ = 0;
   std::uint64_t known_head_ = 0;
   LockAheadArea lock_ahead_;
-  // The logger's own: up to there the entries are in the log file. head, which follows with the next sync, is no more
-  // than that.
+  // Used by the logger alone: the entries before it are in the log file. head follows with the next sync, so it is
+  // never greater.
   alignas(base::kCacheLine) std::uint64_t drained_ = 0;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
-// Where a logger's segments come from: files set aside in advance, as long as there are any, else new ones. What was
-// set aside cannot be missing later, needs no allocation while transactions wait, and on a file system in memory is
-// memory already.
+// Provides the files of a logger's segments: those that were set aside in advance, as long as there are any, and new
+// ones after that. A file that was set aside cannot be missing later, needs no allocation while transactions wait, and
+// on a file system in memory is memory already.
 
 #include <cstdint>
 #include <memory>
@@ -13,11 +13,11 @@
 
 namespace granary::log {
 
-/// "spare-l02-00000007.glog": set aside for logger 2.
+/// Returns the name of a file that was set aside, such as "spare-l02-00000007.glog" for logger 2.
 std::string spare_name(std::uint32_t logger, std::uint64_t number);
 bool is_spare_name(std::string_view name);
 
-/// Thread-safe.
+/// The spare files of one logger. Thread-safe.
 class SegmentSpace {
  public:
   struct Options {
@@ -25,14 +25,15 @@ class SegmentSpace {
     std::string directory;
     std::uint32_t logger = 0;
     std::uint64_t segment_bytes = 0;
-    std::uint64_t spares = 0;  ///< so many files are set aside
+    std::uint64_t spares = 0;  ///< how many files are set aside
   };
   explicit SegmentSpace(Options options) : options_(std::move(options)) {}
 
-  /// Sets aside what is missing, after an opening or once a segment was removed. kDiskFull if there is no such space.
+  /// Sets aside as many files as are missing, after an opening or once a segment was removed. Returns kDiskFull if
+  /// there is no space for them.
   Status replenish();
 
-  /// The file `path`, to be written from its start; its name is durable after sync_directory().
+  /// Returns the file `path`, to be written from its start. Its name is durable after sync_directory().
   Result<std::unique_ptr<base::File>> take(const std::string& path);
 
   /// Whether the next segment has been set aside. Thread-safe.
@@ -45,7 +46,7 @@ class SegmentSpace {
   const Options options_;
   std::mutex replenishing_;  // held while files are set aside, which may take long; taken before mutex_; guards next_
   std::uint64_t next_ = 0;
-  // The mutex guards spares_. It is never held while the device works, so that a logger does not wait for that.
+  // Guards spares_. It is never held while the device works, so that a logger does not wait for the device here.
   mutable std::mutex mutex_;
   std::vector<std::string> spares_;
 };
