@@ -1,6 +1,6 @@
 #pragma once
-// An epoch slot that is entered as long as this lives (I13): what was found in an index, and records, stay where they
-// are.
+// Keeps an epoch slot entered for as long as an object lives (I13). Meanwhile records, and all that is found in an
+// index, stay in their places.
 
 #include "src/epoch/epoch.h"
 

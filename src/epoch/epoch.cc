@@ -16,11 +16,12 @@
 namespace granary::epoch {
 namespace {
 
-/// True if this process can make all its threads pass a full fence from one of them.
+/// Registers the process for membarrier. Returns whether one of its threads can now make all of them pass a full fence.
 bool register_membarrier() { return ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0; }
 
-/// Tries until it succeeds, since I13 has no other fence. The kernel may have no memory for the set of processors that
-/// it interrupts (ENOMEM). Epochs stand still meanwhile, and statistics tell so (epoch_thread_silence_us).
+/// Makes all threads of the process pass a full fence. It tries until it succeeds, since I13 has no other fence. The
+/// kernel may have no memory for the set of processors that it interrupts (ENOMEM). Epochs stand still meanwhile, and
+/// statistics tell so (epoch_thread_silence_us).
 void fence_all_threads() {
   while (::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) {
     base::always_check(errno == ENOMEM, "a process that has registered for membarrier may use it");
@@ -38,7 +39,7 @@ EpochManager::EpochManager(EpochOptions options)
       control_(options.control == nullptr ? own_.get() : new(options.control) ControlBlock),
       last_seen_(options.first_epoch),
       slots_(kMaxSlots) {
-  control_->by_leader.epoch.store(options.first_epoch, std::memory_order_release);  // nobody looks yet
+  control_->by_leader.epoch.store(options.first_epoch, std::memory_order_release);  // no other thread sees it yet
 }
 
 Slot* EpochManager::acquire_slot() {
@@ -47,8 +48,8 @@ Slot* EpochManager::acquire_slot() {
     Slot& slot = slots_[i];
     if (slot.taken.load(std::memory_order_relaxed)) continue;
     slot.taken.store(true, std::memory_order_relaxed);
-    // Release: tick() sees the slot's idle words before it counts it in. A tick that misses a new slot
-    // is harmless: its owner's enter() reads E after publishing, as for any slot (I13).
+    // Release: tick() sees the slot's idle words before it counts the slot in. A tick may miss a new slot. That does no
+    // harm, because the slot's owner reads E in enter() after publishing, as for any slot (I13).
     if (i >= high_water_.load(std::memory_order_relaxed)) high_water_.store(i + 1, std::memory_order_release);
     return &slot;
   }
@@ -82,7 +83,8 @@ bool EpochManager::idle() const {
 
 Epoch EpochManager::complete() const {
   if (ended()) return current();
-  // E first: a transaction whose e_w the fence does not show reads E after the fence, so its e_w is at least this.
+  // E is read first: a transaction whose e_w the fence does not show reads E after the fence, so its e_w is at least
+  // `now`.
   const Epoch now = current();
   fence();
   Epoch oldest = now;
@@ -94,16 +96,17 @@ Epoch EpochManager::complete() const {
 
 EpochManager::Oldest EpochManager::look() {
   const std::lock_guard lock(promise_mutex_);
-  const Epoch allowed = snapshot_reclamation();  // read before the fence, as pin_answer() argues
-  // E before the slots, too: a slot that the fence does not show is entered with an E that is read after it, so with at
-  // least this one.
+  const Epoch allowed = snapshot_reclamation();  // read before the fence, for the reason at pin_answer()
+  // E, too, is read before the slots: a slot that the fence does not show is entered with an E that is read after the
+  // fence, so with at least `now`.
   const Epoch now = current();
   const Epoch latest = latest_snapshot_.load(std::memory_order_acquire);
   fence();
   Oldest oldest{.now = now, .open = now, .snapshot = std::min(snapshot_of(now), latest), .versions = allowed};
   const std::size_t count = high_water_.load(std::memory_order_acquire);
   for (std::size_t i = 0; i < count; ++i) {
-    // Acquire, and e_w before se_w: a slot pins its snapshot before it leaves, so whoever sees it idle sees the pin.
+    // Acquire, and e_w is read before se_w: a slot pins its snapshot before it leaves, so a thread that sees the slot
+    // idle sees the pin as well.
     const Epoch local = slots_[i].local.load(std::memory_order_acquire);
     if (local != kIdle) {
       if (local < oldest.open) {
@@ -152,11 +155,12 @@ bool EpochManager::tick(Epoch durable) {
 
 void EpochManager::publish(Epoch durable) { publish(look(), durable); }
 
-/// Release, all of them: whoever acts on these words sees that the slots had moved on.
+/// Publishes to the leader. All stores are release stores: a node that acts on these words sees that the slots had
+/// moved on.
 void EpochManager::publish(const Oldest& oldest, Epoch durable) {
   ControlBlock::ByNode& mine = control_->by_node;
-  // A slot below what was published is being entered: its owner reads E again, and enters anew (I13). So it pins no
-  // snapshot of the E that it has seen first, either.
+  // A slot with an e_w below the published one is just being entered: its owner reads E again, and publishes anew
+  // (I13). So the owner pins no snapshot of that first E, either.
   const Epoch open = std::max(oldest.open, mine.oldest.load(std::memory_order_relaxed));
   base::debug_invariant("I7", [&] { return open <= oldest.now; });
   mine.oldest.store(open, std::memory_order_release);
@@ -165,12 +169,14 @@ void EpochManager::publish(const Oldest& oldest, Epoch durable) {
   mine.durable.store(std::min(durable, open - 1), std::memory_order_release);
 }
 
-/// Release: whoever frees by these words sees that the slots had moved on. Never backwards.
+/// Raises the reclamation epochs, which never go back. Release: a thread that frees by these words sees that the slots
+/// had moved on.
 ///
-/// In a cluster, other nodes' transactions look at what this node frees, too. Garbage is registered with an epoch that
-/// is at least this node's E when it became unreachable. A transaction of another node that still saw it had begun by
-/// then, so its e_w is at most one more, as nodes differ by 1: min e_w - 2 is safe where min e_w - 1 is for a node
-/// alone. And what this node knows of the others' min e_w is that it is not below E - 1.
+/// In a cluster, transactions of other nodes also look at memory that this node frees. Garbage is registered with an
+/// epoch that is at least this node's E at the time when it became unreachable. A transaction of another node that
+/// still saw it had begun by then, and the nodes' epochs differ by at most 1, so its e_w is at most one more. Therefore
+/// min e_w - 2 is safe, where min e_w - 1 is for a node alone. The node knows of the others' min e_w only that it is
+/// not below E - 1.
 void EpochManager::raise_reclamation(const Oldest& oldest) {
   const auto raise = [now = oldest.now](std::atomic<Epoch>& word, Epoch to) {
     base::invariant("I17", to < now);
@@ -186,14 +192,14 @@ void EpochManager::raise_reclamation(const Oldest& oldest) {
   raise(tree_reclamation_, oldest.open - 1);
   if (oldest.snapshot == 0) return;
   raise(control_->by_leader.snapshot_reclamation, oldest.snapshot - 1);
-  raise(version_reclamation_, oldest.snapshot - 1);  // nobody asks a node alone
+  raise(version_reclamation_, oldest.snapshot - 1);  // a node alone answers no other node
 }
 
 bool EpochManager::advance(const Oldest& oldest) {
   if (oldest.open < oldest.now || oldest.now == kLastEpoch) return false;
   std::atomic<Epoch>& epoch = control_->by_leader.epoch;
   base::invariant("I13", epoch.load(std::memory_order_relaxed) == oldest.now);  // nobody else advances it
-  const base::lines::Store seen(&epoch);                                        // by regions: a commit's reads E
+  const base::lines::Store seen(&epoch);  // regions see it, since a commit's region reads E
   epoch.store(oldest.now + 1, std::memory_order_release);
   return true;
 }
@@ -207,8 +213,8 @@ void EpochManager::count_stall(const Oldest& oldest) {
   stall_ticks_.store(stalled, std::memory_order_relaxed);
   stall_slot_.store(oldest.holder, std::memory_order_relaxed);
   // The owner compares the word with its e_w at its next call. Relaxed, as nothing else comes with it. If the owner has
-  // left the slot since look() and has entered it anew, its e_w is another one: E was greater than `oldest.open` by
-  // then.
+  // left the slot since look() and entered it anew, its e_w differs from `oldest.open`, since E was greater than that
+  // already.
   if (max_open_epochs_ != 0 && stalled >= max_open_epochs_)
     slots_[oldest.holder].revoked.store(oldest.open, std::memory_order_relaxed);
 }

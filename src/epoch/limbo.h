@@ -1,6 +1,6 @@
 #pragma once
-// A worker's list of garbage that waits for its reclamation epoch (Silo 4.8). First in, first out: epochs
-// are registered in ascending order, so only the front needs a look.
+// Keeps a worker's list of garbage that waits for its reclamation epoch (Silo 4.8). The list is first in, first out:
+// epochs are registered in ascending order, so only the front has to be looked at.
 
 #include <array>
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace granary::epoch {
 
-/// The items lie in a chain of chunks. Chunks that have become empty are kept, up to a limit, and filled again, so that
-/// a list of steady length allocates nothing.
+/// A list of items in a chain of chunks. Chunks that have become empty are kept, up to a limit, and filled again, so a
+/// list of steady length allocates nothing.
 template <typename Garbage>
 class LimboList {
  public:
@@ -37,7 +37,7 @@ class LimboList {
     return true;
   }
 
-  /// Hands at most `budget` items whose epoch is ≤ `safe` to `reclaim`, oldest first. Returns how many.
+  /// Hands at most `budget` items whose epoch is ≤ `safe` to `reclaim_one`, oldest first. Returns how many there were.
   template <typename Reclaim>
   std::size_t reclaim(Epoch safe, std::size_t budget, Reclaim&& reclaim_one) {
     std::size_t done = 0;
@@ -54,8 +54,8 @@ class LimboList {
   bool empty() const { return size_ == 0; }
 
  private:
-  static constexpr std::size_t kItems = 128;     ///< of a chunk
-  static constexpr std::size_t kMostSpare = 64;  ///< chunks that are kept to be filled again
+  static constexpr std::size_t kItems = 128;     ///< how many items a chunk has
+  static constexpr std::size_t kMostSpare = 64;  ///< how many empty chunks are kept to be filled again
   struct Item {
     Epoch epoch = 0;
     Garbage garbage{};
@@ -96,10 +96,10 @@ class LimboList {
     while (chunk != nullptr) delete std::exchange(chunk, chunk->next);
   }
 
-  Chunk* first_ = nullptr;  ///< of those with items, oldest first; owned, as the spare ones are
+  Chunk* first_ = nullptr;  ///< the chunks with items, oldest first; the list owns them, and the spare ones
   Chunk* last_ = nullptr;
-  std::size_t begin_ = 0;  ///< of the items in the first chunk
-  std::size_t end_ = 0;    ///< of those in the last one
+  std::size_t begin_ = 0;  ///< where the items of the first chunk begin
+  std::size_t end_ = 0;    ///< where the items of the last chunk end
   std::size_t size_ = 0;
   Chunk* spare_ = nullptr;
   std::size_t spares_ = 0;
