@@ -1,5 +1,5 @@
 #pragma once
-// Ranges of free memory, neighbours joined. Not thread-safe.
+// Keeps ranges of free memory, and joins neighbours. Not thread-safe.
 
 #include <cstddef>
 #include <iterator>
@@ -9,7 +9,7 @@ namespace granary::memory {
 
 class FreeRuns {
  public:
-  /// Adds a range that overlaps none of those that are there.
+  /// Adds a range that overlaps no range of the list.
   void add(char* begin, std::size_t bytes) {
     auto next = runs_.lower_bound(begin);
     if (next != runs_.end() && begin + bytes == next->first) {
@@ -26,7 +26,7 @@ class FreeRuns {
     runs_.emplace_hint(next, begin, bytes);
   }
 
-  /// Cuts `bytes` off the smallest range that has so many; nullptr if there is none.
+  /// Cuts `bytes` off the smallest range that has so many. Returns nullptr if there is none.
   char* take(std::size_t bytes) {
     auto best = runs_.end();
     for (auto run = runs_.begin(); run != runs_.end(); ++run) {
@@ -41,7 +41,7 @@ class FreeRuns {
   }
 
  private:
-  std::map<char*, std::size_t> runs_;  // bytes by where they begin
+  std::map<char*, std::size_t> runs_;  // begin → length
 };
 
 }  // namespace granary::memory

@@ -19,10 +19,10 @@ namespace {
 
 std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-/// Reserved 2 MiB pages that are free, on this NUMA node or, with -1, on all; 0 where there are none. The kernel's
-/// reservation is of no certain node, so those of other nodes would not do for a region that is bound to one. Nor does
-/// it keep two regions that are bound to one node from the same pages: whoever binds several to a node gives it pages
-/// for all.
+/// Returns how many reserved 2 MiB pages are free on this NUMA node, or on all nodes if it is -1; 0 where there are
+/// none. The kernel's reservation belongs to no particular node, so free pages of other nodes are of no use for a
+/// region that is bound to one. Nor does the reservation keep two regions that are bound to the same node from the same
+/// pages: a node to which several regions are bound needs reserved pages for all of them.
 std::uint64_t free_reserved_pages(int numa_node) {
   const std::string where = numa_node < 0 ? "kernel/mm" : fmt::format("devices/system/node/node{}", numa_node);
   std::ifstream file(fmt::format("/sys/{}/hugepages/hugepages-2048kB/free_hugepages", where));
@@ -46,17 +46,17 @@ void* map_private(std::uint64_t bytes, int flags) {
   return at == MAP_FAILED ? nullptr : at;
 }
 
-/// What backs a region; base is nullptr if there is none.
+/// The memory of a region, and its file if it is shared. base is nullptr if there is no memory.
 struct Backing {
   char* base = nullptr;
   int fd = -1;
 };
 
-/// Maps a memory file at `at`; nullptr: anywhere.
+/// Maps a new memory file at `at`, or anywhere if that is nullptr.
 Backing map_file(void* at, std::uint64_t bytes, unsigned file_flags, int map_flags) {
   const int fd = ::memfd_create("granary-region", MFD_CLOEXEC | MFD_ALLOW_SEALING | file_flags);
   if (fd < 0) return {};
-  // Sealed against shrinking: a peer that maps it need not fear that pages vanish below it.
+  // The file is sealed against shrinking, so a peer that maps it need not fear that pages vanish from its mapping.
   if (::ftruncate(fd, static_cast<off_t>(bytes)) == 0 && ::fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0) {
     const int placed = at == nullptr ? 0 : MAP_FIXED;
     void* base = ::mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | map_flags | placed, fd, 0);
@@ -66,8 +66,8 @@ Backing map_file(void* at, std::uint64_t bytes, unsigned file_flags, int map_fla
   return {};
 }
 
-/// The kernel sets all pages aside for the mapping, or refuses it. With MAP_NORESERVE it would set none aside, and the
-/// process would end by SIGBUS when it touches a page that others have taken meanwhile.
+/// Maps reserved pages. The kernel sets all of them aside for the mapping, or refuses it. With MAP_NORESERVE it would
+/// set none aside, and the process would end by SIGBUS when it touches a page that others have taken meanwhile.
 Backing back_with_reserved_pages(std::uint64_t bytes, bool shared) {
   if (shared) return map_file(nullptr, bytes, MFD_HUGETLB, 0);
   return {.base = static_cast<char*>(map_private(bytes, MAP_HUGETLB))};
@@ -81,12 +81,12 @@ Backing back_with_ordinary_pages(std::uint64_t bytes, bool shared) {
   return backing;
 }
 
-/// Binds the range to a NUMA node; false if the kernel refuses.
+/// Binds the range to a NUMA node. Returns false if the kernel refuses.
 bool bind_to_node(void* base, std::uint64_t bytes, int node) {
   constexpr int kBind = 2;  // MPOL_BIND
   static_assert(kMaxNumaNode < 64);
   const unsigned long mask = 1ul << node;
-  // The kernel looks at one bit less than it is told (get_nodes() in mm/mempolicy.c).
+  // The kernel looks at one bit less than the caller says (get_nodes() in mm/mempolicy.c).
   constexpr unsigned long kBits = sizeof(mask) * 8 + 1;
   return ::syscall(SYS_mbind, base, bytes, kBind, &mask, kBits, 0) == 0;
 }
@@ -146,7 +146,7 @@ Region::~Region() {
 }
 
 char* Region::take(std::uint64_t bytes) {
-  // Relaxed: the range handed out carries no data; whoever publishes blocks of it orders what they hold.
+  // Relaxed: the range carries no data yet. A thread that publishes blocks of it orders their contents.
   std::uint64_t at = used_.load(std::memory_order_relaxed);
   do {
     if (bytes > size_ - at) return nullptr;

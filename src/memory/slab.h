@@ -1,15 +1,17 @@
 #pragma once
-// Type-stable slabs (I3). A SlabPool cuts one Region into extents; an extent serves one size class of one kind. A
-// SlabCache is one worker's private front: allocation and free are a pop and a push on its own lists.
+// Allocates from type-stable slabs (I3). A SlabPool cuts one Region into extents, and each extent serves one size class
+// of one kind. A SlabCache is the private front of one worker: it allocates by a pop from its own lists, and frees by a
+// push.
 //
 // Memory that other nodes reach by remembered places (shared records, nodes of ordered indexes) holds such blocks until
 // the pool dies. An extent of the other kinds may serve another class once all of its blocks are free, but only when
-// memory is short (regain()). No reader is left then: a block is freed only after the grace period of what it held, or
-// if nobody ever saw it, so whoever could look at it has left its epoch slot
-// (docs/decisions/memory-between-classes.md). Extents that stay what they are lie together in pieces of the region, so
-// that those between them, once they are free, join to room for large blocks.
+// memory is short (regain()). No reader is left then: a block is freed only after the grace period of its contents, or
+// if no other thread ever saw it, so every thread that could look at it has left its epoch slot
+// (docs/decisions/memory-between-classes.md). Extents of the kinds that never change lie together in pieces of the
+// region. So the extents between the pieces, once they are free, join to ranges with room for large blocks.
 //
-// Size classes are multiples of 32 bytes (headers never straddle a cache line), from 1 KiB on in steps of an eighth.
+// Size classes are multiples of 32 bytes, so that headers never straddle a cache line. From 1 KiB on, each class is
+// about an eighth of a power of two larger than the one before.
 
 #include <array>
 #include <atomic>
@@ -31,21 +33,22 @@ enum class SlabKind : std::uint8_t { kRecord, kNode, kSharedRecord, kTreeNode };
 inline constexpr std::size_t kSlabKinds = 4;
 
 inline constexpr std::size_t kSlabGrain = 32;
-/// The largest block: a record with the largest value.
+/// The largest block, which holds a record with the largest value.
 inline constexpr std::size_t kMaxSlabBytes = 1024 * 1024 + 128;
 
-/// Number of size classes, and the mapping between sizes and classes.
+/// Returns the number of size classes. The next functions map between sizes and classes.
 std::size_t size_class_count();
 std::size_t size_class(std::size_t bytes);
 std::size_t class_bytes(std::size_t size_class);
 
 struct SlabOptions {
-  /// Bytes the pool may take from the region in all; 0 = as much as the region holds.
+  /// The bytes that the pool may take from the region in all; 0 = as much as the region holds.
   std::uint64_t limit_bytes = 0;
-  /// Of these, what only some allocations may take (Urgency). Urgent are those on the way to freeing memory, such as
-  /// the old version that a deletion must keep for snapshots: otherwise a full database could not delete.
+  /// The part of the limit that only some allocations may take (Urgency). Urgent allocations are those on the way to
+  /// freeing memory, such as the old version that a deletion must keep for snapshots: otherwise a full database could
+  /// not delete.
   std::uint64_t reserve_bytes = 0;
-  /// Use malloc and free instead (the paper's "simple allocator", Fig. 11).
+  /// Whether to use malloc and free instead (the paper's "simple allocator", Fig. 11).
   bool simple = false;
 };
 
@@ -56,7 +59,7 @@ enum class Urgency : std::uint8_t { kNormal, kIndex, kUrgent };
 
 class SlabCache;
 
-/// Shared by all workers of a database. Thread-safe.
+/// The memory that all workers of a database share. Thread-safe.
 class SlabPool {
  public:
   SlabPool(Region& region, SlabOptions options);
@@ -64,35 +67,36 @@ class SlabPool {
   SlabPool(const SlabPool&) = delete;
   SlabPool& operator=(const SlabPool&) = delete;
 
-  /// Usable bytes of the block at `block` (an address some cache of this pool handed out).
+  /// Returns the usable bytes of a block that some cache of this pool handed out.
   std::size_t capacity(const void* block) const {
     if (options_.simple) [[unlikely]]
       return simple_capacity(block);
     return class_bytes_[extent_class_[extent_of(block)]];
   }
 
-  /// Zeroed memory that holds no blocks; within the limit. nullptr when that is reached. Thread-safe.
-  char* take_run(std::size_t bytes);
-  /// Takes back what take_run() returned for so many bytes, for any class to use; nobody looks at it any more.
+  /// Returns zeroed memory within the limit, which holds no blocks. Returns nullptr when the limit is reached.
   /// Thread-safe.
+  char* take_run(std::size_t bytes);
+  /// Takes back memory that take_run() returned for so many bytes, for any class to use. No thread looks at it any
+  /// more. Thread-safe.
   void give_run(char* run, std::size_t bytes);
 
-  /// Bytes of extents that serve some class now, and of runs.
+  /// Returns the bytes of runs and of extents that serve some class now.
   std::uint64_t bytes_reserved() const { return reserved_.load(std::memory_order_relaxed); }
   const SlabOptions& options() const { return options_; }
-  /// True if some cache was refused memory lately: blocks that lie idle in one cache may be missing in another.
+  /// Whether some cache was refused memory lately: blocks that lie idle in one cache may be missing in another.
   bool short_of_memory() const { return shortage_.load(std::memory_order_relaxed) != 0; }
-  /// Lowers the reserve: a database that is loaded may need what was kept when it was filled.
+  /// Lowers the reserve, because a database that is loaded may need memory that was reserved while it was filled.
   void lower_reserve(std::uint64_t bytes) { reserve_bytes_.store(bytes, std::memory_order_relaxed); }
-  /// Raises the reserve to what SlabOptions::reserve_bytes says, or as far as there is memory that serves no class. So
-  /// indexes and deletions share what loading has left. Called behind each regain() as well: what that finds fills the
-  /// reserve up before others get it. Thread-safe.
+  /// Raises the reserve to SlabOptions::reserve_bytes, or as far as there is memory that serves no class. So indexes
+  /// and deletions share the memory that loading has left. It is also called after each regain(), so that the memory
+  /// found there fills up the reserve before other allocations get it. Thread-safe.
   void restore_reserve();
   std::uint64_t limit_bytes() const { return options_.limit_bytes != 0 ? options_.limit_bytes : region_.size(); }
-  /// Called once an epoch period: a shortage is over when nothing has been refused for a whole period.
+  /// Ends a shortage when nothing has been refused for a whole period. Called once an epoch period.
   void age_shortage();
   /// Takes extents whose blocks all lie in the pool away from their classes, for any class to use. Returns their bytes.
-  /// Looks at all free blocks of the pool, so it is for when memory is short. Thread-safe.
+  /// It looks at all free blocks of the pool, so it is only for times when memory is short. Thread-safe.
   std::uint64_t regain();
 
   static constexpr unsigned kExtentShift = 16;  // 64 KiB
@@ -101,15 +105,15 @@ class SlabPool {
  private:
   friend class SlabCache;
   using Blocks = std::vector<void*>;
-  /// A piece of the region for extents of one kind that stay what they are; `free` is what no extent has yet. Other
-  /// extents may have used it before, and then it is not zero.
+  /// A piece of the region for extents of one kind that never changes. `free` is the part that no extent has yet. If
+  /// other extents have used that part before (`used_before`), it is not zero.
   struct Piece {
     char* free = nullptr;
     std::size_t bytes = 0;
     bool used_before = false;
   };
   char* take(SlabKind kind, std::size_t bytes, std::uint64_t limit);
-  /// Counts so many bytes as reserved, unless there would be more than the limit then.
+  /// Counts so many bytes as reserved. Returns false, and counts nothing, if there would be more than the limit.
   bool reserve(std::size_t bytes, std::uint64_t limit);
   char* take_free(std::size_t bytes);
   char* take_from_piece(SlabKind kind, std::size_t bytes);
@@ -119,12 +123,12 @@ class SlabPool {
   void give_back(char* run, std::size_t bytes);
   void add_free_run(char* run, std::size_t bytes);
   std::uint64_t limit_for(Urgency urgency) const;
-  /// Of the extent that a block lies in, or begins in if it is larger than one.
+  /// Returns the extent that a block lies in, or begins in if it is larger than an extent.
   std::size_t extent_of(const void* block) const {
     return (reinterpret_cast<std::uintptr_t>(block) - base_) >> kExtentShift;
   }
   static std::size_t simple_capacity(const void* block);
-  /// A run of extents for one class, `bytes` long; nullptr when the limit is reached.
+  /// Returns a run of extents for one class, `bytes` long; nullptr when the limit is reached.
   char* take_extent(SlabKind kind, std::size_t class_index, Urgency urgency, std::size_t* bytes);
   /// Whether a block of that kind and class begins there.
   bool is_block(SlabKind kind, std::size_t class_index, const void* block) const;
@@ -139,15 +143,15 @@ class SlabPool {
   std::array<std::size_t, 256> class_bytes_{};
   std::atomic<std::uint64_t> reserve_bytes_;  // SlabOptions::reserve_bytes or less; a bound, so relaxed
   std::atomic<std::uint64_t> reserved_{0};
-  std::atomic<unsigned> shortage_{0};         // periods that it lasts on; set by any cache; a hint, so relaxed
-  std::atomic<std::uint64_t> free_bytes_{0};  // of free_runs_; read without the mutex as a hint
+  std::atomic<unsigned> shortage_{0};         // for how many periods it lasts on; set by any cache; a hint, so relaxed
+  std::atomic<std::uint64_t> free_bytes_{0};  // the bytes in free_runs_; read without the mutex as a hint
   std::mutex mutex_;                          // guards what follows
   std::vector<std::vector<Blocks>> spare_;    // per list (kind × class): blocks that some cache gave back
-  FreeRuns free_runs_;                        // memory taken of the region that serves no class
-  std::array<Piece, kSlabKinds> pieces_{};    // of the kinds that stay what they are
+  FreeRuns free_runs_;                        // memory taken from the region that serves no class
+  std::array<Piece, kSlabKinds> pieces_{};    // for the kinds that never change
 };
 
-/// One worker's allocator. Not thread-safe; may be handed from thread to thread with the worker.
+/// The allocator of one worker. Not thread-safe, but it may go from thread to thread with the worker.
 class SlabCache {
  public:
   explicit SlabCache(SlabPool& pool);
@@ -156,8 +160,9 @@ class SlabCache {
   SlabCache(const SlabCache&) = delete;
   SlabCache& operator=(const SlabCache&) = delete;
 
-  /// A block of at least `bytes` (≤ kMaxSlabBytes), 32-byte aligned, or to a cache line if `bytes` are whole ones. It
-  /// is as whoever freed it left it; one that was never used is zero. nullptr when the memory limit is reached.
+  /// Returns a block of at least `bytes` (≤ kMaxSlabBytes), aligned to 32 bytes, or to a cache line if `bytes` is a
+  /// multiple of one. The block still holds the bytes that it held when it was freed; one that was never used is zero.
+  /// Returns nullptr when the memory limit is reached.
   void* allocate(SlabKind kind, std::size_t bytes, Urgency urgency = Urgency::kNormal);
   /// Takes back a block that any cache of the pool handed out with the same kind. If the system has no memory to list
   /// it, the block is never used again.
@@ -166,16 +171,17 @@ class SlabCache {
   void release();
 
   SlabPool& pool() { return pool_; }
-  /// Blocks of a kind handed out minus blocks taken back, in bytes after rounding; may be negative in one cache.
+  /// Returns the bytes of a kind's blocks handed out minus those taken back, after rounding. May be negative in one
+  /// cache.
   std::int64_t bytes_in_use(SlabKind kind) const {
     return in_use_[static_cast<std::size_t>(kind)].load(std::memory_order_relaxed);
   }
-  /// Of all that indexes hold: nodes of trees, and the rest.
+  /// Returns the bytes in use by indexes: by nodes of trees, and by all else that they need.
   std::int64_t index_bytes_in_use() const { return bytes_in_use(SlabKind::kNode) + bytes_in_use(SlabKind::kTreeNode); }
 
  private:
-  /// Free blocks by address, the last one freed on top: a block is not touched when it is freed, as it is seldom in
-  /// the cache then.
+  /// The free blocks, of which the one freed last is on top. The list has their addresses only: a block is not touched
+  /// when it is freed, as it is seldom in the processor's cache then.
   struct List {
     SlabPool::Blocks blocks;
     char* cut = nullptr;  // the extent being cut
@@ -183,7 +189,7 @@ class SlabCache {
   };
   void* refill(SlabKind kind, std::size_t class_index, Urgency urgency);
   void account(SlabKind kind, std::int64_t bytes) {
-    // Written by this worker only; statistics readers take a relaxed look.
+    // Only this worker writes it. Statistics read it with a relaxed load.
     std::atomic<std::int64_t>& in_use = in_use_[static_cast<std::size_t>(kind)];
     in_use.store(in_use.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
   }

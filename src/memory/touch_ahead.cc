@@ -8,7 +8,7 @@
 namespace granary::memory {
 namespace {
 
-// Known to the kernel, but not to the headers of all systems that this is built on.
+// The kernel may know this advice even if the system's headers do not.
 constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE
 constexpr std::uint64_t kPiece = std::uint64_t{2} << 20;
 
@@ -23,8 +23,8 @@ std::uint64_t TouchAhead::step() {
   const std::uint64_t grown = used - seen_;
   seen_ = used;
   if (grown == 0 || cannot_) return 0;
-  // A page below `used` has been taken, and its taker touches it. Populating changes no byte, so that a page may be
-  // taken meanwhile.
+  // A page below `used` has been taken, so the thread that took it touches it. Populating changes no byte, so a page
+  // may be taken meanwhile.
   touched_ = std::max(touched_, used / kPiece * kPiece);
   const std::uint64_t wanted = std::min(used + std::min(2 * grown, kMost), region_.size());
   const std::uint64_t from = touched_;
