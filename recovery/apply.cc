@@ -75,7 +75,7 @@ Applier::Outcome Applier::apply(std::uint32_t id) {
     done = true;
   }
   if (frugal_ != nullptr) {
-    free_replaced();  // which later writes of the batch had found before
+    free_replaced();  // later writes of the batch may have found these records before
     frugal_->look();
   }
   worker_.shared.epochs.leave(*slot_);
@@ -84,7 +84,7 @@ Applier::Outcome Applier::apply(std::uint32_t id) {
   return done ? Outcome::kOk : Outcome::kOutOfMemory;
 }
 
-/// A record that is in no index yet; nullptr if there is no memory.
+/// Makes a record for the write, which is in no index yet. Returns nullptr if there is no memory.
 Record* Applier::make_record(const txn::TableCore& table, const LoggedWrite& write) {
   Record* const record = table.make_record(worker_, write.key, write.value.size());
   if (record != nullptr) fill(*record, write);
@@ -95,14 +95,16 @@ void Applier::note_absent(txn::TableCore& table, const LoggedWrite& write, Recor
   absents_.push_back({&table, record, std::string(write.key)});
 }
 
-/// A part that is older than what is there has nothing to say, whatever comes. False if memory is used up.
+/// Keeps a part of a value until fold(). A part that is older than the record's value never counts, whatever comes
+/// later. Returns false if memory is used up.
 bool Applier::keep_part(const txn::TableCore& table, const LoggedWrite& write, const Record* record) {
   if (record != nullptr && write.tid <= record::tid_of(record->tid())) return true;
   ++applied_;
   return pending_.add(table.id(), write, *file_);
 }
 
-/// `record` is where the index led, perhaps a moment ago; nullptr if the key was missing. False if memory is used up.
+/// Applies one write. `record` is the one that the index led to, perhaps a moment ago, or nullptr if the key was
+/// missing. Returns false if memory is used up.
 bool Applier::apply_one(txn::TableCore& table, const LoggedWrite& write, Record* record, LeafHint& hint) {
   if (write.part) [[unlikely]]
     return keep_part(table, write, record);
@@ -126,13 +128,13 @@ bool Applier::apply_one(txn::TableCore& table, const LoggedWrite& write, Record*
           record::record_of(table.index().find(write.key).value);  // another thread has put a larger one in its place
       continue;
     }
-    if (is_older(write, word)) return true;  // also if it is locked: its holder only makes it newer
+    if (is_older(write, word)) return true;  // also if the record is locked: its holder only makes it newer
     if (!record::is_locked(word) && record->try_lock(word)) return overwrite(table, write, *record, word);
-    worker_.shared.waiter.pause(turn);  // the holder is another of us and waits for nothing
+    worker_.shared.waiter.pause(turn);  // the holder is another applier, which waits for nothing
   }
 }
 
-/// The record is locked; before, its TID word was `old`.
+/// Writes over a record that is locked. Its TID word was `old` before.
 bool Applier::overwrite(txn::TableCore& table, const LoggedWrite& write, Record& record, TidWord old) {
   base::debug_invariant("I1", [&] { return write.tid > record::tid_of(old); });
   base::debug_invariant("I2", [&] { return record.tid() == record::locked(old); });
@@ -191,7 +193,7 @@ bool remove_absents(std::span<const Absent> absents, cc::WorkerState& worker) {
   worker.shared.epochs.enter(*slot);
   for (const Absent& absent : absents) {
     cc::Index& index = absent.table->index();
-    // The index is asked first: a record that it does not lead to may be free already.
+    // The index is asked first: a record that it does not lead to may have been freed already.
     if (index.find(absent.key).value != value_of(absent.record) || !record::is_absent(absent.record->tid())) continue;
     record::end_life(*absent.record, absent.key);
     index.remove(absent.key, value_of(absent.record), worker.nodes);

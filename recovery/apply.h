@@ -1,12 +1,12 @@
 #pragma once
-// Puts what was logged straight into the tables: of each key the write with the greatest TID wins, whatever the order
-// in which writes come and however many threads bring them. A removal is such a write, too: it leaves an absent record,
-// so that older values that come later, perhaps from another log, find that they are older; remove_absents() takes
-// those out. A part of a value waits beside the tables (pending_parts.h), as what it is a part of may come later;
-// fold() lays it over that.
+// Puts logged writes straight into the tables. Of each key the write with the greatest TID wins, whatever the order in
+// which writes come and however many threads bring them. A removal is such a write, too: it leaves an absent record, so
+// that an older value that comes later, perhaps from another log, turns out to be older. remove_absents() takes the
+// absent records out. A part of a value waits beside the tables (pending_parts.h), as the value that it belongs to may
+// come later; fold() lays the part over that value.
 //
-// A record is changed under its lock bit, as by a commit (src/cc/install.cc), but there are no readers, snapshots
-// or old versions to care for, nor other nodes: these are let in later.
+// A record is changed under its lock bit, as by a commit (src/cc/install.cc). But there are no readers, snapshots or
+// old versions to care for, nor other nodes: these are let in later.
 
 #include <array>
 #include <cstdint>
@@ -33,14 +33,14 @@ struct Absent {
   std::string key;
 };
 
-/// Takes those records out of their tables that are still absent, and frees them. One thread calls it, when no older
-/// write of any key can come any more. False if there was no epoch slot left.
+/// Takes the records that are still absent out of their tables, and frees them. One thread calls it, when no older
+/// write of any key can come any more. Returns false if there was no epoch slot left.
 [[nodiscard]] bool remove_absents(std::span<const Absent> absents, cc::WorkerState& worker);
 
-/// Records of which the log has a part, and not the value that it is a part of.
+/// Counts records of which the log has a part, but not the value that the part belongs to.
 struct Baseless {
   std::uint64_t records = 0;
-  std::string first;  ///< what is missing of one of them
+  std::string first;  ///< says what is missing of one of them
 
   void add(const Baseless& more) {
     if (records == 0) first = more.first;
@@ -48,25 +48,25 @@ struct Baseless {
   }
 };
 
-/// Applies the writes that one thread brings. add() gathers them; keys and values must stay where they are until
+/// Applies the writes that one thread brings. add() gathers them. Keys and values must stay where they are until
 /// flush().
 class Applier {
  public:
   enum class Outcome : std::uint8_t { kOk, kUnknownTable, kTooLarge, kPartOfShared, kOutOfMemory };
 
-  /// `tables` by id; holes are null. `worker`, whose memory is used, is this applier's alone; its database runs no
-  /// transactions. `pending`, which all appliers share, gets the parts of values. `frugal`: it is the only applier.
-  /// Then indexes are kept packed, what was replaced is freed at once, and a write that finds no memory is left out and
-  /// counted.
+  /// `tables` are by id; holes are null. `worker`, whose memory is used, belongs to this applier alone, and its
+  /// database runs no transactions. All appliers share `pending`, which gets the parts of values. `frugal` is given to
+  /// an applier that is the only one. Then indexes are kept packed, records that were replaced are freed at once, and a
+  /// write that finds no memory is left out and counted.
   Applier(std::span<txn::TableCore* const> tables, cc::WorkerState& worker, PendingParts& pending,
           PackedIndexes* frugal = nullptr);
   ~Applier();
   Applier(const Applier&) = delete;
   Applier& operator=(const Applier&) = delete;
-  /// False if there was no epoch slot left.
+  /// Whether there was an epoch slot left.
   bool ok() const { return slot_ != nullptr; }
 
-  /// Tells the log's file from which writes come until the next flush(); the name outlives what is pending.
+  /// Says from which file of the log the writes come until the next flush(). The name must outlive the pending parts.
   void read_from(const std::string& file) { file_ = &file; }
   [[nodiscard]] Outcome add(std::uint32_t table, const LoggedWrite& write) {
     if (table >= tables_.size() || tables_[table] == nullptr) [[unlikely]]
@@ -83,16 +83,17 @@ class Applier {
   }
   [[nodiscard]] Outcome flush();
 
-  /// After all appliers have flushed, and have applied all that may be older than what is pending: lays the parts over
-  /// their records, which the appliers share among them, and counts those whose record is not there.
+  /// Lays the pending parts over their records, and counts those whose record is not there. It is called after all
+  /// appliers have flushed, when nothing older than a pending part can come any more. The appliers share the records
+  /// among them.
   void fold(Baseless& baseless);
 
-  /// Frees what was replaced, and adds to `absents` what was removed. To be called by one thread at a time, after all
-  /// appliers have flushed.
+  /// Frees the records that were replaced, and adds to `absents` those that were removed. One thread at a time calls
+  /// it, after all appliers have flushed.
   void finish(std::vector<Absent>& absents);
 
   std::uint64_t applied() const { return applied_; }  ///< writes that were the newest of their key when they came
-  /// An estimate of the memory that the writes which were left out would take.
+  /// Returns an estimate of the memory that the writes which were left out would take.
   std::uint64_t missing_bytes() const { return missing_bytes_; }
 
  private:
@@ -114,10 +115,10 @@ class Applier {
   const std::span<txn::TableCore* const> tables_;
   cc::WorkerState& worker_;
   epoch::Slot* const slot_;
-  const std::unique_ptr<Batch[]> batches_;  // by table
+  const std::unique_ptr<Batch[]> batches_;  // by table id
   std::vector<std::uint32_t> touched_;      // tables whose batch is not empty
   std::vector<Absent> absents_;
-  std::vector<record::Record*> replaced_;  // others may still look at them until all have flushed
+  std::vector<record::Record*> replaced_;  // other appliers may still look at them until all have flushed
   PendingParts& pending_;
   const std::string* file_ = nullptr;
   std::uint64_t applied_ = 0;

@@ -58,7 +58,7 @@ class Backup {
   const BackupProgress& progress_;
   std::vector<CopiedFile> all_;
   std::uint64_t bytes_ = 0, done_ = 0;
-  bool existed_ = false;  // the target, before
+  bool existed_ = false;  // whether the target was there before
   std::vector<char> piece_ = std::vector<char>(kPiece);
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 // Copies a database at rest into one directory: the part of its log that counts, its checkpoint, and a manifest that
-// names no place, so that the copy can be opened, or copied, anywhere.
+// names no place. So the copy can be opened, or copied again, anywhere.
 
 #include <functional>
 #include <string>
@@ -19,15 +19,15 @@ struct BackupFigures {
   std::uint64_t bytes = 0;
 };
 
-/// Called with the bytes that are written, and the bytes of all. Returns whether to go on. If it says no, the backup
-/// fails with kUnavailable.
+/// Is called with the bytes that have been written, and the bytes of all. Returns whether to go on. If it returns
+/// false, the backup fails with kUnavailable.
 using BackupProgress = std::function<bool(std::uint64_t done, std::uint64_t all)>;
 
-/// Copies the database in `directory`, whose manifest and scan these are, to the directory `to`, which must be missing
-/// or empty. `also` are names of further files in the directory, copied if they are there. Nobody has the database
-/// open. Every file is synced, and read again and compared with what was written. The manifest comes last, so a backup
-/// that was cut short is no database. After an error nothing of it is left, as far as it can be removed; a directory
-/// that was there before stays.
+/// Copies the database in `directory`, whose manifest and scan are given, to the directory `to`, which must be missing
+/// or empty. `also` are names of further files in the directory, which are copied if they are there. No process has the
+/// database open. Every file is synced, read again, and compared with the bytes that were written. The manifest comes
+/// last, so a backup that was cut short is no database. After an error nothing of the backup is left, as far as it can
+/// be removed; a directory that was there before stays.
 Result<BackupFigures> write_backup(base::FileSystem& files, const std::string& directory, const Manifest& manifest,
                                    const LogScan& scan, const std::vector<std::string>& also, const std::string& to,
                                    const BackupProgress& progress);

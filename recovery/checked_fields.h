@@ -1,6 +1,6 @@
 #pragma once
-// Reads JSON objects of which nothing is trusted (I26): each field must be there, of its type and in its range, and no
-// other. The first mistake is kept with its place ("generations[2].cut").
+// Reads JSON objects of which nothing is trusted (I26): each field must be there, with the right type and in its range,
+// and there must be no other. The first mistake is kept with its place ("generations[2].cut").
 
 #include <charconv>
 #include <cstdint>
@@ -24,7 +24,7 @@ using nlohmann::json;
 template <typename Enum>
 using Words = std::span<const std::pair<Enum, std::string_view>>;
 
-/// Keeps the first complaint.
+/// Keeps the first mistake that was found.
 struct Complaint {
   std::string what;
   void add(std::string cause) {
@@ -32,7 +32,7 @@ struct Complaint {
   }
 };
 
-/// One JSON object that must hold exactly the fields it is asked for.
+/// Reads one JSON object, which must hold exactly the fields that it is asked for.
 class Fields {
  public:
   Fields(const json& object, std::string place, Complaint& complaint)
@@ -90,7 +90,7 @@ class Fields {
     return words.front().first;
   }
 
-  /// Calls `each(element, its place)` for the elements of an array.
+  /// Calls `each(element, its place)` for each element of an array.
   template <typename Each>
   void array(const char* name, Each&& each) {
     const json* const value = take(name);
@@ -99,7 +99,7 @@ class Fields {
     for (std::size_t i = 0; i < value->size(); ++i) each((*value)[i], fmt::format("{}[{}]", place(name), i));
   }
 
-  /// Calls `with(value, its place)`.
+  /// Calls `with(value, its place)` for the value of a field.
   template <typename With>
   void object(const char* name, With&& with) {
     if (const json* const value = take(name)) with(*value, place(name));
@@ -115,7 +115,7 @@ class Fields {
     return std::move(bytes).value_or(std::string());
   }
 
-  /// Complains of members that nobody asked for.
+  /// Complains of members that were never asked for.
   void end() {
     if (object_.is_object() && object_.size() != taken_)
       complaint_.add(fmt::format("{} has {} fields; expected {}", place_, object_.size(), taken_));

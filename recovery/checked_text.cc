@@ -12,7 +12,7 @@ constexpr std::size_t kChecksumLine = kChecksumWord.size() + 8 + 1;
 
 bool stands_for_itself(char c) { return c >= ' ' && c <= '~' && c != '%'; }
 
-/// The value of an upper-case hexadecimal digit, or -1.
+/// Returns the value of an upper-case hexadecimal digit, or -1 for any other character.
 int digit_of(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1; }
 
 std::string checksum_line(std::string_view text) {

@@ -1,6 +1,6 @@
 #pragma once
-// Small text files of a database: byte strings that stay readable, ids, and a last line with the checksum of all before
-// it.
+// Has the conventions of a database's small text files: byte strings that stay readable, ids, and a last line with the
+// checksum of all before it.
 //
 //   ...
 //   crc32c 0123abcd
@@ -13,20 +13,20 @@
 
 namespace granary::recovery {
 
-/// The bytes as text: all but printable ASCII characters, and '%' itself, stand as %XX.
+/// Returns the bytes as text: printable ASCII characters except '%' as they are, all others as %XX.
 std::string escape(std::string_view bytes);
-/// None if escape() does not write such a text.
+/// Returns the bytes that escape() has written as `text`; none if it writes no such text.
 std::optional<std::string> unescape(std::string_view text);
 
-/// The id whose 32 hexadecimal digits these are; none for any other text.
+/// Returns the id with these 32 hexadecimal digits; none for any other text.
 std::optional<log::DatabaseId> id_of(std::string_view text);
 
-/// The text with its checksum line.
+/// Returns the text with its checksum line.
 std::string with_checksum(std::string text);
 
 struct CheckedText {
   std::string_view body;  ///< the text without its checksum line
-  std::string error;      ///< how the checksum line is wrong; else empty
+  std::string error;      ///< says what is wrong with the checksum line; else empty
 };
 CheckedText check_text(std::string_view text);
 

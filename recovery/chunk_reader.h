@@ -1,7 +1,7 @@
 #pragma once
-// Reads stretches of the log transaction by transaction, for whoever replays it or looks for some of its transactions.
-// Safe on any bytes (I26): a transaction is handed on after its checksum was checked, or that of the packed entry that
-// holds it.
+// Reads stretches of the log transaction by transaction, to replay them or to look for some of their transactions. It
+// is safe on any bytes (I26): a transaction is handed on only after its checksum was checked, or the checksum of the
+// packed entry that holds it.
 //
 // A visitor has these functions. Each of them may end the reading with an error.
 //
@@ -21,8 +21,8 @@
 
 namespace granary::recovery {
 
-/// Visits the transactions of a list. `offset`: where the packed entry stands that holds it; none for a ring, whose
-/// offsets are its own.
+/// Visits the transactions of a list. `offset` is the offset of the packed entry that holds them; none for a ring,
+/// whose offsets are its own.
 template <typename Visitor>
 Status visit_list(EntryList entries, std::optional<std::uint64_t> offset, Visitor& visitor) {
   Entry entry;
@@ -33,7 +33,7 @@ Status visit_list(EntryList entries, std::optional<std::uint64_t> offset, Visito
   }
 }
 
-/// Reads one chunk after the other. What a visitor gets points into this reader's memory until the next chunk.
+/// Reads one chunk after the other. Entries that a visitor gets point into this reader's memory, until the next chunk.
 class ChunkReader {
  public:
   explicit ChunkReader(base::FileSystem& files) : files_(files) {}

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-/// The epoch up to which all logs count; none: each counts whole.
+/// Returns the epoch up to which all logs count; none if each of them counts as a whole.
 std::optional<epoch::Epoch> agree_on_cut(std::span<const NodeLogState> nodes) {
   std::optional<epoch::Epoch> agreed;
   std::optional<epoch::Epoch> durable;
@@ -31,7 +31,7 @@ std::optional<epoch::Epoch> agree_on_cut(std::span<const NodeLogState> nodes) {
   return all_there ? std::nullopt : durable;
 }
 
-/// Takes an epoch, or notes that there is none.
+/// Returns the epoch in this field; none if there is no such field, or it has no epoch.
 std::optional<epoch::Epoch> epoch_in(const json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_number_unsigned()) return std::nullopt;
@@ -65,7 +65,8 @@ epoch::Epoch greatest_released(std::span<const NodeLogState> nodes) {
   return greatest;
 }
 
-/// A checkpoint counts only once all that it holds is released.
+/// Returns the epoch up to which results are known to have been released, as the manifest tells. A checkpoint tells it,
+/// too, because it is installed only once all its transactions are released.
 epoch::Epoch released_by(const Manifest& manifest) {
   epoch::Epoch released = manifest.checkpoint ? std::max(manifest.checkpoint->epoch, epoch::Epoch{1}) - 1 : 0;
   for (const Generation& generation : manifest.generations) released = std::max(released, generation.released);
@@ -85,7 +86,7 @@ NodeLogState state_of(const Manifest& manifest, const NodeLogState::Running& run
     state.over = *begun->cut;
     if (begun->agreed) state.agreed = *begun->cut;
   } else if (begun->is_empty() && !base::injected("empty-generation-counts")) {
-    state.running = {.durable = record::kMaxEpoch, .rings = true};  // nothing of it can be missing
+    state.running = {.durable = record::kMaxEpoch, .rings = true};  // its log can miss nothing
   } else {
     state.running = running;
   }

@@ -19,15 +19,15 @@ using log::Debt;
 
 constexpr std::uint32_t kMostNode = (1u << record::kHolderNodeBits) - 1;
 
-/// Home, table and key of a record.
+/// Names a record by its home, its table and its key.
 using RecordName = std::tuple<std::uint32_t, std::uint32_t, std::string_view>;
 
-/// The locks of a decided transaction, or a part of them, whose entry is looked for.
+/// Locks of a decided transaction, all of them or a part, whose log entry is looked for.
 struct Decided {
   const log::Ring* ring = nullptr;
   record::TidWord tid = 0;
   std::uint64_t log_end = 0;
-  std::size_t first = 0, end = 0;  ///< of its debts
+  std::size_t first = 0, end = 0;  ///< the range of its debts
   bool found = false;
 
   bool in_ring() const { return log_end > ring->header().head.load(std::memory_order_relaxed); }
@@ -83,7 +83,7 @@ class DebtReader {
   const Manifest& manifest_;
   const LogSurvey& survey_;
   std::vector<Debt> debts_;
-  std::uint64_t transactions_ = 0;  ///< that were read so far
+  std::uint64_t transactions_ = 0;  ///< how many were read so far
   std::vector<Decided> decided_;
 };
 
@@ -164,8 +164,8 @@ class DebtReader::LogVisitor {
   std::multimap<record::TidWord, Decided*> by_tid_;
 };
 
-/// The part of a log that was looked at has all entries of this TID and of greater ones. An entry of a smaller one may
-/// stand before it, and one of another worker with the same TID in it.
+/// Returns a TID such that the part of the log that was looked at has all entries with it and with greater ones.
+/// Entries with smaller TIDs may stand before that part. An entry of another worker with the same TID may be within it.
 record::TidWord DebtReader::first_tid_of(std::uint32_t logger) const {
   for (const LogSegment& segment : survey_.scan.segments) {
     if (segment.name.logger != logger || segment.name.generation != manifest_.generations.back().number) continue;
@@ -175,7 +175,8 @@ record::TidWord DebtReader::first_tid_of(std::uint32_t logger) const {
   return record::make_tid(epoch::kLastEpoch, 0);
 }
 
-/// One pass for all that is not in the rings any more. Of the log only the parts with these epochs are read.
+/// Looks in one pass for all entries that are not in the rings any more. It reads only the parts of the log that may
+/// have their epochs.
 Status DebtReader::look_into_log() {
   std::map<std::uint32_t, LogVisitor> by_logger;
   for (Decided& one : decided_) {
@@ -198,8 +199,8 @@ Status DebtReader::look_into_log() {
   return {};
 }
 
-/// Notes what the transaction's entry has for the records that it may hold. A lock without a write is one of a record
-/// that was only read, or of a place that the transaction has let go before it was decided.
+/// Notes the transaction's writes of the records that it may hold. A lock without a write belongs to a record that was
+/// only read, or to a place that the transaction has let go before it was decided.
 Status DebtReader::take(Decided& one, std::string_view body) {
   one.found = true;
   if (body.empty()) return damaged(*one.ring, fmt::format("transaction {} has no writes", text_of(one.tid)));

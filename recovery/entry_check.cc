@@ -15,9 +15,10 @@ namespace {
 using log::EntryHeader;
 using log::EntryKind;
 
-/// More than any logger packs into one entry: what it gathers, or one transaction as large as a ring may be.
+/// More bytes than any logger packs into one entry, which are those that it gathers, or one transaction as large as a
+/// ring may be.
 constexpr std::size_t kMaxUnpacked = std::size_t{1} << 30;
-/// No LZ4 block holds more than this for each of its bytes.
+/// The greatest ratio of an LZ4 block's content to its size.
 constexpr std::size_t kMaxLz4Factor = 255;
 
 const char* check_marker(std::string_view body) {
@@ -34,7 +35,7 @@ const char* check_continues(std::string_view body) {
   return body.size() == sizeof(log::Continues) ? nullptr : "the name of the next segment has the wrong length";
 }
 
-/// Checks what a checksum does not tell: that the entry makes sense.
+/// Checks what a checksum does not show: that the entry makes sense.
 const char* check_sense(const Entry& entry) {
   switch (entry.header.kind()) {
     case EntryKind::kTransaction: return entry.header.tid() == 0 ? "a transaction without a TID" : nullptr;

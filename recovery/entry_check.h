@@ -1,6 +1,6 @@
 #pragma once
-// Reads entries of the log: whether the bytes are an entry, and what it holds. Safe on any bytes (I26): nothing outside
-// of the given ones is touched, and nothing is believed before it was checked.
+// Reads entries of the log: whether the bytes are an entry, and what it holds. It is safe on any bytes (I26): it
+// touches nothing outside of the given bytes, and believes nothing before it was checked.
 
 #include <cstdint>
 #include <memory>
@@ -13,29 +13,30 @@
 
 namespace granary::recovery {
 
-/// One entry. `body` points into the bytes it was found in.
+/// One entry. `body` points into the bytes where the entry was found.
 struct Entry {
   log::EntryHeader header{};
   std::string_view body;
 };
 
-/// Reads the entry of a segment that stands at `at` and checks its checksum. Returns nullptr, or what is wrong with it.
+/// Reads and checks the entry that stands at `at` in a segment. Returns nullptr, or what is wrong with it.
 const char* check_entry(std::string_view segment, std::size_t at, std::uint32_t segment_crc, Entry* entry);
-/// Returns the marker of an entry that has been checked, also if a former release has written it.
+/// Returns the marker of an entry that has been checked. A former release may have written it.
 log::Marker marker_in(std::string_view body);
 
-/// Why nothing can be recovered from a log whose transactions have no writes.
+/// Says why nothing can be recovered from a log whose transactions have no writes.
 inline constexpr const char* kWithoutWrites =
     "a transaction without what it wrote, as they are logged with Options::small_log_records; nothing can be recovered "
     "from such a log";
 
-/// Entries without checksums, one after the other: what is in a ring, or in a packed entry.
+/// Walks entries without checksums, one after the other, in a ring or in a packed entry.
 class EntryList {
  public:
   explicit EntryList(std::string_view bytes = {}) : bytes_(bytes) {}
-  /// Goes on to the next transaction. False at the end, or where the bytes are no transaction: then fault() is set.
+  /// Goes on to the next transaction. Returns false at the end, or where the bytes are no transaction, which fault()
+  /// then tells.
   bool next(Entry* entry);
-  std::size_t offset() const { return at_; }  ///< of what next() will look at, or of the fault
+  std::size_t offset() const { return at_; }  ///< the offset of the next entry, or of the fault
   bool empty() const { return at_ == bytes_.size(); }
   const char* fault() const { return fault_; }
 
@@ -45,7 +46,7 @@ class EntryList {
   const char* fault_ = nullptr;
 };
 
-/// Memory for one packed entry's content after the other.
+/// Unpacks packed entries, one after the other, into the same memory.
 class Unpacker {
  public:
   /// Unpacks the body of a packed entry, which is valid until the next call. Returns nullptr, or what is wrong with it.

@@ -15,9 +15,9 @@ enum class Folded : std::uint8_t {
   kOtherSize,  ///< its value has another size than the one that a newer part is of
 };
 
-/// Gives the record the bytes of all parts that are newer than it, and the TID of the newest. The caller is in an
-/// epoch, and alone with the record; everything has been applied that may be older than the newest part. Nothing is
-/// changed unless it is done.
+/// Gives the record the bytes of all parts that are newer than it, and the TID of the newest part. The caller is in an
+/// epoch, and no other thread uses the record. Everything that may be older than the newest part has been applied. If
+/// the result is not kDone, nothing was changed.
 Folded fold_parts(txn::TableCore& table, std::string_view key, const MergedParts& parts);
 
 }  // namespace granary::recovery

@@ -14,7 +14,7 @@ namespace {
 using log::LockHeader;
 using log::NamedLock;
 
-/// A slot's header as the area shows it.
+/// Reads a slot's header as it stands in the area.
 struct Slot {
   std::uint64_t named, log_end, tid, check;
 
@@ -26,7 +26,7 @@ struct Slot {
       return "the checksum of its decision is wrong";
     return tid == 0 || tid != record::tid_of(tid) ? "it is decided without a TID" : nullptr;
   }
-  /// Whether a ring with this tail has the entry of which the announcement speaks.
+  /// Whether a ring with this tail has the entry that was announced.
   bool is_decided(std::uint64_t tail) const { return log_end != 0 && entry_end() <= tail; }
   std::uint64_t entry_end() const { return log_end & ~log::kAnnounced; }
 };
@@ -48,7 +48,7 @@ Status damaged(std::uint64_t slot, const char* why) {
   return {StatusCode::kDamaged, fmt::format("slot {} of the lock-ahead record: {}", slot, why)};
 }
 
-/// The transaction whose locks begin in block `number`; `room` is what that and the later blocks have.
+/// Reads the transaction whose locks begin in block `number`. `room` has the bytes of that block and of those after it.
 Result<UnfinishedTransaction> read_slot(const Slot& slot, std::uint64_t number, std::string_view room,
                                         std::uint64_t tail) {
   if (slot.bytes() > room.size()) return damaged(number, "it has more bytes than there are");
@@ -75,7 +75,7 @@ Result<std::vector<UnfinishedTransaction>> read_lock_ahead(std::string_view area
                                                            std::uint64_t tail) {
   base::always_check(area.size() == slots * (sizeof(log::SlotHeader) + log::kLockBlockBytes), "the area has its slots");
   std::vector<UnfinishedTransaction> all;
-  std::uint64_t behind = 0;  // the locks of the last slot that had any
+  std::uint64_t behind = 0;  // the first block after the locks of the last slot that had any
   for (std::uint64_t number = 0; number < slots; ++number) {
     Slot slot;
     std::memcpy(&slot, area.data() + number * sizeof(log::SlotHeader), sizeof slot);

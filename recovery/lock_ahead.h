@@ -1,6 +1,6 @@
 #pragma once
 // Reads from a dead node's rings which records it may hold locked at other nodes, and which of its transactions may not
-// be written back everywhere (src/log/lock_ahead.h). Safe on any bytes.
+// be written back everywhere (src/log/lock_ahead.h). It is safe on any bytes.
 
 #include <cstdint>
 #include <optional>
@@ -15,23 +15,23 @@
 
 namespace granary::recovery {
 
-/// A transaction, or a part of one that locked more and more, without its completion mark.
+/// A transaction without its completion mark, or a part of one that took several runs of blocks.
 struct UnfinishedTransaction {
-  /// If it is decided: that of its entry in the ring or in the log, which has its writes. If it is not, none of its
-  /// writes is anywhere, and the records that it has locked are to be freed unchanged.
+  /// The transaction's TID if it is decided. Then its entry, in the ring or in the log, has its writes. If it is not
+  /// decided, none of its writes is anywhere, and the records that it has locked are to be freed unchanged.
   std::optional<record::TidWord> tid;
-  /// Where the entry ends in the ring, counted as its tail is, if the transaction is decided.
+  /// The place in the ring where the entry ends, counted as the ring's tail is, if the transaction is decided.
   std::uint64_t log_end = 0;
-  /// Records that it may hold. It holds a record exactly if the record's state word is this word. Keys point into the
-  /// bytes that were read.
+  /// The records that the transaction may hold. It holds a record exactly if the record's state word is the lock's
+  /// word. Keys point into the bytes that were read.
   std::vector<log::NamedLock> locks;
 };
 
-/// Reads an area with so many slots, beside a ring whose tail is `tail`. kDamaged if a record's bytes are not those
+/// Reads an area with so many slots, beside a ring whose tail is `tail`. Returns kDamaged if its bytes are not those
 /// that were written.
 Result<std::vector<UnfinishedTransaction>> read_lock_ahead(std::string_view area, std::uint64_t slots,
                                                            std::uint64_t tail);
-/// Reads the area of a ring; nothing if the ring has none.
+/// Reads the area of a ring. Returns nothing if the ring has none.
 Result<std::vector<UnfinishedTransaction>> read_lock_ahead(const log::Ring& ring);
 
 }  // namespace granary::recovery

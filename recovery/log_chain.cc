@@ -9,30 +9,32 @@
 namespace granary::recovery {
 namespace {
 
-/// The file would stand beside the others.
+/// Returns the path of a missing segment, which would stand beside the others.
 std::string path_of_missing(const Generation& generation, const Chain& chain, std::uint64_t sequence) {
   const std::string directory = chain.last_path.substr(0, chain.last_path.rfind('/') + 1);
   return directory + log::segment_name(generation.number, chain.logger, sequence);
 }
 
-/// A logger goes on in the next segment, with its last marker, once that stands in the one before.
+/// Whether the segment lacks markers at its end. A logger begins the next segment with its last marker only once that
+/// marker stands in the previous segment.
 bool ends_early(const ScannedSegment& segment, const ScannedSegment& next) {
   const bool whole = segment.header.ok() && segment.faults.empty();
   const bool begins = next.complete_first && (next.faults.empty() || next.faults.front().complete_before);
   return whole && begins && segment.complete_any.value_or(0) < *next.complete_first;
 }
 
-/// Whether the part that is missing at its end may never have been synced.
+/// Whether the missing part at the segment's end may never have been synced.
 bool may_end_torn(const LogSegment& segment, const Chain& chain, const SegmentRange& range) {
   if (range.end) return false;
   const LogSegment& last = *chain.segments.back();
   if (&segment == &last) return !segment.continued_in;
-  // It may lack the name of the next one, which nothing was written to then but the marker that both have.
+  // The last segment but one may lack the name of the last one, if nothing was written to the last one but the marker
+  // that both have.
   return segment.name.sequence + 1 == last.name.sequence && last.transactions == 0 && last.markers == 1 &&
          last.complete_first == segment.faults.front().complete_before;
 }
 
-/// Reports a log that is too short. Its last segment or the manifest says that there was more.
+/// Reports a log that ends before the end that its last segment or the manifest names.
 void find_missing_end(const Generation& generation, Chain& chain) {
   if (chain.segments.empty() || base::injected("ignore-next-segment")) return;
   const LogSegment& last = *chain.segments.back();
@@ -79,7 +81,7 @@ void find_breaks(const Generation& generation, Chain& chain) {
     if (!segment->header.ok() && !is_void(0))
       chain.breaks.push_back({segment->path, 0, sizeof(log::SegmentHeader), segment->header.message(),
                               chain.complete_any, std::nullopt, false, true});
-    // Markers count where they stand: those before the first fault, then those between two faults, then the rest.
+    // Markers count where they stand: first those before the first fault, then those between two faults, then the rest.
     const auto first = segment->faults.empty() ? segment->complete_any : segment->faults.front().complete_before;
     if (first) pass(*first);
     for (std::size_t i = 0; i < segment->faults.size(); ++i) {
@@ -88,7 +90,7 @@ void find_breaks(const Generation& generation, Chain& chain) {
       chain.breaks.push_back({segment->path, fault.offset, fault.next.value_or(segment->bytes) - fault.offset,
                               fault.cause, chain.complete_any, std::nullopt, may_end_torn(*segment, chain, range),
                               fault.next.has_value()});
-      if (!after) continue;  // no marker until the next fault
+      if (!after) continue;  // there is no marker until the next fault
       pass(*after);
       const bool last_fault = i + 1 == segment->faults.size();
       pass(*(last_fault ? segment->complete_any : segment->faults[i + 1].complete_before));

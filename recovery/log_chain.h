@@ -1,5 +1,5 @@
 #pragma once
-// The log of one logger in one generation: its segments in a row, and where the row is broken.
+// Joins the segments of one logger in one generation into a row, and finds where the row is broken.
 
 #include <cstdint>
 #include <optional>
@@ -21,9 +21,9 @@ struct Break {
   std::uint64_t offset = 0, bytes = 0;
   std::string cause;
   epoch::Epoch before = 0;            ///< everything up to this epoch stands before it
-  std::optional<epoch::Epoch> after;  ///< `complete` of the next marker
-  bool may_be_tail = false;           ///< in the last segment, so that it may never have been synced
-  bool in_the_middle = false;         ///< valid entries follow in the segment
+  std::optional<epoch::Epoch> after;  ///< the `complete` of the next marker
+  bool may_be_tail = false;           ///< in the last segment, so it may never have been synced
+  bool in_the_middle = false;         ///< valid entries follow in the same segment
   bool behind_last = false;           ///< a segment that the last one names is missing
 };
 
@@ -32,13 +32,13 @@ struct Chain {
   std::uint32_t logger = 0;
   std::vector<LogSegment*> segments;
   std::vector<Break> breaks;
-  epoch::Epoch complete = 0;      ///< before the first break, or by the checkpoint
-  epoch::Epoch complete_any = 0;  ///< of the last marker
+  epoch::Epoch complete = 0;      ///< up to the first break, by markers or by the checkpoint
+  epoch::Epoch complete_any = 0;  ///< by the last marker
   std::string last_path;
 };
 
-/// Gathers the logger's segments, which are among those that were scanned, and finds what is wrong with the files
-/// themselves: headers, and missing files.
+/// Returns the chain of the logger's segments, which are among the scanned ones, with every place where files are
+/// missing or their contents are not as written.
 Result<Chain> chain_of(const Manifest& manifest, const Generation& generation, std::uint32_t logger,
                        std::span<LogSegment> segments);
 

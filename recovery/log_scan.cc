@@ -25,7 +25,7 @@ struct Found {
   std::string path;
 };
 
-/// Whether a checkpoint has made the segment needless, and the process died before it was removed.
+/// Whether the segment is needless by a checkpoint, and is there only because the process died before removing it.
 bool is_before_first(const Generation& generation, const SegmentName& name) {
   return name.sequence < generation.range(name.logger).first;
 }
@@ -56,15 +56,15 @@ class Scanner {
     return nullptr;
   }
 
-  /// The generation is being written, and the caller knows how far it counts.
+  /// Whether the generation is being written, and the caller knows how far it counts.
   bool goes_on(const Generation& generation) const {
     return options_.up_to && !generation.cut && &generation == &manifest_.generations.back();
   }
-  /// How far the generation counts; none: the log itself tells.
+  /// Returns the epoch up to which the generation counts; none if only the log itself tells.
   std::optional<epoch::Epoch> cut_of(const Generation& generation) const {
     return goes_on(generation) ? options_.up_to : generation.cut;
   }
-  /// True if the checkpoint holds all of the generation that counts.
+  /// Whether the checkpoint holds all of the generation that counts.
   bool covered(const Generation& generation) const {
     const auto cut = cut_of(generation);
     return cut && manifest_.checkpoint && manifest_.checkpoint->epoch > *cut;
@@ -90,7 +90,7 @@ class Scanner {
   LogScan scan_;
 };
 
-/// All segments of all directories that may count, in order.
+/// Lists all segments of all directories that may count, in order.
 Result<std::vector<Found>> Scanner::list() {
   std::vector<Found> found;
   for (const std::string& directory : manifest_.log_directories) {
@@ -137,8 +137,9 @@ Status Scanner::unknown(const Found& file) {
                              file.path, file.name.generation));
 }
 
-/// The log of a generation begins before the manifest knows it, and serves no transaction until then. What it may hold
-/// of former ones stands, with older epochs, before its first marker.
+/// Admits a segment of a generation that the manifest does not know yet, as a generation's log begins before the
+/// manifest names it, and holds no transaction of its own until then. It may hold entries of former generations: these
+/// have older epochs, and stand before its first marker.
 Status Scanner::admit_unknown(const Found& file) {
   FileBytes buffer;
   const log::SegmentHeader header = expected_header(manifest_, file.name);
@@ -155,7 +156,7 @@ Status Scanner::admit_unknown(const Found& file) {
 /// Walks all segments, each by one of the threads.
 Status Scanner::read_all(const std::vector<Found>& found) {
   scan_.segments.resize(found.size());
-  std::atomic<std::size_t> next{0};  // taken by all threads; only unique, so relaxed
+  std::atomic<std::size_t> next{0};  // taken by all threads; only has to be unique, so relaxed
   std::mutex mutex;                  // guards error
   Status error;
   const auto work = [&](unsigned) {
@@ -179,7 +180,7 @@ Status Scanner::read_all(const std::vector<Found>& found) {
   return error;
 }
 
-/// The epoch up to which a log counts. With salvage, a log that lost something counts as far as its markers go.
+/// Returns the epoch up to which a log counts. With salvage, a log that lost something counts as far as its markers go.
 epoch::Epoch Scanner::counts_up_to(const Chain& chain, epoch::Epoch required) const {
   const bool damaged = chain.complete < required || std::any_of(chain.breaks.begin(), chain.breaks.end(),
                                                                 [](const Break& b) { return !b.may_be_tail; });
@@ -218,8 +219,8 @@ Status Scanner::judge(const Generation& generation) {
   return {};
 }
 
-/// A log that is being written and ends before the epoch up to which it counts: the rest may come. Other breaks before
-/// that are damage.
+/// Returns kUnavailable if a log that is being written ends before the epoch up to which it counts, because the rest
+/// may still come. Any other break before that epoch is damage.
 Status Scanner::check_reached(const Generation& generation, const Chain& chain) const {
   if (!goes_on(generation) || chain.complete >= *options_.up_to) return {};
   const auto may_end = [](const Break& place) {
@@ -231,7 +232,8 @@ Status Scanner::check_reached(const Generation& generation, const Chain& chain) 
                       chain.last_path, *options_.up_to, chain.complete)};
 }
 
-/// `durable`: the epoch up to which the log is known to count. `last`: the last one of which something may be missing.
+/// Describes a break. `durable` is the epoch up to which the log is known to count, and `last` the last epoch of which
+/// something may be missing.
 std::string Scanner::describe(const Generation& generation, const Break& place, epoch::Epoch durable,
                               epoch::Epoch last) const {
   const std::string where = fmt::format("'{}', offset {}: {}", place.path, place.offset, place.cause);
@@ -249,17 +251,18 @@ std::string Scanner::describe(const Generation& generation, const Break& place, 
       where, place.before);
 }
 
-/// `limit`: what counts. `required`: what must be there, by the markers of all loggers and by the manifest.
+/// Checks the breaks of a chain. Transactions up to `limit` count. Those up to `required` must be there, by the markers
+/// of all loggers and by the manifest.
 Status Scanner::judge_chain(const Generation& generation, Chain& chain, epoch::Epoch limit, epoch::Epoch required) {
-  // Where the manifest says how far the log went, all of that is there, also where nothing stands in it that counts.
+  // If the manifest says how far the log went, all of that must be there, even the parts in which nothing counts.
   const bool named = generation.range(chain.logger).end && !base::injected("ignore-empty-end");
   const bool cut = cut_of(generation).has_value();
   for (const Break& place : chain.breaks) {
-    // Everything that counts stands before: what follows was not durable, and is void.
+    // Everything that counts stands before the break. The bytes after it were not durable, and are void.
     const bool dropped = place.before >= std::max(limit, required) && (cut ? !named : place.may_be_tail);
     const bool torn = place.may_be_tail && !place.in_the_middle && place.before >= required;
     if (dropped || torn) {
-      // Reported while it is news; a generation that is over was reported when it was cut.
+      // The tail is reported only once: a generation that is over was reported when it was cut.
       if (!cut) {
         scan_.tails.push_back({place.path, place.offset, place.bytes, place.cause});
         break;
@@ -282,7 +285,7 @@ Status Scanner::judge_chain(const Generation& generation, Chain& chain, epoch::E
                           chain.logger, generation.number, complete, chain.last_path, end, required));
 }
 
-/// Reports a loss: as an error, or with salvage as an entry in the list.
+/// Reports a loss: as an error, or with salvage as an entry of the list.
 Status Scanner::lose(const Break& lost, epoch::Epoch last_epoch, const std::string& message) {
   if (!options_.salvage) return damaged(message);
   scan_.losses.push_back({lost.path, lost.offset, lost.bytes, lost.before + 1, last_epoch, lost.cause});
@@ -316,7 +319,7 @@ Status add_kept_log(base::FileSystem& files, const Manifest& manifest, ScanOptio
     return !generation.cut || *generation.cut >= manifest.checkpoint->epoch;
   });
   if (older.generations.empty()) return {};
-  options.elsewhere = true;  // newer generations are in `scan` already
+  options.elsewhere = true;  // `scan` has the newer generations already
   auto kept = scan_logs(files, older, options);
   if (!kept.ok()) return kept.status();
   std::set<std::string_view> paths;

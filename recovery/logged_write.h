@@ -1,5 +1,5 @@
 #pragma once
-// A write as recovery has read it.
+// Describes a write as recovery has read it from a log.
 
 #include <cstddef>
 #include <optional>
@@ -14,7 +14,7 @@ struct LoggedWrite {
   record::TidWord tid = 0;  ///< without status bits
   bool removed = false;
   std::string_view key, value;
-  std::optional<log::PartHeader> part = std::nullopt;  ///< `value` is that part of a value
+  std::optional<log::PartHeader> part = std::nullopt;  ///< tells which part of a value `value` is
 
   std::size_t bytes_after() const { return part ? part->whole_bytes : value.size(); }
 };

@@ -110,7 +110,7 @@ log::DatabaseId parse_id(const std::string& text, const char* field, Complaint& 
   return id.value_or(log::DatabaseId());
 }
 
-/// A directory that is not absolute is inside the database's.
+/// Checks a directory, which is inside the database's if it is not absolute.
 void check_directory(const std::string& directory, const std::string& where, Complaint& complaint) {
   const std::string bounded = "/" + directory + "/";
   if (directory.empty() || (!directory.starts_with('/') && bounded.find("/../") != std::string::npos)) {
@@ -290,7 +290,7 @@ Manifest parse_fields(const json& document, Complaint& complaint) {
   return manifest;
 }
 
-/// Another version may have other fields: only its number is looked at.
+/// Reads only the version number, because another version may have other fields.
 std::optional<std::uint64_t> version_of(const json& document) {
   if (!document.is_object()) return std::nullopt;
   const auto found = document.find("format");

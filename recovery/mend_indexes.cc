@@ -57,12 +57,12 @@ class Mending {
   Mending& operator=(const Mending&) = delete;
 
   bool ok() const { return applier_.ok() && slot_ != nullptr; }
-  /// False if there was no memory.
+  /// Mends one index. Returns false if there was no memory.
   bool mend(TableCore& index, MendedIndex& mended) { return remove_wrong(index, mended) && add_missing(index, mended); }
   void finish(std::vector<Absent>& absents) { applier_.finish(absents); }
 
  private:
-  /// The value of a record that is there; valid until the next call with the same `value`.
+  /// Returns the value of a record that is there. It is valid until the next call with the same `value`.
   std::optional<std::string_view> read(const Record& record, std::size_t key_bytes, std::string& value) {
     for (;;) {
       const record::StableRead seen =

@@ -1,8 +1,8 @@
 #pragma once
-// Puts secondary indexes in step with their tables again, where a salvaged log has lost transactions: a record and its
-// index entries are written together, but each of them shows what the last transaction that is left has made of it. An
-// entry that no record has would be found by scans, and a record whose value wants such an entry could never be written
-// again.
+// Puts secondary indexes in step with their tables again, where a salvaged log has lost transactions. A record and its
+// index entries are written together, but each of them shows what the last surviving transaction has made of it.
+// Without mending, scans would find an entry that belongs to no record, and a record that lacks its entry could never
+// be written again.
 
 #include <cstdint>
 #include <span>
@@ -20,17 +20,17 @@ namespace granary::recovery {
 
 struct MendedIndex {
   std::string name;
-  std::uint64_t removed = 0;   ///< entries that no record has
+  std::uint64_t removed = 0;   ///< entries that belong to no record
   std::uint64_t added = 0;     ///< entries that were missing
   std::uint64_t unlisted = 0;  ///< records whose entry in a unique index another record has
 
   bool changed() const { return removed + added + unlisted != 0; }
 };
 
-/// Compares all indexes with their tables, and returns those that were not in step. `tables`: holes are null.
-/// `greatest`: no record is of a later epoch. Nobody else uses the tables; `worker`'s memory is used. Removed entries
-/// are added to `absents`. Nothing is logged: only a checkpoint makes it durable. kResourceExhausted if there is no
-/// memory.
+/// Compares all indexes with their tables, mends them, and returns those that were not in step. Holes of `tables` are
+/// null. No record is of an epoch after `greatest`. No other thread uses the tables. The memory of `worker` is used.
+/// Removed entries are added to `absents`. Nothing is logged: only a checkpoint makes the changes durable. Returns
+/// kResourceExhausted if there is no memory.
 Result<std::vector<MendedIndex>> mend_indexes(std::span<txn::TableCore* const> tables, cc::WorkerState& worker,
                                               epoch::Epoch greatest, std::vector<Absent>& absents);
 

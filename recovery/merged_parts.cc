@@ -10,7 +10,7 @@ namespace granary::recovery {
 namespace {
 
 constexpr std::uint32_t kBlockBytes = 1024;
-/// The heap takes about so much beside each piece of memory that it gives.
+/// The memory that the heap takes beside each block that it gives, about.
 constexpr std::size_t kHeapBytes = 16;
 
 }  // namespace
@@ -40,7 +40,7 @@ MergedParts::Stretches& MergedParts::stretches_of(std::uint32_t block) {
   return at->stretches;
 }
 
-/// Inserts `bytes`, if there are any, as a stretch of the same transaction as `of`. Returns the place behind it.
+/// Inserts `bytes`, if there are any, as a stretch of the same transaction as `of`. Returns the place after it.
 MergedParts::Stretches::iterator MergedParts::insert(Stretches& stretches, Stretches::iterator before,
                                                      const Stretch& of, std::uint32_t from, std::string_view bytes) {
   if (bytes.empty()) return before;
@@ -51,7 +51,7 @@ MergedParts::Stretches::iterator MergedParts::insert(Stretches& stretches, Stret
   return stretches.insert(before, std::move(stretch)) + 1;
 }
 
-/// Takes the bytes `from` to `to` out of a stretch that has some of them. Returns the first stretch behind these bytes.
+/// Takes the bytes `from` to `to` out of a stretch that has some of them. Returns the first stretch after these bytes.
 MergedParts::Stretches::iterator MergedParts::cut(Stretches& stretches, Stretches::iterator older, std::uint32_t from,
                                                   std::uint32_t to) {
   const Stretch stretch = std::move(*older);
@@ -66,7 +66,7 @@ MergedParts::Stretches::iterator MergedParts::cut(Stretches& stretches, Stretche
 /// Adds `bytes` of a part, which `added` describes, within one block.
 void MergedParts::add_within(Stretches& stretches, const Stretch& added, std::string_view bytes) {
   const std::uint32_t end = added.end();
-  std::uint32_t at = added.from;  // up to here it has been decided whose bytes count
+  std::uint32_t at = added.from;  // up to here it is decided whose bytes count
   auto each = std::lower_bound(stretches.begin(), stretches.end(), at,
                                [](const Stretch& stretch, std::uint32_t byte) { return stretch.end() <= byte; });
   while (each != stretches.end() && each->from < end) {

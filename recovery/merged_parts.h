@@ -1,12 +1,12 @@
 #pragma once
-// The parts of one record's value that a recovery has met, in whatever order.
+// Merges the parts of one record's value that a recovery has met, in whatever order.
 //
-// Of each byte the part with the greatest TID counts (I33). That is right as the TIDs of two transactions that write
-// the same record stand in their serial order (I1), and a part says nothing about the bytes beside it: these are what
-// the version before had, hence what the greatest TID below says of them. The rule is the one of whole values, byte by
+// Of each byte, the part with the greatest TID counts (I33). That is right because the TIDs of two transactions that
+// write the same record stand in their serial order (I1). A part says nothing about the bytes beside it: these are as
+// in the previous version, so the greatest smaller TID decides about them. The rule is that of whole values, byte by
 // byte. A whole value, or a removal, is a write of all bytes: it makes the parts with smaller TIDs meaningless, and
-// those with greater ones lie on top of it. So what is left depends on the set of the writes, and not on the order in
-// which they are met, nor on how often.
+// those with greater ones lie on top of it. So the result depends only on the set of the writes, and not on the order
+// in which they are met, nor on how often.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,19 +21,19 @@ namespace granary::recovery {
 
 class MergedParts {
  public:
-  /// `bytes` are the part, which the transaction with this TID has written.
+  /// Adds a part: `bytes`, which the transaction with this TID has written.
   void add(record::TidWord tid, const log::PartHeader& part, std::string_view bytes);
 
-  /// Returns the greatest TID of a part, 0 if there is none. The part that has it is there whole.
+  /// Returns the greatest TID of a part, or 0 if there is none. All bytes of that part are there.
   record::TidWord newest() const { return newest_; }
-  /// Returns about how many bytes of memory the parts take: no more than a constant for each byte of the greatest value
-  /// that they are of.
+  /// Returns about how many bytes of memory the parts take. That is no more than a constant times the size of the
+  /// largest value that they belong to.
   std::size_t memory_bytes() const { return memory_bytes_; }
 
   bool any_newer(record::TidWord base) const;
-  /// True if all parts that are newer than `base` are of a value of so many bytes.
+  /// Whether all parts that are newer than `base` belong to a value of so many bytes.
   bool fit(record::TidWord base, std::size_t value_bytes) const;
-  /// Calls visit(from, bytes) for all that is newer than `base`, from the first byte to the last.
+  /// Calls visit(from, bytes) for all bytes that are newer than `base`, from the first byte to the last.
   template <typename Visit>
   void each_newer(record::TidWord base, const Visit& visit) const {
     for (const Block& block : blocks_) {
@@ -44,7 +44,7 @@ class MergedParts {
   }
 
  private:
-  /// Bytes of one part, not necessarily all of them.
+  /// Bytes of one part, or of a piece of it.
   struct Stretch {
     std::uint32_t from = 0;
     std::uint32_t size = 0;
@@ -55,8 +55,8 @@ class MergedParts {
     std::uint32_t end() const { return from + size; }
     std::string_view view() const { return {bytes.get(), size}; }
   };
-  using Stretches = std::vector<Stretch>;  // by their first byte; none reaches into the next
-  /// So many bytes of the value: few enough for stretches to be moved aside when one comes between them.
+  using Stretches = std::vector<Stretch>;  // ordered by their first byte; they do not overlap
+  /// A block of the value. It is small enough that stretches can be moved aside when one comes between them.
   struct Block {
     std::uint32_t number = 0;
     Stretches stretches;
@@ -69,7 +69,7 @@ class MergedParts {
                              std::string_view bytes);
   Stretches::iterator cut(Stretches& stretches, Stretches::iterator older, std::uint32_t from, std::uint32_t to);
 
-  std::vector<Block> blocks_;  // by their number
+  std::vector<Block> blocks_;  // ordered by number
   record::TidWord newest_ = 0;
   std::size_t memory_bytes_ = 0;
 };

@@ -17,7 +17,7 @@ std::string text_of(const Owner& owner) {
                                    escape(owner.path)));
 }
 
-/// Takes the next line off the text, which must begin with the word; its rest.
+/// Takes the next line off the text. Returns the rest of it after the word with which it must begin.
 std::optional<std::string_view> next_line(std::string_view& text, std::string_view word) {
   const std::size_t end = text.find('\n');
   if (end == std::string_view::npos || !text.starts_with(word)) return std::nullopt;

@@ -1,7 +1,7 @@
 #pragma once
-// The owner of a directory that lies outside of its database's own. Log directories of that kind, and directories of
+// Says who owns a directory that lies outside of its database's own. Log directories of that kind, and directories of
 // rings, hold a small text file, "OWNER", which is written before anything else of the database. A copy of the database
-// has the same manifest; this file tells it that the directories which the manifest names belong to the original (I24).
+// has the same manifest. This file tells it that the directories which the manifest names belong to the original (I24).
 
 #include <optional>
 #include <string>
@@ -18,16 +18,16 @@ inline constexpr std::string_view kOwnerName = "OWNER";
 struct Owner {
   log::DatabaseId database{};
   log::DatabaseId instance{};
-  std::string directory;  ///< the database's
-  std::string path;       ///< the owned directory, as its owner's manifest names it: a copy of it lies elsewhere
+  std::string directory;  ///< the directory of the database
+  std::string path;       ///< the owned directory, as its owner's manifest names it; a copy of it lies at another path
 
   bool operator==(const Owner&) const = default;
 };
 
-/// Reads whose the directory is. None if it is there and has no owner; kNotFound if it is not there; kDamaged if the
-/// file does not say whose it is.
+/// Reads whose the directory is. Returns none if the directory is there and has no owner; kNotFound if it is not there;
+/// kDamaged if the file does not say whose it is.
 Result<std::optional<Owner>> read_owner(base::FileSystem& files, const std::string& directory);
-/// Writes the owner, which is durable when this returns. No change if the file says so already.
+/// Writes the owner, which is durable when this returns. Changes nothing if the file names that owner already.
 Status write_owner(base::FileSystem& files, const Owner& owner);
 
 }  // namespace granary::recovery

@@ -3,8 +3,8 @@
 namespace granary::recovery {
 namespace {
 
-/// The share of the memory limit by which nodes may grow between two packings. It is no more than what loading may use
-/// of the reserve, and an index could not use while the database ran (src/db/engine.cc).
+/// The share of the memory limit by which nodes may grow between two packings. It is no more than the part of the
+/// reserve that loading may use, and that an index could not use while the database ran (src/db/engine.cc).
 constexpr std::uint64_t kShareOfMemory = 128;
 
 }  // namespace

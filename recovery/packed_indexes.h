@@ -14,19 +14,19 @@ namespace granary::recovery {
 
 class PackedIndexes {
  public:
-  /// `tables`: holes are null. All nodes that are made from now on are of this worker's memory.
+  /// Holes of `tables` are null. All nodes that are made from now on use this worker's memory.
   PackedIndexes(std::span<txn::TableCore* const> tables, cc::WorkerState& worker) : tables_(tables), worker_(worker) {}
 
-  /// Packs all indexes if their nodes have grown by a small share of the memory limit since the last time. Each packing
-  /// visits at most some dozen leaves for each split that has happened since the one before. Packed leaves are full, so
-  /// with keys in random order each of the next inserts splits one, and all packings together may cost some fifteen
-  /// times what the inserts do. Nobody else uses the tables, and the caller holds no place in an index.
+  /// Packs all indexes if their nodes have grown by a small share of the memory limit since the last packing. Each
+  /// packing visits at most some dozen leaves for each split since the one before. Packed leaves are full, so with keys
+  /// in random order each of the next inserts splits one, and all packings together may cost some fifteen times as much
+  /// as the inserts. No other thread uses the tables, and the caller holds no place in an index.
   void look();
 
  private:
   const std::span<txn::TableCore* const> tables_;
   cc::WorkerState& worker_;
-  std::int64_t packed_bytes_ = 0;  // of tree nodes, when all had been packed
+  std::int64_t packed_bytes_ = 0;  // the size of tree nodes at the end of the last packing
 };
 
 }  // namespace granary::recovery

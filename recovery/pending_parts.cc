@@ -6,7 +6,8 @@
 namespace granary::recovery {
 namespace {
 
-/// The lowest bits choose the shard, those above them the slot, and the upper half stands in it.
+/// The lowest bits of a hash choose the shard, those above them the slot. The upper half of the hash stands in the
+/// slot.
 constexpr unsigned kShardBits = 8;
 constexpr std::uint64_t kUpperHalf = ~std::uint64_t{0} << 32;
 
@@ -39,7 +40,7 @@ PendingParts::Pending& PendingParts::find_or_add(Shard& shard, std::uint64_t has
     Pending& record = shard.records[(slot & ~kUpperHalf) - 1];
     if (record.table == table && record.key == key) return record;
   }
-  constexpr std::size_t kSlots = 4;  // of a record at most
+  constexpr std::size_t kSlots = 4;  // how many slots a record takes at most
   memory_bytes_.fetch_add(sizeof(Pending) + key.size() + kSlots * sizeof hash, std::memory_order_relaxed);
   shard.records.push_back({.hash = hash, .table = table, .key = std::string(key), .parts = {}, .file = nullptr});
   put_into_slot(shard.slots, hash, shard.records.size());
@@ -55,7 +56,7 @@ bool PendingParts::add(std::uint32_t table, const LoggedWrite& part, const std::
   const std::uint64_t before = record.parts.memory_bytes();
   if (part.tid >= record.parts.newest()) record.file = &file;
   record.parts.add(part.tid, *part.part, part.value);
-  // May be less than before: the difference wraps, and so does the sum.
+  // The parts may take less memory than before. Then the difference wraps around, and so does the sum.
   memory_bytes_.fetch_add(record.parts.memory_bytes() - before, std::memory_order_relaxed);
   if (memory_bytes_.load(std::memory_order_relaxed) <= limit_bytes_) return true;
   overflowed_.store(true, std::memory_order_relaxed);

@@ -31,7 +31,7 @@ struct Piece {
   std::uint64_t bytes() const { return ring != nullptr ? ring->entries.size() : chunk.end - chunk.begin; }
 };
 
-/// Shared by the threads of one replay.
+/// The pieces of one replay, which its threads share.
 class Work {
  public:
   Work(const LogScan& scan, std::span<const RingEntries> rings, const ReplayOptions& options, const Stretch& stretch)
@@ -44,7 +44,7 @@ class Work {
         pieces_.push_back({.segment = &*segment, .chunk = *chunk});
       }
     }
-    // In the order of the writes an index gets the shape that it had.
+    // If keys come in the order in which they were written, an index gets the shape that it had.
     if (options.frugal) std::reverse(pieces_.begin(), pieces_.end());
     for (const Piece& piece : pieces_) all_ += piece.bytes();
   }
@@ -60,7 +60,7 @@ class Work {
     return piece.segment->limit;
   }
 
-  /// Nullptr when nothing is left, or something failed.
+  /// Returns the next piece, or nullptr when nothing is left, or a thread has failed.
   const Piece* take() {
     if (failed_.load(std::memory_order_relaxed)) return nullptr;
     const std::size_t i = next_.fetch_add(1, std::memory_order_relaxed);
@@ -87,7 +87,7 @@ class Work {
   const Stretch stretch_;
   std::vector<Piece> pieces_;
   std::uint64_t all_ = 0;
-  std::atomic<std::size_t> next_{0};  // taken by all threads; only unique, so relaxed
+  std::atomic<std::size_t> next_{0};  // raised by all threads; only has to be unique, so relaxed
   std::atomic<bool> failed_{false};   // a hint to stop, so relaxed; the cause is under the mutex
   std::mutex mutex_;                  // guards what follows
   std::uint64_t done_ = 0;
@@ -116,7 +116,7 @@ class Replayer {
     }
   }
 
-  /// When all threads have run.
+  /// Lays the pending parts over their records, when all threads have run.
   void fold() { applier_.fold(statistics_.baseless); }
 
   Applier& applier() { return applier_; }
@@ -222,12 +222,12 @@ namespace {
 
 using Replayers = std::vector<std::unique_ptr<Replayer>>;
 
-/// Lets each of them do it in a thread of its own.
+/// Calls the function for each replayer, in a thread of its own.
 void run_all(const Replayers& replayers, void (Replayer::*what)()) {
   base::share_out(static_cast<unsigned>(replayers.size()), [&](unsigned i) { ((*replayers[i]).*what)(); });
 }
 
-/// One pass through the log. Adds to `absents` what was removed.
+/// Makes one pass through the log. Adds the removed records to `absents`.
 Result<ReplayStatistics> replay_stretch(base::FileSystem& files, Work& work, std::span<txn::TableCore* const> tables,
                                         std::span<cc::WorkerState* const> workers, PendingParts& pending,
                                         PackedIndexes* frugal, std::vector<Absent>& absents) {
@@ -255,8 +255,8 @@ Status remove(std::span<const Absent> absents, cc::WorkerState& worker) {
   return {StatusCode::kResourceExhausted, "recovery: no epoch slot is left"};
 }
 
-/// Makes what the stretch has freed available for records of any size, as it was when they were written. Index nodes
-/// that removals have unlinked wait for epochs to pass, of which nobody else is aware.
+/// Makes the memory that the stretch has freed available to records of any size, as it was when they were written.
+/// Index nodes that removals have unlinked wait for epochs to pass, and no other thread uses these epochs.
 void free_for_next_stretch(cc::WorkerState& worker) {
   constexpr int kUntilFree = 3;
   for (int i = 0; i < kUntilFree; ++i) worker.shared.epochs.tick();
@@ -265,8 +265,8 @@ void free_for_next_stretch(cc::WorkerState& worker) {
   worker.shared.slabs.regain();
 }
 
-/// In as many passes as there are stretches. Without parts that are still pending, and, if the replay is frugal,
-/// without absent records, goes from one to the next.
+/// Replays in as many passes as there are stretches. No pending parts are left between two passes, nor, if the replay
+/// is frugal, absent records.
 Result<ReplayStatistics> replay_in_stretches(base::FileSystem& files, const LogScan& scan,
                                              std::span<const RingEntries> rings,
                                              std::span<txn::TableCore* const> tables,
@@ -289,13 +289,13 @@ Result<ReplayStatistics> replay_in_stretches(base::FileSystem& files, const LogS
   return sum;
 }
 
-/// In one pass, if the parts of values do not take too much memory.
+/// Replays in one pass, unless the parts of values take too much memory.
 Result<ReplayStatistics> replay_at_once(base::FileSystem& files, const LogScan& scan,
                                         std::span<const RingEntries> rings, std::span<txn::TableCore* const> tables,
                                         std::span<cc::WorkerState* const> workers, const ReplayOptions& options,
                                         std::vector<Absent>& absents) {
   constexpr std::uint64_t kShareOfMemory = 8;
-  // With what a part takes beside its bytes, the parts of so much log take no more.
+  // The parts of so much log take no more memory, even with all that a part takes beside its bytes.
   constexpr std::uint64_t kLogOfParts = 8;
   const std::uint64_t limit = workers.front()->shared.slabs.limit_bytes();
   const std::uint64_t parts_bytes = options.parts_bytes != 0 ? options.parts_bytes : limit / kShareOfMemory;
@@ -305,8 +305,8 @@ Result<ReplayStatistics> replay_at_once(base::FileSystem& files, const LogScan& 
     auto replayed = replay_stretch(files, work, tables, workers, pending, /*frugal=*/nullptr, absents);
     if (!pending.overflowed()) return replayed;
   }
-  // The pass has left whole values and removals in the tables, each of them newer than some that it replaced. They
-  // stay.
+  // The pass has left whole values and removals in the tables. They stay, as each of them is newer than the versions
+  // that it replaced.
   return replay_in_stretches(files, scan, rings, tables, workers, options, parts_bytes / kLogOfParts, absents);
 }
 
@@ -329,8 +329,8 @@ Result<ReplayStatistics> replay(base::FileSystem& files, const LogScan& scan, st
   if (workers.empty()) return Status(StatusCode::kInvalidArgument, "recovery: replay needs at least one worker");
   std::vector<Absent> own_absents;
   if (options.frugal) {
-    // Small enough for the removed records of a stretch, which stay until its end, and large enough, as rings are read
-    // for each.
+    // A stretch has to be short enough for the memory of its removed records, which stay until its end. It has to be
+    // long enough, too, because the rings are read once for each stretch.
     constexpr std::uint64_t kShareOfMemory = 128;
     const std::uint64_t bytes = workers.front()->shared.slabs.limit_bytes() / kShareOfMemory;
     return replay_in_stretches(files, scan, rings, tables, workers.first(1), options, bytes, own_absents);

@@ -42,7 +42,7 @@ void find_use(RingDirectory& found) {
     return set_use(found, RingUse::kOrphan, "another database, or another copy of this one, is in its place");
   if (manifest->reliable_directory.empty())
     return set_use(found, RingUse::kOrphan, "an opening that did not come to its end left it");
-  // The path of either may lead through a symbolic link, as /dev/shm is one on some systems.
+  // The path of either may lead through a symbolic link, such as /dev/shm on some systems.
   const auto named = base::canonical(manifest->reliable_directory), here = base::canonical(found.path);
   if (!named.ok() || !here.ok())
     return set_use(found, RingUse::kWaiting, (named.ok() ? here : named).status().message());

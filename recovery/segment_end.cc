@@ -9,8 +9,8 @@
 namespace granary::recovery {
 namespace {
 
-/// Up to where the segment is on the device for certain; 0 if no ring says. All that a logger drained before is synced
-/// together, so the farthest of its rings' positions counts.
+/// Returns the offset up to which the segment is on the device for certain; 0 if no ring says. All that a logger
+/// drained is synced together, so the farthest of its rings' positions counts.
 std::uint64_t synced_until(const SurvivingRings& rings, const SegmentName& name) {
   std::uint64_t until = 0;
   for (const auto& ring : rings.rings) {
@@ -26,8 +26,8 @@ const DroppedTail* tail_of(const LogScan& scan, const std::string& path) {
   return found == scan.tails.end() ? nullptr : &*found;
 }
 
-/// Only a logger's last segment can have such bytes, and the name of the last one in the one before: a segment is
-/// synced before the next one begins.
+/// Replaces the whole segment by its bytes up to the tail. This is needed only for a logger's last segment, and for the
+/// name of the last segment in the previous one, because a segment is synced before the next one begins.
 Status rewrite_whole(base::FileSystem& files, const std::string& path, const DroppedTail* tail) {
   auto bytes = base::read_file(files, path);
   if (!bytes.ok()) return bytes.status();
@@ -35,7 +35,7 @@ Status rewrite_whole(base::FileSystem& files, const std::string& path, const Dro
   return base::replace_file(files, path, *bytes);
 }
 
-/// What stands from `begin` to `end`, and zeros over all behind that is none, in one go.
+/// Writes the bytes from `begin` to `end` again, and zeros over all bytes after them that are not zero, in one go.
 Status rewrite_from(base::FileSystem& files, const std::string& path, std::uint64_t begin, std::uint64_t end,
                     bool torn) {
   auto readable = files.open(path);
@@ -61,7 +61,7 @@ Status rewrite_end(base::FileSystem& files, const LogSurvey& survey, const LogSe
   const std::uint64_t synced = synced_until(survey.rings, segment.name);
   if (base::injected("count-end-as-synced")) return {};
   const bool torn = tail != nullptr;
-  const std::size_t known_faults = torn ? 1 : 0;  // the torn tail itself
+  const std::size_t known_faults = torn ? 1 : 0;  // the torn tail itself is one fault
   if (synced == 0 || synced > end || segment.faults.size() > known_faults)
     return rewrite_whole(files, segment.path, tail);
   return rewrite_from(files, segment.path, synced, end, torn);

@@ -15,7 +15,7 @@ namespace {
 using log::EntryKind;
 using log::SegmentHeader;
 
-/// Takes `prefix` and a decimal number off the front.
+/// Takes `prefix` and a decimal number off the beginning.
 template <typename Number>
 bool take(std::string_view* text, std::string_view prefix, Number* number) {
   if (!text->starts_with(prefix)) return false;
@@ -28,10 +28,9 @@ bool take(std::string_view* text, std::string_view prefix, Number* number) {
 
 bool all_zeros(std::string_view bytes) { return bytes.find_first_not_of('\0') == std::string_view::npos; }
 
-/// Whether the file has a part of the header, or nothing of it, and then zeros: a file that was set aside and hardly
-/// written.
+/// Whether the file has a part of the header, or nothing of it, and then zeros: it was set aside, and hardly written.
 bool is_unfinished(std::string_view bytes, const SegmentHeader& expected) {
-  const std::size_t written = bytes.find_last_not_of('\0') + 1;  // 0 if there is none
+  const std::size_t written = bytes.find_last_not_of('\0') + 1;  // 0 if all bytes are zero
   return written < sizeof expected && std::memcmp(bytes.data(), &expected, written) == 0;
 }
 
@@ -41,7 +40,7 @@ std::string hex(std::string_view bytes) {
   return text;
 }
 
-/// Names the first member that differs, with both values; empty if none does.
+/// Names the first member that differs, with both values. Returns an empty text if none does.
 std::string difference(const SegmentHeader& found, const SegmentHeader& expected) {
   const auto numbers = [](std::string_view field, std::uint64_t is, std::uint64_t should) {
     return is == should ? std::string() : fmt::format("{} {}, expected {}", field, is, should);
@@ -66,7 +65,8 @@ std::string difference(const SegmentHeader& found, const SegmentHeader& expected
   return {};
 }
 
-/// A segment says itself which of the known versions it has, and its stamp where any stamp fits.
+/// Returns the header with the version that the segment says it has, if that is known, and with its stamp if any stamp
+/// fits.
 SegmentHeader as_told_by(std::string_view bytes, SegmentHeader header) {
   SegmentHeader found{.version = 0};
   if (bytes.size() >= sizeof header) std::memcpy(&found, bytes.data(), sizeof found);
@@ -128,7 +128,8 @@ Result<SegmentReader> SegmentReader::open(std::string_view bytes, const std::str
                                           const SegmentHeader& of_alone, bool ignore_header) {
   const SegmentHeader expected = as_told_by(bytes, of_alone);
   SegmentReader reader(bytes, expected.crc);
-  // The header is written and synced before anything that could be claimed: an incomplete one holds nothing.
+  // The header is written and synced before anything in the segment counts, so a segment with an incomplete one holds
+  // nothing.
   reader.header_missing_ = bytes.size() < sizeof expected || is_unfinished(bytes, expected);
   if (reader.header_missing_ || ignore_header) return reader;
   SegmentHeader found;
@@ -179,7 +180,7 @@ SegmentReader::Found SegmentReader::next_packed() {
   return fail("a packed entry whose content is no list of transactions");
 }
 
-/// The bytes at at_ are no entry. The next turn goes on where something valid begins again.
+/// Notes a fault, since the bytes at at_ are no entry. The next turn goes on where something valid begins again.
 SegmentReader::Found SegmentReader::fail(const char* cause) {
   bool gave_up = false;
   fault_ = {at_, cause, find_valid(at_ + log::kAlignment, &gave_up)};
@@ -194,8 +195,8 @@ SegmentReader::Found SegmentReader::fail(const char* cause) {
   return Found::kFault;
 }
 
-/// Tries every place where an entry could begin. The work is bounded: if too much had to be summed up, the rest counts
-/// as valid, so that it is taken for damage rather than for a tail.
+/// Tries every place where an entry could begin. The work is bounded: if too many bytes had to be summed up, the rest
+/// counts as valid, so that it is taken for damage rather than for a tail.
 std::optional<std::uint64_t> SegmentReader::find_valid(std::uint64_t from, bool* gave_up) {
   Entry entry;
   for (std::uint64_t at = from; at + sizeof(log::EntryHeader) <= bytes_.size(); at += log::kAlignment) {

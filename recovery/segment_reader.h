@@ -1,8 +1,8 @@
 #pragma once
-// Reads one segment of the log, transaction by transaction, and tells precisely where it is not what was written.
+// Reads one segment of the log, transaction by transaction, and tells precisely where its bytes are not as written.
 //
-// Safe on any bytes (I26). It hands out only entries that passed the segment's checksums, and entries after a fault
-// only once the fault was reported.
+// It is safe on any bytes (I26). It hands out only entries that passed the segment's checksums, and entries after a
+// fault only once the fault was reported.
 
 #include <compare>
 #include <cstdint>
@@ -30,17 +30,18 @@ struct SegmentName {
 };
 std::optional<SegmentName> parse_segment_name(std::string_view name);
 
-/// The header that a whole segment with this name begins with, in the version of a database alone. With `stamp` 0, any
-/// stamp fits.
+/// Returns the header that a whole segment with this name begins with, in the version of a database alone. With `stamp`
+/// 0, any stamp fits.
 log::SegmentHeader expected_header(const log::DatabaseId& database, const SegmentName& name, log::Stamp stamp = 0);
-/// Returns that header with the database and the stamp that the manifest names. Any stamp fits a generation that the
-/// manifest lacks.
+/// Returns that header with the database and the stamp that the manifest names. If the manifest lacks the generation,
+/// any stamp fits.
 log::SegmentHeader expected_header(const Manifest& manifest, const SegmentName& name);
 
-/// Memory that holds one file, or a part, after the other.
+/// Holds one file, or a part of one, after the other in the same memory.
 class FileBytes {
  public:
-  /// `bytes` from `offset`, all of them if `bytes` is more than there are. kResourceExhausted if there is no memory.
+  /// Reads `bytes` from `offset`, or all that there are if that is less. Returns kResourceExhausted if there is no
+  /// memory.
   Status load(base::File& file, const std::string& path, std::uint64_t offset = 0,
               std::uint64_t bytes = ~std::uint64_t{0});
   std::string_view view() const { return {buffer_.get(), size_}; }
@@ -60,34 +61,35 @@ struct Fault {
 
 class SegmentReader {
  public:
-  /// The finding of next(). Zeros up to the end of the file are its end, since a segment is written in whole blocks.
+  /// The result of next(). If only zeros follow up to the end of the file, they are its end, since a segment is written
+  /// in whole blocks.
   enum class Found { kTransaction, kMarker, kContinues, kFault, kEnd };
-  /// The verdict on the segment as far as it was read.
+  /// The judgement of the segment as far as it was read.
   enum class Verdict { kClean, kTornTail, kDamaged };
 
-  /// `bytes` are the whole file. kDamaged, naming file, field, what was found and what expected, if it does not begin
-  /// with this header; with `ignore_header` entries are looked for all the same. A header that was never written is a
-  /// fault at offset 0, not an error.
+  /// Opens a segment; `bytes` are the whole file. Returns kDamaged if it does not begin with this header, naming the
+  /// file, the field, and its found and expected values. With `ignore_header`, entries are looked for even so. A header
+  /// that was never written is a fault at offset 0, not an error.
   static Result<SegmentReader> open(std::string_view bytes, const std::string& path, const log::SegmentHeader& expected,
                                     bool ignore_header = false);
 
   Found next();
 
-  // After kTransaction, kMarker and kContinues.
+  // These may be called after kTransaction, kMarker and kContinues.
   std::uint64_t tid() const { return entry_.header.tid(); }
-  /// The transaction's writes. Valid until next() comes to another packed entry.
+  /// Returns the transaction's writes. They are valid until next() comes to another packed entry.
   std::string_view body() const { return entry_.body; }
   log::Marker marker() const;
-  /// After kContinues: the sequence of the segment in which the log goes on.
+  /// Returns, after kContinues, the sequence of the segment in which the log goes on.
   std::uint64_t next_segment() const;
-  /// Where the entry stands in the file; of a packed transaction, where the packed entry does.
+  /// Returns where the entry stands in the file; for a packed transaction, where the packed entry stands.
   std::uint64_t offset() const { return offset_; }
-  /// Where the next entry of the file begins, or the fault if there is one; after kEnd, where the entries end.
+  /// Returns where the next entry of the file begins, or the fault if there is one; after kEnd, where the entries end.
   std::uint64_t position() const { return at_; }
-  /// True if entries of the same packed entry follow.
+  /// Whether more entries of the same packed entry follow.
   bool inside_packed() const { return !packed_.empty(); }
 
-  const Fault& fault() const { return fault_; }  ///< after kFault: that one
+  const Fault& fault() const { return fault_; }  ///< may be called after kFault
   Verdict verdict() const { return verdict_; }
   std::uint32_t segment_crc() const { return segment_crc_; }
 
@@ -102,7 +104,7 @@ class SegmentReader {
 
   std::string_view bytes_;
   std::uint32_t segment_crc_;
-  std::uint64_t search_budget_;  // bytes that may yet be summed up in the search for valid entries
+  std::uint64_t search_budget_;  // how many bytes may still be summed up in the search for valid entries
   std::uint64_t at_ = sizeof(log::SegmentHeader);
   std::uint64_t offset_ = 0;
   Entry entry_;

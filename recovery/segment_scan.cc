@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t kChunkBytes = std::uint64_t{1} << 20;
 
-/// Cuts the entries that pass by into chunks.
+/// Cuts a sequence of entries into chunks.
 class ChunkCutter {
  public:
   ChunkCutter(std::vector<Chunk>& chunks, std::uint64_t begin) : chunks_(chunks) { chunk_.begin = begin; }
@@ -19,14 +19,15 @@ class ChunkCutter {
     chunk_.last_epoch = std::max(chunk_.last_epoch, epoch);
     used_ = true;
   }
-  /// All entries before `end` have passed.
+  /// Notes that all entries before `end` have passed.
   void entry_ends(std::uint64_t end) {
     if (end - chunk_.begin >= kChunkBytes) cut(end, end);
   }
-  /// The next chunk begins at `begin`.
+  /// Ends the chunk at `end`. The next one begins at `begin`.
   void cut(std::uint64_t end, std::uint64_t begin) {
     chunk_.end = end;
-    // A packed entry may break behind its first transactions: then they count for what is before it, or for nothing.
+    // A packed entry may be broken after its first transactions. Then these count for the chunk before it, or not at
+    // all.
     if (used_ && chunk_.begin < end) chunks_.push_back(chunk_);
     chunk_ = {.begin = begin, .behind_fault = chunk_.behind_fault};
     used_ = false;
@@ -51,8 +52,8 @@ void note_marker(ScannedSegment& scanned, const log::Marker& marker) {
   scanned.greatest_epoch = std::max(scanned.greatest_epoch, marker.complete);
 }
 
-/// Whether replay has to see the transaction. One that is malformed or has no writes counts, since it is replay that
-/// says so.
+/// Whether replay has to see the transaction. It has to see one that is malformed or has no writes, too, because only
+/// replay reports that.
 bool concerns(std::optional<std::uint32_t> home, std::string_view body) {
   if (!home) return true;
   log::WriteReader writes(body);

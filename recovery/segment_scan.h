@@ -1,5 +1,5 @@
 #pragma once
-// An inventory of one segment: pieces to replay, markers, faults.
+// Makes an inventory of one segment: pieces to replay, markers, faults.
 
 #include <cstdint>
 #include <optional>
@@ -14,49 +14,49 @@
 
 namespace granary::recovery {
 
-/// A run of whole entries of a segment, about a megabyte: what a replaying thread takes at once.
+/// A run of whole entries of a segment, about a megabyte, which a replaying thread takes at once.
 struct Chunk {
   std::uint64_t begin = 0, end = 0;              ///< offsets in the file
-  epoch::Epoch first_epoch = 0, last_epoch = 0;  ///< of its transactions
-  bool behind_fault = false;                     ///< something before it in the segment is not what was written
+  epoch::Epoch first_epoch = 0, last_epoch = 0;  ///< the epochs of its transactions
+  bool behind_fault = false;                     ///< whether there is a fault before it in the segment
 };
 
 /// A fault, and what the markers around it say.
 struct ScannedFault {
   Fault fault;
-  std::optional<epoch::Epoch> complete_before, complete_after;  ///< of the nearest markers in this segment
+  std::optional<epoch::Epoch> complete_before, complete_after;  ///< by the nearest markers in this segment
 };
 
 struct ScannedSegment {
   SegmentName name;
   std::string path;
   std::uint64_t bytes = 0;
-  std::uint32_t crc = 0;  ///< of the header: seeds the entries'
+  std::uint32_t crc = 0;  ///< the header's CRC, with which the entries' CRCs are seeded
   Status header;          ///< kDamaged if it is another segment than its name says
   std::vector<Chunk> chunks;
   std::vector<ScannedFault> faults;
-  std::optional<epoch::Epoch> complete_first;  ///< of the first marker
-  std::optional<epoch::Epoch> complete;        ///< of the last marker before the first fault
-  std::optional<epoch::Epoch> complete_any;    ///< of the last marker
-  epoch::Epoch durable = 0;                    ///< the greatest that a marker names
-  epoch::Epoch released = 0;                   ///< the greatest that a marker names
-  epoch::Epoch greatest_epoch = 0;             ///< of transactions and markers
+  std::optional<epoch::Epoch> complete_first;  ///< by the first marker
+  std::optional<epoch::Epoch> complete;        ///< by the last marker before the first fault
+  std::optional<epoch::Epoch> complete_any;    ///< by the last marker
+  epoch::Epoch durable = 0;                    ///< the greatest D that a marker names
+  epoch::Epoch released = 0;                   ///< the greatest released epoch that a marker names
+  epoch::Epoch greatest_epoch = 0;             ///< the greatest of transactions and markers
   epoch::Epoch latest_transaction = 0;  ///< the greatest epoch of a transaction that concerns SegmentScanOptions::home
   std::uint64_t transactions = 0, markers = 0;
-  std::uint64_t end = 0;                      ///< of what can be read before the first fault
+  std::uint64_t end = 0;                      ///< the end of the part that can be read, before the first fault
   std::optional<std::uint64_t> continued_in;  ///< the sequence of the next segment, if this one names it
 };
 
 struct SegmentScanOptions {
-  /// A segment with a damaged header is walked, too.
+  /// Whether a segment with a damaged header is walked, too.
   bool salvage = false;
-  /// The segment is of another node's log, which is read for the writes of this node's records: chunks without any are
-  /// left out.
+  /// This node's number if the segment is of another node's log, which is read for the writes of this node's records.
+  /// Chunks without any such write are left out.
   std::optional<std::uint32_t> home{};
 };
 
-/// Walks the segment file at `path`. An error is one of reading; what is wrong with the content is part of the result.
-/// `buffer` is memory to use.
+/// Walks the segment file at `path`. An error is one of reading; faults in the content are part of the result. `buffer`
+/// is memory to use.
 Result<ScannedSegment> scan_segment(base::FileSystem& files, const std::string& path, const SegmentName& name,
                                     const log::SegmentHeader& expected, const SegmentScanOptions& options,
                                     FileBytes& buffer);

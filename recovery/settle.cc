@@ -88,7 +88,7 @@ bool Settling::is_original_there() const {
          identity.ok() && *identity != settled_.residence.identity;
 }
 
-/// Whether the directory is this database's; if not, `owner` says whose.
+/// Whether the directory is this database's. If not, `owner` says whose it is.
 Result<bool> Settling::owns(const std::string& log_directory, std::string& owner) const {
   const auto read = read_owner(files_, log_directory);
   if (!read.ok()) return read.status();
@@ -104,7 +104,7 @@ Result<bool> Settling::owns(const std::string& log_directory, std::string& owner
   return found.directory == directory_ || (!settled_.copy && found.instance == manifest.instance);
 }
 
-/// Among the directories that the caller has named, the one that `log_directory` was copied or moved to; "" if there is
+/// Returns the one of the directories named by the caller to which `log_directory` was copied or moved; "" if there is
 /// none.
 Result<std::string> Settling::find_copy(const std::string& log_directory) const {
   const auto original = base::identity(files_, log_directory);
@@ -149,14 +149,14 @@ Result<std::string> Settling::find(const std::string& log_directory) const {
                   log_directory, owner, directory_, kManifestName));
 }
 
-/// A copy leaves the original's rings alone. Where no original is left, transactions that only the rings have are not
-/// given up unless the user says so.
+/// Checks that a copy loses nothing. It leaves the original's rings alone. But if there is no original any more,
+/// transactions that only the rings have are not given up unless the user says so.
 Status Settling::check_rings() {
   if (!settled_.manifest.residence) return {};
   const std::string& rings = settled_.manifest.reliable_directory;
   const auto found = find_rings(settled_.manifest);
   if (!found.ok() && !settled_.manifest.boot.empty()) {
-    if (const auto boot = boot_id(); !boot.ok()) return boot.status();  // it says nothing of the rings
+    if (const auto boot = boot_id(); !boot.ok()) return boot.status();  // then the error says nothing of the rings
   }
   const bool pending = !found.ok() || std::any_of(found->rings.begin(), found->rings.end(),
                                                   [](const auto& ring) { return !ring->pending().empty(); });
@@ -180,7 +180,8 @@ Status Settling::check_rings() {
   return {};
 }
 
-/// An older state of the directory was copied over a newer one: the rings of the newer life do not belong to it.
+/// Checks whether an older state of the directory was copied over a newer one. Then the rings of the newer life do not
+/// belong to it.
 Result<Settled> Settling::put_back() {
   const Manifest& manifest = settled_.manifest;
   const auto later = greatest_ring_generation(manifest);

@@ -8,10 +8,11 @@
 namespace granary::recovery {
 namespace {
 
-/// Bytes of log by the epochs in which they end, as far as that is known.
+/// Maps each epoch to the bytes of log that end in it, as far as that is known.
 using BytesByEpoch = std::map<epoch::Epoch, std::uint64_t>;
 
-/// A chunk does not say how its bytes are spread over its epochs. They are assumed to be spread evenly.
+/// Adds the bytes of a chunk. A chunk does not say how they are spread over its epochs, so they are taken to be spread
+/// evenly.
 void add_chunk(const Chunk& chunk, BytesByEpoch& bytes) {
   constexpr epoch::Epoch kParts = 64;
   const epoch::Epoch step = (chunk.last_epoch - chunk.first_epoch) / kParts + 1;

@@ -1,5 +1,5 @@
 #pragma once
-// Cuts the epochs of a log into stretches, which are replayed one after the other where the memory asks for that.
+// Cuts the epochs of a log into stretches, which are replayed one after the other if memory is scarce.
 
 #include <cstdint>
 #include <span>
@@ -12,7 +12,7 @@
 
 namespace granary::recovery {
 
-/// The entries that a ring of the process that died still holds (log::Ring::pending()); `name` is for messages.
+/// The entries that a ring of a dead process still holds (log::Ring::pending()). `name` is for messages.
 struct RingEntries {
   std::string name;
   std::string_view entries;
@@ -20,7 +20,7 @@ struct RingEntries {
 
 inline constexpr epoch::Epoch kNoLimit = ~epoch::Epoch{0};
 
-/// Epochs of which one pass through the log replays the transactions.
+/// The epochs whose transactions one pass through the log replays.
 struct Stretch {
   epoch::Epoch first = 0;
   epoch::Epoch last = kNoLimit;

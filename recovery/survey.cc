@@ -14,7 +14,7 @@
 namespace granary::recovery {
 namespace {
 
-/// Checks the rings' directory before anything in it is replayed or removed. Whoever can write there could make this
+/// Checks the rings' directory before anything in it is replayed or removed. A user who can write there could make this
 /// process replay or remove anything.
 Status check_ring_directory(const Manifest& manifest) {
   if (manifest.reliable_directory.empty()) return {};
@@ -27,7 +27,7 @@ std::string text_of(const log::Position& position, const Generation& generation,
                      position.offset);
 }
 
-/// Reports the gap between the log's end and the ring's beginning: as an error, or with salvage as a loss.
+/// Reports a gap between the log's end and the ring's beginning: as an error, or with salvage as a loss.
 Status check_position(const log::Ring& ring, const Manifest& manifest, bool salvage, LogScan& scan) {
   const Generation& generation = manifest.generations.back();
   const std::string path = manifest.reliable_directory + "/" + log::ring_name(ring.header().worker);
@@ -52,10 +52,10 @@ Status check_position(const log::Ring& ring, const Manifest& manifest, bool salv
                   end.path, end.position.offset, cause, scan.durable)};
 }
 
-/// Entries in memory have no checksums. A ring is a list of whole transactions, each with whole writes. The TIDs of a
-/// worker ascend (I1), unless its protocol chooses them before its last waits: then another transaction of the worker
-/// may log a later TID first. That one is of the next epoch at most, since E goes no further while the first
-/// transaction is open (I13). A ring that is otherwise is damaged.
+/// Checks the entries of a ring, which have no checksums in memory. A ring is a list of whole transactions, each with
+/// whole writes. The TIDs of a worker ascend (I1), unless its protocol chooses them before its last waits: then another
+/// transaction of the worker may log a later TID first. That TID is of the next epoch at most, since E goes no further
+/// while the first transaction is open (I13). A ring that breaks these rules is damaged.
 Status check_entries(const RingEntries& ring, const std::string& directory, bool tids_ascend) {
   const auto damaged = [&](std::uint64_t at, std::string_view cause) {
     return Status(StatusCode::kDamaged, fmt::format("the log ring '{}/{}' is damaged at {} bytes behind its head: {}",
@@ -89,8 +89,9 @@ Result<SurvivingRings> whole_rings(const Manifest& manifest, const Settled& sett
   return rings;
 }
 
-/// What the manifest would say if a checkpoint had made all needless that stands before the rings' positions. A logger
-/// without rings keeps all of its last generation, as nothing says how far that was synced.
+/// Returns the manifest as it would be if a checkpoint had made all segments needless that stand before the rings'
+/// positions. A logger without rings keeps all segments of its last generation, as nothing says how far that was
+/// synced.
 Manifest recent_part(const Manifest& manifest, const SurvivingRings& rings) {
   Manifest recent = manifest;
   if (recent.generations.size() > 1) recent.generations.erase(recent.generations.begin(), recent.generations.end() - 1);
@@ -107,8 +108,8 @@ Manifest recent_part(const Manifest& manifest, const SurvivingRings& rings) {
   return recent;
 }
 
-/// Raises the greatest epoch to the last one of which a transaction may stand in the part that was left out: before the
-/// first marker of a logger's part.
+/// Raises the greatest epoch to the last one that a transaction in the part that was left out may have. In each
+/// logger's log, that part ends before the first marker that was read.
 void count_what_was_left_out(LogScan& scan) {
   std::optional<std::uint32_t> seen;
   for (const LogSegment& segment : scan.segments) {
@@ -119,7 +120,7 @@ void count_what_was_left_out(LogScan& scan) {
   }
 }
 
-/// Says what to do about rings that are damaged, where they are this database's.
+/// Adds to the message what to do about damaged rings, if they are this database's.
 Status with_mend(const Status& status, const Manifest& manifest, const Settled& settled) {
   if (status.code() != StatusCode::kDamaged || !settled.check_ring_owner().ok()) return status;
   return {StatusCode::kDamaged,
@@ -152,7 +153,7 @@ Result<LogSurvey> survey_log(base::FileSystem& files, const Manifest& manifest, 
   if (const Status checked = check_ring_directory(manifest); !checked.ok()) return checked;
   auto rings = whole_rings(manifest, settled);
   if (options.salvage && rings.status().code() == StatusCode::kDamaged && settled.check_ring_owner().ok()) {
-    // They count only together: without one of them nobody knows what the log lacks beyond D.
+    // Rings count only together: without one of them nobody knows what the log lacks beyond D.
     const epoch::Epoch first = survey.scan.durable + 1;
     survey.scan.losses.push_back({manifest.reliable_directory, 0, 0, first, std::max(survey.scan.greatest_epoch, first),
                                   rings.status().message()});
@@ -164,7 +165,7 @@ Result<LogSurvey> survey_log(base::FileSystem& files, const Manifest& manifest, 
   if (!in_rings.ok()) return in_rings.status();
   survey.scan.greatest_epoch = std::max(survey.scan.greatest_epoch, *in_rings);
   if (manifest.generations.back().cut)
-    return survey;  // nothing was written after that, and the manifest says how far it went
+    return survey;  // nothing was written after the end, and the manifest says how far the log went
   for (const auto& ring : survey.rings.rings) {
     if (const Status fits = check_position(*ring, manifest, options.salvage, survey.scan); !fits.ok()) return fits;
   }

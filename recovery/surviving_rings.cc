@@ -11,8 +11,8 @@ namespace granary::recovery {
 
 namespace {
 
-/// Rings of another instance lie in another directory. These rings can be of a later life of this instance only if
-/// older files were put back.
+/// Checks whose life a ring is of. Rings of another instance lie in another directory. So a ring can be of a later life
+/// of this instance only if older files were put back.
 Status check_life(const log::RingHeader& header, const Generation& generation, const std::string& path) {
   if (header.stamp == generation.stamp || base::injected("ignore-stamps")) return {};
   return {
@@ -23,7 +23,8 @@ Status check_life(const log::RingHeader& header, const Generation& generation, c
           path, log::stamp_text(header.stamp), log::stamp_text(generation.stamp), path.substr(0, path.rfind('/')))};
 }
 
-/// A worker's ring in the place of another's would leave out what that one had.
+/// Checks that a ring has its own name. In the place of another worker's ring, it would make that ring's transactions
+/// missing.
 Status check_name(const log::RingHeader& header, const std::string& path) {
   const std::string expected = log::ring_name(header.worker);
   if (path.substr(path.rfind('/') + 1) == expected) return {};
@@ -34,8 +35,8 @@ Status check_name(const log::RingHeader& header, const std::string& path) {
                       path, header.worker, expected, path.substr(0, path.rfind('/')))};
 }
 
-/// Whether the process that wrote the manifest ran since the system was started. What is not known is an error: its
-/// rings may be there.
+/// Whether the process that wrote the manifest ran since the system was started. If that cannot be found out, it is an
+/// error, because its rings may be there.
 Result<bool> is_of_this_boot(const Manifest& manifest) {
   if (manifest.boot.empty()) return false;
   const auto boot = boot_id();
@@ -76,13 +77,13 @@ Result<SurvivingRings> find_rings(const Manifest& manifest) {
     if ((*ring)->header().generation != last.number) continue;  // of an earlier crash
     const std::string path = manifest.reliable_directory + "/" + name;
     if (const Status same = check_life((*ring)->header(), last, path); !same.ok()) return same;
-    if (last.cut) continue;  // it has ended in order: all that its rings had is in the log, though they are still there
+    if (last.cut) continue;  // it ended in order: all that its rings had is in the log, though they are still there
     if (const Status named = check_name((*ring)->header(), path); !named.ok()) return named;
     wanted = std::max<std::uint64_t>(wanted, (*ring)->header().rings.load(std::memory_order_relaxed));
     found.rings.push_back(std::move(*ring));
   }
-  // A process that died before it had a worker left no rings either, and then nothing is lost. The two cases look
-  // alike.
+  // A process that died before it had a worker left no rings either, and then nothing is lost. The two cases cannot be
+  // told apart.
   if (found.rings.empty() && !manifest.generations.back().cut) {
     found.note =
         fmt::format("no log rings are in '{}': recovered to the durable epoch only", manifest.reliable_directory);
@@ -108,7 +109,7 @@ Result<std::uint64_t> greatest_ring_generation(const Manifest& manifest) {
   for (const std::string& name : *names) {
     if (!is_ring_name(name)) continue;
     const auto ring = log::Ring::open(manifest.reliable_directory + "/" + name, manifest.database);
-    if (ring.ok()) greatest = std::max(greatest, (*ring)->header().generation);  // find_rings() tells what is wrong
+    if (ring.ok()) greatest = std::max(greatest, (*ring)->header().generation);  // find_rings() reports errors
   }
   return greatest;
 }

@@ -1,8 +1,8 @@
 #pragma once
-// The log rings of the process that died, as they lie in reliable memory. Looking for them changes nothing.
+// Finds the log rings of a process that died, as they lie in reliable memory. Looking for them changes nothing.
 //
-// They count only if they are of the generation that was running, of this boot, and none is missing: then what the log
-// files and they hold together is everything that committed.
+// Rings count only if they are of the generation that was running, of this boot, and none is missing. Then they and the
+// log files together hold everything that committed.
 
 #include <memory>
 #include <string>
@@ -18,20 +18,21 @@ namespace granary::recovery {
 
 struct SurvivingRings {
   std::vector<std::unique_ptr<log::Ring>> rings;  ///< by worker; empty if they do not count
-  std::string note;                               ///< why they do not although there are some; else empty
+  std::string note;                               ///< says why rings do not count although there are some; else empty
 
-  /// Valid as long as `rings` are.
+  /// Returns the entries of the rings. They are valid as long as `rings` are.
   std::vector<RingEntries> entries() const;
 };
 
-/// "ring-0007" and nothing else: a creation that was killed leaves "ring-0007.new", which is none.
+/// Whether the name is a ring's, such as "ring-0007". A creation that was killed leaves "ring-0007.new", which is no
+/// ring.
 bool is_ring_name(std::string_view name);
 
-/// kDamaged if something is in a ring's place that is none of this database; kUnavailable if the boot id cannot be
-/// read.
+/// Finds the rings. Returns kDamaged if a file in a ring's place is not of this database; kUnavailable if the boot id
+/// cannot be read.
 Result<SurvivingRings> find_rings(const Manifest& manifest);
 
-/// The latest generation that any ring in the manifest's directory is of; 0 if there are none of this boot.
+/// Returns the latest generation of any ring in the manifest's directory; 0 if there are none of this boot.
 Result<std::uint64_t> greatest_ring_generation(const Manifest& manifest);
 
 }  // namespace granary::recovery

@@ -22,7 +22,8 @@ std::string name_of(std::uint32_t user) {
   return found == nullptr ? "" : found->pw_name;
 }
 
-/// Returns whose file a process of root makes in the directory. Network file systems give it to another user, often.
+/// Returns the user who gets a file that a process of root makes in the directory. Network file systems often give it
+/// to another user than root.
 Result<std::uint32_t> user_of_new_file(base::FileSystem& files, const std::string& directory) {
   const std::string path = fmt::format("{}/owner-{}", directory, ::getpid());
   if (const auto made = files.create(path); !made.ok()) return made.status();

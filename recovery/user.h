@@ -1,6 +1,6 @@
 #pragma once
-// Whose user's a database is. Whatever a process writes is closed to other users (base::kNewFileMode), and root may
-// write everywhere. So a database that root opens once is lost to the user that it was of.
+// Protects a database from being taken away from its user. All that a process writes is closed to other users
+// (base::kNewFileMode), and root may write everywhere. So a database that root opens once is lost to its user.
 
 #include <string>
 
@@ -10,10 +10,10 @@
 
 namespace granary::recovery {
 
-/// kFailedPrecondition, with a command that runs as the right user, if this process is root's and the database in
-/// `directory` is another user's, as its manifest shows. OK if there is no database, and where files that this process
-/// makes become that user's anyway, as on some network file systems. Other users need no check, as the system refuses
-/// them.
+/// Returns kFailedPrecondition, with a command that runs as the right user, if this process is root's and the database
+/// in `directory` is another user's, as its manifest shows. Returns OK if there is no database, or if files that this
+/// process makes become that user's anyway, as on some network file systems. Other users need no check, as the system
+/// refuses them.
 Status check_user(base::FileSystem& files, const std::string& directory);
 
 }  // namespace granary::recovery

@@ -12,7 +12,7 @@ using kvstore::ordered::Direction;
 using kvstore::ordered::Range;
 using kvstore::ordered::Tree;
 
-/// Stops at the first entry.
+/// Finds one key: it stops at the first entry.
 class OneKey final : public kvstore::ordered::ScanVisitor {
  public:
   void on_leaf(const kvstore::ordered::Leaf*, kvstore::ordered::Version) override {}
@@ -41,8 +41,9 @@ std::optional<std::string> middle(std::string_view a, std::string_view b) {
   const auto digit = [](std::string_view key, std::size_t at) -> unsigned {
     return at < key.size() ? static_cast<unsigned char>(key[at]) : 0;
   };
-  // (a + b) / 2, both cut or filled with zeros to `bytes` digits of base 256: what is in common stays, so only what is
-  // behind it is added; the carry out of it is the half of that sum that the division brings back.
+  // Computes (a + b) / 2, where both are cut, or filled with zeros, to `bytes` digits of base 256. The digits that they
+  // have in common stay, so only the digits after those are added. The carry out of that sum becomes its highest bit
+  // again when the sum is halved.
   std::string result(a.substr(0, shared));
   result.resize(bytes);
   unsigned carry = 0;
@@ -56,7 +57,7 @@ std::optional<std::string> middle(std::string_view a, std::string_view b) {
     result[i] = static_cast<char>(value >> 1);
     carry = value & 1;
   }
-  while (result.size() > shared && result.back() == '\0') result.pop_back();  // shorter, and never less than b needs
+  while (result.size() > shared && result.back() == '\0') result.pop_back();  // a shorter key for the same number
   if (std::string_view(result) <= a || std::string_view(result) > b) return std::nullopt;
   return result;
 }

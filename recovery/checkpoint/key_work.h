@@ -1,8 +1,9 @@
 #pragma once
-// Shares the keys among threads: each takes a table, works through it piece by piece, and when no table is left, takes
-// half of what another one still has to do. So all are busy to the end, also with one big table.
+// Shares the keys among threads. Each thread takes a table and works through it piece by piece. When no table is left,
+// it takes half of the share that another thread still has to do. So all are busy to the end, even with one big table.
 //
-// Every key of every table's range is in exactly one thread's share, or done: a share changes only under its lock.
+// Every key of a table that was taken is done, or is in exactly one thread's share, or on its way from one share to
+// another. A share changes only under its lock.
 
 #include <atomic>
 #include <memory>
@@ -20,19 +21,19 @@ namespace granary::recovery::checkpoint {
 
 class KeyWork {
  public:
-  /// A thread's share. The thread holds the lock while it does a piece.
+  /// A part of a table that one thread has to do. The thread holds the lock while it does a piece.
   struct alignas(base::kCacheLine) Share {
     std::mutex mutex;
-    txn::TableCore* table = nullptr;  ///< null: nothing
+    txn::TableCore* table = nullptr;  ///< null if the thread has nothing to do
     TableRange range;
   };
 
   KeyWork(std::span<txn::TableCore* const> tables, epoch::EpochManager& epochs, unsigned threads);
 
-  /// Gives thread `me` something to do; false when all is done, or `stop` is set. Enters `slot` for moments.
+  /// Gives thread `me` something to do. Returns false when all is done, or `stop` is set. Enters `slot` for moments.
   bool find(unsigned me, epoch::Slot& slot, const std::atomic<bool>& stop);
   Share& share(unsigned me) { return *shares_[me]; }
-  /// The share's lock is held: all of it is done.
+  /// Notes that all of the share is done. The caller has its lock.
   void finish(Share& share);
 
  private:
@@ -42,9 +43,10 @@ class KeyWork {
   const std::span<txn::TableCore* const> tables_;
   epoch::EpochManager& epochs_;
   std::vector<std::unique_ptr<Share>> shares_;
-  std::atomic<std::size_t> next_table_{0};  // added to by all threads; who finds it used up also sees busy_ raised
-  // Threads that have a share or are about to. Raised before what it counts leaves the table list or another share,
-  // lowered when a share is done (acquire-release): 0 and no table left means that all is done.
+  std::atomic<std::size_t> next_table_{0};  // any thread adds; one that finds no table left also sees busy_ raised
+  // Counts the threads that have a share or are about to. A thread raises it before a table leaves the list, or keys
+  // leave another share, and lowers it when its share is done (acquire-release). So all is done if it is 0 and no table
+  // is left.
   std::atomic<unsigned> busy_{0};
 };
 

@@ -10,7 +10,8 @@ namespace {
 
 using record::Record;
 
-/// Puts `made` in the place of the locked record, or only its content: a shared record never moves (I3).
+/// Puts `made` in the place of the locked record. In a shared table only its content, as a shared record never moves
+/// (I3).
 void take_place(txn::TableCore& table, std::string_view key, std::string_view value, Record* there, Record* made,
                 cc::WorkerState& worker) {
   base::debug_invariant("I1", [&] { return record::tid_of(made->tid()) > record::tid_of(there->tid()); });
@@ -49,7 +50,7 @@ Loaded load_record(txn::TableCore& table, record::TidWord tid, std::string_view 
     const record::TidWord word = there->tid();
     if (!record::is_locked(word) && record::is_latest(word)) {
       if (!newer(tid, word)) {
-        cc::free_record(worker, made);  // nobody ever saw it
+        cc::free_record(worker, made);  // no other thread has seen it
         return Loaded::kOlder;
       }
       base::sync_point("load_record.present");
@@ -58,7 +59,8 @@ Loaded load_record(txn::TableCore& table, record::TidWord tid, std::string_view 
         return Loaded::kLoaded;
       }
     }
-    // Another thread of the recovery has it, for the time of a copy; or has just put another record in its place.
+    // Another thread of the recovery has locked it, for the time of a copy, or has just put another record in its
+    // place.
     worker.shared.waiter.pause(turn);
   }
 }

@@ -5,7 +5,7 @@
 namespace granary::recovery::checkpoint {
 namespace {
 
-/// The calling thread's processor time.
+/// Returns the calling thread's processor time.
 Pacer::Clock::duration processor_time() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

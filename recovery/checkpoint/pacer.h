@@ -1,8 +1,8 @@
 #pragma once
-// How fast one thread of a checkpoint may go: as leaves a share of a core to others.
+// Limits the speed of one thread of a checkpoint, so that it leaves a share of its core to other threads.
 //
-// Processor time counts, not the clock's: while the device works or another thread has the core, this one is in
-// nobody's way. Time that was not used is not made up for later.
+// Processor time counts, not time by the clock: while the device works, or another thread has the core, this thread
+// takes nothing from others. Time that was not used is not made up for later.
 
 #include <chrono>
 
@@ -12,12 +12,12 @@ class Pacer {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `duty`: share of a core, above 0, at most 1.
+  /// `duty` is the share of a core that the thread may take, above 0, at most 1.
   explicit Pacer(double duty) : duty_(duty) { begin(); }
 
-  /// The calling thread begins with some work.
+  /// Begins to measure some work of the calling thread.
   void begin();
-  /// When that work has taken the time that it may.
+  /// Returns when that work has taken as long as it should.
   Clock::time_point due() const;
 
  private:

@@ -42,7 +42,8 @@ Status PartitionFile::append(BlockBuffer& block) {
   if (!done.ok()) return done;
   ++blocks_;
   records_ += block.header().records;
-  // Now and then, so that the end does not find gigabytes unwritten and other files' syncs wait for them.
+  // The file is synced now and then, so that the end does not find gigabytes unwritten, for which the syncs of other
+  // files would have to wait.
   return sync_bytes_ != 0 && unsynced_.load(std::memory_order_relaxed) >= sync_bytes_ ? sync() : Status();
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// One partition file while it is written: blocks from any thread, each whole, and the trailer only after all of them.
+// Writes one partition file: each block as a whole, from any thread, and the trailer only after all blocks.
 //
-// It goes past the page cache: nobody reads it soon, and filling the cache takes processor time and memory that the
+// The file bypasses the page cache. Nobody reads it soon, and filling the cache takes processor time and memory that
 // transactions can use.
 
 #include <atomic>
@@ -20,7 +20,7 @@
 
 namespace granary::recovery::checkpoint {
 
-/// A block being filled by one thread: the header's place, then the records.
+/// A block that one thread fills: room for the header, then the records.
 class BlockBuffer {
  public:
   BlockBuffer() : bytes_(kFirstBytes) {}
@@ -35,16 +35,17 @@ class BlockBuffer {
   const BlockHeader& header() const { return header_; }
   std::size_t body_bytes() const { return used_ - sizeof(BlockHeader); }
 
-  /// Where the next record's value goes if it has such a key: at least `value_room` bytes. Valid until the next call.
+  /// Returns the place for the next record's value if the record has such a key: at least `value_room` bytes. Valid
+  /// until the next call.
   std::span<char> value_place(std::size_t key_bytes, std::size_t value_room) {
     const std::size_t at = used_ + sizeof(RecordHeader) + key_bytes;
     if (at + value_room > bytes_.size()) bytes_.resize(at + value_room);
     return std::span<char>(bytes_).subspan(at);
   }
-  /// Takes the record in; its value stands in its place already.
+  /// Adds a record whose value stands in its place already.
   void add(std::uint64_t tid, std::string_view key, std::size_t value_bytes);
 
-  /// Puts the header in its place and gives all bytes.
+  /// Puts the header in its place and returns all bytes of the block.
   std::span<const char> seal(std::uint32_t file_crc, std::uint32_t sequence);
 
  private:
@@ -61,9 +62,9 @@ class PartitionFile {
   static Result<std::unique_ptr<PartitionFile>> create(base::FileSystem& files, const std::string& directory,
                                                        FileHeader header, std::uint64_t sync_bytes);
 
-  /// Thread-safe. After an error every call fails.
+  /// Appends the block. After an error every call fails. Thread-safe.
   Status append(BlockBuffer& block);
-  /// Writes the trailer and syncs; nothing may be appended after it.
+  /// Writes the trailer and syncs. Nothing may be appended after it.
   Status finish();
   std::uint64_t bytes() const { return bytes_; }
   /// Returns how much of what was appended may still ask the file system for room. Thread-safe.

@@ -101,7 +101,7 @@ Result<bool> PartitionReader::read_block(Block* block) {
   return true;
 }
 
-/// Checks what can be checked before the checksum: enough that reading the body is safe.
+/// Checks the header as far as it can be checked before the checksum, so that reading the body is safe.
 Status PartitionReader::check_header(const BlockHeader& header) const {
   if (header.kind != BlockKind::kRecords && header.kind != BlockKind::kTrailer) {
     return damaged(offset_,
@@ -128,7 +128,7 @@ Status PartitionReader::check_end(const Trailer& trailer) {
   return check_padding(offset_ + sizeof(BlockHeader) + sizeof(Trailer));
 }
 
-/// The file ends with the zeros behind the trailer, which ends at `from`.
+/// Checks that the file ends with zeros after the trailer, which ends at `from`.
 Status PartitionReader::check_padding(std::uint64_t from) {
   const std::uint64_t end = padded(from);
   const auto size = file_->size();

@@ -1,6 +1,6 @@
 #pragma once
-// One partition file while it is read: hands out its blocks in order, each checked as a whole, to any thread, and
-// accepts the end only at the trailer. Safe on any bytes; what does not fit is kDamaged with file and offset.
+// Reads one partition file. It hands out the blocks in order, each checked as a whole, to any thread, and accepts the
+// end only at the trailer. It is safe on any bytes: what does not fit is kDamaged, with file and offset.
 
 #include <cstdint>
 #include <memory>
@@ -16,10 +16,10 @@
 
 namespace granary::recovery::checkpoint {
 
-/// A block as it was read; used again for the next one.
+/// A block as it was read. Its memory is used again for the next one.
 struct Block {
   BlockHeader header;
-  std::uint64_t offset = 0;  ///< of the header in the file
+  std::uint64_t offset = 0;  ///< where the header stands in the file
   std::vector<char> body;    ///< may be longer than header.bytes
 };
 
@@ -30,17 +30,17 @@ struct RecordView {
 
 class PartitionReader {
  public:
-  /// Opens the file and checks what the header says of itself; the caller compares it with the other files'.
+  /// Opens the file and checks what the header says of itself. The caller compares it with the headers of other files.
   static Result<std::unique_ptr<PartitionReader>> open(base::FileSystem& files, std::string path);
 
   const FileHeader& header() const { return header_; }
   const std::string& path() const { return path_; }
   std::uint64_t file_bytes() const { return offset_; }
 
-  /// The next block of records; false at the end. After an error every call fails. Thread-safe.
+  /// Reads the next block of records. Returns false at the end. After an error every call fails. Thread-safe.
   Result<bool> next(Block* block);
 
-  /// kDamaged: in this file, at this offset.
+  /// Returns kDamaged for a fault in this file at this offset.
   Status damaged(std::uint64_t offset, std::string_view what) const;
 
  private:
@@ -52,7 +52,7 @@ class PartitionReader {
   Status check_header(const BlockHeader& header) const;
   Status check_end(const Trailer& trailer);
   Status check_padding(std::uint64_t from);
-  /// All of `bytes` at the present offset.
+  /// Fills all of `bytes` from the given offset.
   Status read(std::uint64_t offset, std::span<char> bytes, std::string_view what);
 
   const std::unique_ptr<base::File> file_;
@@ -75,10 +75,10 @@ class RecordReader {
         block_(block),
         rest_(block.body.data(), block.header.bytes) {}
 
-  /// False at the end, or where something is wrong: then status() tells.
+  /// Reads the next record. Returns false at the end, or where something is wrong, which status() then tells.
   bool next(RecordView* record);
   const Status& status() const { return status_; }
-  /// The place of the record that next() gave last.
+  /// Returns the offset of the record that next() read last.
   std::uint64_t offset() const { return at_; }
 
  private:

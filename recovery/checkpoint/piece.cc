@@ -29,7 +29,7 @@ bool Piece::on_entry(std::string_view key, kvstore::ordered::Value value) {
   return !over();
 }
 
-/// A few buckets at a time; when the block is full amid them, their other keys are for the next piece.
+/// Copies a few buckets at a time. If the block becomes full within them, their other keys are left for the next piece.
 bool Piece::run_buckets(const kvstore::hash::Table& table, BucketRange* range) {
   constexpr std::uint64_t kAtOnce = 8;
   const auto take = [&](std::string_view key, kvstore::hash::Value value) {
@@ -52,10 +52,10 @@ bool Piece::run_buckets(const kvstore::hash::Table& table, BucketRange* range) {
   return !range->keys.empty() || range->from != range->to;
 }
 
-/// The value of a version with TID t has all parts up to t: it is read from the record between two looks at its TID
-/// word (stable_read.h), or from a copy that was made of the whole record, under its lock, before a part was written
-/// over it (keep_version in src/cc/install.cc). Parts of later transactions are in the log, which is kept from the
-/// snapshot's epoch on, so a recovery lays them on this value.
+/// Copies the version that the snapshot sees. The value of a version with TID t has all parts up to t: it is read from
+/// the record between two looks at its TID word (stable_read.h), or from a copy of the whole record, which was made
+/// under its lock before a part was written over it (keep_version in src/cc/install.cc). Parts of later transactions
+/// are in the log, which is kept from the snapshot's epoch on, so a recovery lays them on this value.
 void Piece::copy(std::string_view key, const record::Record& head) {
   record::StableRead seen;
   std::size_t room = 0;

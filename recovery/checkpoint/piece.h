@@ -1,5 +1,5 @@
 #pragma once
-// The part of its range that a thread copies while its epoch slot is entered: little enough that E does not wait for
+// Copies a piece of a thread's range while its epoch slot is entered. A piece is small enough that E does not wait for
 // it.
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace granary::recovery::checkpoint {
 /// Copies the records that a snapshot sees into a block, which must have room for one, and counts them.
 class Piece final : private kvstore::ordered::ScanVisitor {
  public:
-  /// Keys looked at in one piece, absent ones included, and buckets.
+  /// The number of keys, absent ones included, and of buckets that are looked at in one piece.
   static constexpr std::size_t kKeys = 256;
 
   Piece(epoch::Epoch snapshot, base::Waiter& waiter, BlockBuffer& block, TableCount& count)
@@ -27,9 +27,11 @@ class Piece final : private kvstore::ordered::ScanVisitor {
         block_(block),
         count_(count) {}
 
-  /// Takes what is done off the range; false if nothing is left of it. Once a piece.
+  /// Copies the piece and takes it off the range. Returns false if nothing is left of the range. Called once for each
+  /// piece.
   bool run(cc::Index& index, TableRange* range);
-  /// Another node did not let go of a record of a shared table: the piece lacks it, and the checkpoint fails.
+  /// Whether another node did not let go of a record of a shared table. Then the piece lacks it, and the checkpoint
+  /// fails.
   bool held() const { return held_; }
 
  private:
@@ -46,7 +48,7 @@ class Piece final : private kvstore::ordered::ScanVisitor {
   TableCount& count_;
   std::size_t seen_ = 0;
   bool held_ = false;
-  std::string last_key_;  // of an ordered table, if there may be more
+  std::string last_key_;  // where an ordered table's piece ended, if there may be more
 };
 
 }  // namespace granary::recovery::checkpoint

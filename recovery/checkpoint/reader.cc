@@ -23,7 +23,7 @@ Status mismatch(const PartitionReader& file, std::size_t offset, std::string_vie
   return file.damaged(offset, fmt::format("{} {}, expected {}", field, found, expected));
 }
 
-/// The header of partition `i` against what the caller and the first file say.
+/// Compares the header of partition `i` with what the caller and the first file say.
 Status check_file(const PartitionReader& file, std::uint32_t i, const FileHeader& expected) {
   const FileHeader& found = file.header();
   if (found.database != expected.database) {
@@ -92,7 +92,7 @@ Result<Partitions> open_partitions(const ReadOptions& options) {
   return partitions;
 }
 
-/// Where a thread's records go; for verification, nowhere.
+/// Takes the records of one thread into the tables; for verification, it only counts them.
 class Target {
  public:
   Target(std::span<txn::TableCore* const> tables, cc::WorkerState* worker, const ReadOptions& options)
@@ -128,7 +128,7 @@ class Target {
       return file.damaged(block.offset,
                           fmt::format("records of table {}, which the database does not have", block.header.table));
     }
-    // A block is a bounded piece: E waits for no more than that.
+    // A block is a bounded piece of work, so E does not wait for long.
     worker_->shared.epochs.enter(*slot_);
     Status status = load(**table, records, mine, &count);
     if (packed_) packed_->look();
@@ -174,7 +174,7 @@ class Target {
   const std::span<txn::TableCore* const> tables_;
   cc::WorkerState* const worker_;
   const std::string& limit_name_;
-  std::optional<PackedIndexes> packed_;  // if what finds no memory is left out
+  std::optional<PackedIndexes> packed_;  // set if records that find no memory are left out
   epoch::Slot* slot_ = nullptr;
 };
 
@@ -209,7 +209,7 @@ class Reading {
     stop_.store(true, std::memory_order_relaxed);
   }
 
-  /// Its own partitions first, then what the others have left.
+  /// Reads the thread's own partitions first, then the blocks that the other threads have left.
   Status read_partitions(std::size_t first, Target& target, Contents* mine) {
     Block block;
     for (std::size_t i = 0; i < partitions_.size(); ++i) {

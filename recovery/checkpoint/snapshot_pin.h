@@ -1,6 +1,5 @@
 #pragma once
-// Keeps the versions that one snapshot epoch sees, without holding back E: an epoch slot that is pinned and not
-// entered.
+// Keeps the versions that one snapshot epoch sees, without holding back E: its epoch slot is pinned, but not entered.
 
 #include <utility>
 
@@ -21,7 +20,7 @@ class SnapshotPin {
   SnapshotPin& operator=(SnapshotPin&&) = delete;
   ~SnapshotPin();
 
-  /// Se: the snapshot sees exactly the transactions with an epoch < this.
+  /// Returns the snapshot's epoch Se. The snapshot sees exactly the transactions with an epoch < Se.
   epoch::Epoch epoch() const { return epoch_; }
 
  private:

@@ -3,7 +3,7 @@
 namespace granary::recovery::checkpoint {
 namespace {
 
-/// So few buckets are done sooner than shared.
+/// A range of so few buckets is done sooner than shared.
 constexpr std::uint64_t kLeastBuckets = 64;
 
 std::optional<BucketRange> split(BucketRange* range) {

@@ -1,6 +1,6 @@
 #pragma once
-// The part of a table that one thread still has to do, and how another takes half of it: of an ordered table a range of
-// keys, of one with a hash index a range of buckets.
+// Splits the part of a table that one thread still has to do, so that another thread can take half of it. The part is a
+// range of keys of an ordered table, or a range of buckets of a table with a hash index.
 
 #include <cstdint>
 #include <optional>
@@ -13,8 +13,8 @@
 
 namespace granary::recovery::checkpoint {
 
-/// Buckets [from, to) of a main header, and single keys of buckets before. A key that the snapshot sees stays in its
-/// bucket as long as the snapshot is pinned, and the main header stays for the time of a checkpoint.
+/// The buckets [from, to) of a main header, and single keys that are left of earlier buckets. A key that the snapshot
+/// sees stays in its bucket as long as the snapshot is pinned, and the main header stays while the checkpoint runs.
 struct BucketRange {
   std::uint64_t from = 0, to = 0;
   std::vector<std::string> keys;
@@ -22,10 +22,11 @@ struct BucketRange {
 
 using TableRange = std::variant<KeyRange, BucketRange>;
 
-/// All of the table; none if that is nothing. The caller's epoch slot is entered, also below.
+/// Returns all of the table; none if the table is empty. The caller's epoch slot is entered, as for split().
 std::optional<TableRange> whole_range(cc::Index& index);
 
-/// Cuts off about half; none if there is not enough left (the range may shrink all the same, to what it really holds).
+/// Cuts off about half and returns it. Returns none if there is not enough left; even then the range may shrink to what
+/// it really holds.
 std::optional<TableRange> split(cc::Index& index, TableRange* range);
 
 }  // namespace granary::recovery::checkpoint

@@ -58,12 +58,12 @@ class Writer {
     Status status = write_partitions();
     if (status.ok()) return contents_;
     partitions_.clear();
-    static_cast<void>(remove_checkpoint(*options_.files, options_.directory));  // the first error is what is told
+    static_cast<void>(remove_checkpoint(*options_.files, options_.directory));  // the caller gets the first error
     return status;
   }
 
  private:
-  /// Until this has succeeded, nothing of the checkpoint is in the directory.
+  /// Makes the directory. Until this has succeeded, nothing of the checkpoint is in it.
   Status begin() {
     if (const Status made = options_.files->make_directory(options_.directory); !made.ok()) return made;
     const auto names = options_.files->list(options_.directory);
@@ -75,8 +75,8 @@ class Writer {
                         options_.directory, names->front())};
   }
 
-  /// Whether the file system has room for so many bytes more and for what others need of it. What the files have not
-  /// written yet counts as gone.
+  /// Checks that the file system has room for `more` bytes, and for the bytes that must stay free for others
+  /// (leave_bytes). Bytes that the files have not written yet count as used.
   Status check_room(std::uint64_t more) const {
     if (options_.leave_bytes == 0) return {};
     const auto free = base::free_bytes(*options_.files, options_.directory);
@@ -130,14 +130,14 @@ class Writer {
     contents_.add(mine);
   }
 
-  /// Pieces of whatever share the thread gets, until there is none left.
+  /// Writes pieces of the shares that the thread gets, until there is no share left.
   Status write_shares(unsigned me, epoch::Slot& slot, Contents* mine) {
     BlockBuffer block;
     block.begin(0);
     KeyWork::Share& share = work_.share(me);
     Pacer pacer(options_.duty);
     while (work_.find(me, slot, stop_)) {
-      const txn::TableCore& table = *share.table;  // only its owner sets it
+      const txn::TableCore& table = *share.table;  // only the owner of the share sets it
       if (table.id() != block.header().table) {
         if (const Status flushed = flush(me, block, mine, &pacer); !flushed.ok()) return flushed;
         block.begin(table.id());
@@ -154,7 +154,7 @@ class Writer {
     return flush(me, block, mine, &pacer);
   }
 
-  /// `more` becomes false if that was the share's last piece.
+  /// Writes one piece. Sets `more` to false if it was the last one of the share.
   Status write_piece(KeyWork::Share& share, epoch::Slot& slot, BlockBuffer& block, Contents* mine, bool* more) {
     const std::lock_guard lock(share.mutex);
     Piece piece(snapshot_, shared_.waiter, block, mine->tables[share.table->id()]);
@@ -174,7 +174,7 @@ class Writer {
   Status flush(unsigned me, BlockBuffer& block, Contents* mine, Pacer* pacer) {
     if (block.empty()) return {};
     if (const Status room = check_room(block.body_bytes()); !room.ok()) return room;
-    // The thread's own partitions in turn; with more threads than partitions it shares one.
+    // The thread takes its own partitions in turn. With more threads than partitions it shares one.
     std::uint64_t partition = me % options_.partitions;
     if (options_.threads < options_.partitions) {
       const std::uint64_t own = (options_.partitions - me - 1) / options_.threads + 1;
@@ -189,9 +189,9 @@ class Writer {
     return {};
   }
 
-  /// Sleeps until the block has taken the time that it may, and begins the next one.
+  /// Sleeps until the block has taken as long as it should, and begins to measure the next one.
   void rest(Pacer* pacer) const {
-    constexpr std::chrono::milliseconds kPatience(10);  // between looks at `cancel`
+    constexpr std::chrono::milliseconds kPatience(10);  // how often it looks at `cancel`
     const Pacer::Clock::time_point until = pacer->due();
     for (auto now = Pacer::Clock::now(); now < until && !cancelled() && !stop_.load(std::memory_order_relaxed);
          now = Pacer::Clock::now()) {
@@ -213,7 +213,7 @@ class Writer {
   const epoch::Epoch snapshot_;
   KeyWork work_;
   std::vector<std::unique_ptr<PartitionFile>> partitions_;
-  std::atomic<bool> stop_{false};  // set by whoever fails, read by all; only a signal, so relaxed
+  std::atomic<bool> stop_{false};  // set by a thread that fails, read by all; only a signal, so relaxed
   std::mutex mutex_;               // guards what follows
   Status failure_;
   Contents contents_;
@@ -242,8 +242,8 @@ Status remove_checkpoint(base::FileSystem& files, const std::string& directory) 
   if (!first_failure.ok()) return first_failure;
   Status removed = files.remove(directory);
   if (removed.ok()) return removed;
-  // Something that is not ours stays, and the directory with it: a user's notes, or what NFS keeps of a file that
-  // somebody reads.
+  // A file that is not ours stays, and the directory with it: a user's notes, or a file that NFS keeps because somebody
+  // reads it.
   const auto left = files.list(directory);
   return left.ok() && !left->empty() ? Status() : removed;
 }
