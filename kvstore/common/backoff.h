@@ -1,6 +1,6 @@
 #pragma once
-// Waiting for another thread inside an index: a short spin, then the processor is given away, because the
-// thread that is waited for may need it.
+// Waits for another thread inside an index: spins for a short time, then gives the processor away, because the other
+// thread may need it.
 
 #include "src/base/cache_line.h"
 #include "src/base/give_way.h"

@@ -1,5 +1,5 @@
 #pragma once
-// What an index needs of its caller to change itself: one worker's slabs for new nodes, and the list where
+// Gives an index the memory that it needs to change itself: one worker's slabs for new nodes, and the list where
 // unlinked nodes wait until no reader can hold them.
 
 #include <cstddef>
@@ -11,16 +11,16 @@
 
 namespace granary::kvstore {
 
-/// What a block is for. Where a node of an ordered index was, there are only ever such nodes.
+/// The use of a block. A block that held a node of an ordered index never holds anything but such nodes.
 enum class BlockKind : std::uint8_t { kOther, kTreeNode };
 
-/// One worker's node memory; used by one thread at a time. Whoever calls an operation of an index holds an
-/// entered epoch slot for as long as it keeps node pointers.
+/// The node memory of one worker, which one thread at a time uses. A caller of an index's operation keeps an epoch slot
+/// entered for as long as it keeps node pointers.
 class NodeMemory {
  public:
   NodeMemory(memory::SlabCache& slabs, epoch::EpochManager& epochs) : slabs_(slabs), epochs_(epochs) {}
 
-  /// Nullptr when the memory limit is reached.
+  /// Returns a block, or nullptr when the memory limit is reached.
   void* allocate(std::size_t bytes, BlockKind kind = BlockKind::kOther) {
     return slabs_.allocate(slab_kind(kind), bytes, memory::Urgency::kIndex);
   }
@@ -43,7 +43,7 @@ class NodeMemory {
   static constexpr memory::SlabKind slab_kind(BlockKind kind) {
     return kind == BlockKind::kTreeNode ? memory::SlabKind::kTreeNode : memory::SlabKind::kNode;
   }
-  /// A block and its kind in one word: blocks are aligned.
+  /// Holds a block and its kind in one word, which is possible because blocks are aligned.
   class Retired {
    public:
     Retired() = default;

@@ -1,16 +1,17 @@
 #pragma once
-// The layout of a bucket, of a main header or indirect: eight slots in three cache lines, so that one READ brings it.
+// Lays out a bucket, of a main header or an indirect one: eight slots in three cache lines, so that one READ brings it.
 //
 //   line 0   closed | slot 0 | slot 1 | slot 2 | opened
 //   line 1   closed | slot 3 | slot 4 | slot 5 | opened
 //   line 2   closed | slot 6 | slot 7 | link | (unused) | opened
 //
-// A READ of a bucket may bring its lines in any order, and each line at a time of its own, so every line of a chain (a
-// bucket of the main header and the indirect headers linked to it) carries the version of the whole chain: even, or odd
-// while a change is under way. `opened` is the first word of a line that a change stores to and `closed` the last,
-// while whoever reads in ascending order reads `closed` first and `opened` last: equal even words mean that what was
-// read between them was there at that version, and equal words in all lines that all of it was there at once. One word
-// per bucket would miss an insert, whichever side of the change it is stored on.
+// A READ of a bucket may bring its lines in any order, and each line as it was at a different time. So every line of a
+// chain (a bucket of the main header and the indirect headers linked to it) carries the version of the whole chain,
+// which is odd while a change is under way and even otherwise. A change stores to `opened` first and to `closed` last
+// of a line's words. A reader that reads in ascending order reads `closed` first and `opened` last. So equal even words
+// mean that everything between them was there at that version, and equal words in all lines mean that the whole chain
+// was there at once. With one version word for a bucket, a reader would miss an insert, whether the change stored that
+// word first or last.
 //
 // The words of a slot:
 //
@@ -28,7 +29,8 @@
 
 namespace granary::kvstore::hash {
 
-/// What a slot or the link of a bucket holds. In a table a key that is not 8 bytes long has its name beside it.
+/// The kinds of entries in the slots and the link of a bucket. The entry of a key that is not 8 bytes long is kNamed:
+/// it leads to the key's Name.
 enum class EntryType : std::uint8_t { kUnused, kHeader, kRecord, kNamed };
 
 inline constexpr unsigned kOffsetBits = 48;
@@ -46,7 +48,7 @@ class Entry {
  public:
   constexpr Entry() = default;
   constexpr explicit Entry(std::uint64_t word) : word_(word) {}
-  /// Of the incarnation only the low bits are kept: enough to notice most reuses of a place without reading it.
+  /// Keeps only the low bits of the incarnation, which are enough to notice most reuses of a place without reading it.
   constexpr Entry(EntryType type, std::uint64_t offset, std::uint64_t incarnation)
       : word_((offset & kOffsetMask) | (std::uint64_t{static_cast<std::uint8_t>(type)} << kOffsetBits) |
               (incarnation << (kOffsetBits + kTypeBits))) {}
@@ -69,11 +71,11 @@ struct Slot {
   std::uint64_t entry;
 };
 
-// All words are written by the holder of the chain's lock with release stores and read with acquire loads; `opened` of
-// line 0 of the main header's bucket is that lock as well and is taken by a CAS.
+// The holder of the chain's lock writes all words with release stores; readers use acquire loads. `opened` of line 0 of
+// the main header's bucket is that lock as well, and is taken by a CAS.
 struct alignas(base::kCacheLine) Line {
   std::uint64_t closed;
-  std::array<Slot, kSlotsOfLine> slots;  // in line 2 the last one's first word is the link
+  std::array<Slot, kSlotsOfLine> slots;  // in line 2, the first word of the last slot is the link
   std::uint64_t opened;
 };
 static_assert(sizeof(Line) == base::kCacheLine);
@@ -85,7 +87,8 @@ struct Bucket {
 
   Slot& slot(unsigned number) { return lines[number / kSlotsOfLine].slots[number % kSlotsOfLine]; }
   const Slot& slot(unsigned number) const { return lines[number / kSlotsOfLine].slots[number % kSlotsOfLine]; }
-  /// The next indirect header. Set once, under the lock; never changed before the table is rebuilt.
+  /// Returns the link to the next indirect header. It is set once, under the lock, and never changes before the table
+  /// is rebuilt.
   std::uint64_t& link() { return lines[kLines - 1].slots[kSlotsOfLine - 1].key; }
   const std::uint64_t& link() const { return lines[kLines - 1].slots[kSlotsOfLine - 1].key; }
 };

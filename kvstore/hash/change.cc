@@ -9,7 +9,8 @@ using base::injected;
 using base::load_word;
 using base::store_word;
 
-/// Acquire pairs with the release store by which the previous holder closed line 0.
+/// Takes the lock. The acquire load pairs with the release store by which the previous holder released `opened` of line
+/// 0.
 Change::Change(const Table& table, Bucket& main) : table_(table), main_(main) {
   for (Backoff backoff;; backoff.pause()) {
     before_ = load_word(&main.lines[0].opened);
@@ -18,7 +19,7 @@ Change::Change(const Table& table, Bucket& main) : table_(table), main_(main) {
   after_ = before_;
 }
 
-/// `opened` of line 0 is the lock: it goes last, when no store of this change is left to come.
+/// Releases the lock, which is `opened` of line 0. So that word is stored last, after all other stores of this change.
 Change::~Change() {
   base::debug_invariant("I22", [&] { return load_word(&main_.lines[0].opened) == before_ + 1 && !is_odd(after_); });
   if (changes_) {
@@ -75,7 +76,7 @@ void Change::open() {
   base::sync_point("hash.opened");
 }
 
-/// Its lines are odd before anybody can reach them.
+/// Makes the header's lines odd before any reader can reach them.
 void Change::append(Bucket& header) {
   base::invariant("I22", changes_);
   header = {};

@@ -1,13 +1,13 @@
 #pragma once
-// One change of a chain: takes the chain's lock, finds the key, and stamps the versions around what it stores.
+// Makes one change of a chain: takes the chain's lock, finds the key, and stamps the versions around its stores.
 
 #include "kvstore/common/backoff.h"
 #include "kvstore/hash/table.h"
 
 namespace granary::kvstore::hash {
 
-/// Holds the lock of one chain while it lives. Until open() nothing has changed, and going leaves the version as it
-/// was.
+/// Holds the lock of one chain as long as it lives. Before open() nothing has changed; if it ends then, the version
+/// stays as it was.
 class Change {
  public:
   Change(const Table& table, Bucket& main);
@@ -15,14 +15,14 @@ class Change {
   Change(const Change&) = delete;
   Change& operator=(const Change&) = delete;
 
-  /// The slot that holds the key, or nullptr.
+  /// Returns the slot that holds the key, or nullptr.
   Slot* find(const HashedKey& key) const;
-  /// The first free slot in the order in which the key's lookups read, or nullptr if the chain is full.
+  /// Returns the first free slot, in the order in which lookups of the key read, or nullptr if the chain is full.
   Slot* free_slot(unsigned home) const;
 
-  /// Stamps every line odd: from now on no lookup accepts what it reads in the chain.
+  /// Stamps every line odd. From now on no lookup accepts anything that it reads in the chain.
   void open();
-  /// Links a new indirect header to the end of the chain. After open().
+  /// Links a new indirect header to the end of the chain. Called after open().
   void append(Bucket& header);
 
   Version before() const { return before_; }

@@ -1,4 +1,4 @@
-// The walker that verifies a table's structure; without concurrent changes.
+// Verifies a table's structure. No thread changes the table meanwhile.
 
 #include <set>
 #include <string>

@@ -1,4 +1,4 @@
-// Point lookups.
+// Looks up single keys.
 
 #include <algorithm>
 #include <vector>
@@ -10,8 +10,8 @@ namespace granary::kvstore::hash {
 
 using base::load_word;
 
-/// In the order in which a line is read by whoever reads it ascending; then `opened` tells whether it changed
-/// meanwhile.
+/// Looks for the key in one line. It reads the line's words in ascending order, so at the end `opened` shows whether
+/// the line changed meanwhile.
 inline Table::Sight Table::look(const Bucket& bucket, unsigned number, const HashedKey& key) const {
   const Line& line = bucket.lines[number];
   Sight sight;
@@ -27,8 +27,9 @@ inline Table::Sight Table::look(const Bucket& bucket, unsigned number, const Has
   return sight;
 }
 
-/// False if something changed meanwhile. A hit is good as soon as its own line is; for a miss all lines must have been
-/// there at once. Links only ever come to be: a bucket without one had none at any earlier version.
+/// Looks for the key in a chain. Returns false if the chain changed meanwhile. A hit counts if its own line is stable.
+/// A miss counts only if all lines were there at once. Links are only ever added, so a bucket without a link had none
+/// at any earlier version.
 inline bool Table::look_through(const Bucket& main, unsigned home, const HashedKey& key, Lookup* result) const {
   bool first = true;
   for (const Bucket* bucket = &main; bucket != nullptr; bucket = next(*bucket)) {

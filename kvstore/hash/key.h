@@ -1,5 +1,5 @@
 #pragma once
-// How keys become the 64-bit words of slots, and words become places.
+// Turns keys into the 64-bit words of slots, and words into places.
 
 #include <cstdint>
 #include <cstring>
@@ -9,10 +9,12 @@
 
 namespace granary::kvstore::hash {
 
-/// XXH3 with 64 bits and seed 0, the same in every build and version: nodes look for each other's keys by it.
+/// Returns XXH3 with 64 bits and seed 0. It is the same in every build and version, because nodes look for each other's
+/// keys by it.
 std::uint64_t fingerprint(std::string_view bytes);
 
-/// A key of 8 bytes is its own word. Any other is told by its fingerprint, and its bytes are compared as well.
+/// A key as a slot has it. A key of 8 bytes is its own word. Any other key has its fingerprint as word, and its bytes
+/// are compared as well.
 struct HashedKey {
   explicit HashedKey(std::string_view key) : bytes(key) {
     if (key.size() == sizeof word) [[likely]] {
@@ -27,8 +29,8 @@ struct HashedKey {
   std::uint64_t word = 0;
 };
 
-/// A key that is not 8 bytes long, and the value that it leads to: what the entry of its slot points at. The key never
-/// changes; the value does while the chain's versions are odd.
+/// A key that is not 8 bytes long, and the value that it leads to. The entry of its slot points to it. The key never
+/// changes; the value changes only while the chain's versions are odd.
 struct Name {
   std::uint64_t value;
   std::uint64_t size;
@@ -43,8 +45,8 @@ constexpr std::uint64_t mix(std::uint64_t word) {
   return word ^ (word >> 31);
 }
 
-/// Where a key belongs: its bucket of the main header, and the line of a bucket that is tried first, so that a hit
-/// mostly touches one line. Any number of buckets will do.
+/// The place where a key belongs: its bucket of the main header, and the line of a bucket that is tried first, so that
+/// a hit mostly touches one line. The number of buckets need not be a power of two.
 struct Home {
   Home(std::uint64_t word, std::uint64_t buckets) {
     const unsigned __int128 product = static_cast<unsigned __int128>(mix(word)) * buckets;
@@ -55,7 +57,7 @@ struct Home {
   unsigned line;
 };
 
-/// Lines in the order in which a key tries them.
+/// Returns the lines in the order in which a key tries them.
 constexpr unsigned line_at(unsigned home, unsigned step) {
   return home + step < kLines ? home + step : home + step - kLines;
 }

@@ -1,4 +1,4 @@
-// Offline growth: a wider main header takes over all keys; entries stay where they are.
+// Grows a table offline: a wider main header takes over all keys, and the entries stay where they are.
 
 #include "kvstore/hash/change.h"
 
@@ -31,7 +31,7 @@ bool Table::move_all(Table* to, NodeMemory& memory) const {
   return true;
 }
 
-/// At once: nobody else uses the table.
+/// Frees the indirect headers at once, since no other thread uses the table.
 void Table::free_headers(NodeMemory& memory) {
   for (const Bucket& main : main_) {
     for (Bucket* bucket = next(main); bucket != nullptr;) {

@@ -1,15 +1,16 @@
 #pragma once
-// The hash index: DrTM's cluster chaining (Wei et al., SOSP 2015). A main header of buckets, fixed when the table is
-// made, indirect headers for what does not fit, and the entries elsewhere, all addressed by offset in one region, so
-// that another node finds a record with one READ of a bucket, mostly, and one of the record.
+// Implements the hash index: DrTM's cluster chaining (Wei et al., SOSP 2015). It has a main header of buckets, whose
+// number is fixed when the table is made, and indirect headers for keys that do not fit there. The entries are outside
+// of the headers. All are addressed by offset in one region. So another node finds a record mostly with one READ of a
+// bucket, and one of the record.
 //
-// Keys are byte strings; values are addresses in the region, non-zero. Lookups write nothing and hold nothing; inserts,
-// replacements and removals hold the lock of their chain. Threads: every operation may run concurrently with every
-// other, but rebuild() and check() run alone; the caller holds an entered epoch slot during the call and for as long as
-// it uses what the call returned.
+// Keys are byte strings. Values are addresses in the region, and not 0. Lookups write nothing and hold nothing.
+// Inserts, replacements and removals hold the lock of their chain. Every operation may run concurrently with every
+// other, except for rebuild() and check(), which run alone. The caller holds an entered epoch slot during the call, and
+// for as long as it uses the result.
 //
-// For transactions a lookup that misses tells the bucket and its version: as long as unchanged() is true of them, the
-// key is not there. Every change in a chain changes the version of its bucket, a removal's as well (bucket.h says why).
+// For transactions, a lookup that misses returns the bucket and its version. As long as unchanged() is true of them,
+// the key is not there. Every change in a chain, also a removal, changes the version of its bucket (bucket.h says why).
 
 #include <cstdint>
 #include <span>
@@ -26,14 +27,14 @@ namespace granary::kvstore::hash {
 
 using Value = std::uint64_t;
 
-/// Of a chain; even. Compare for equality only.
+/// The version of a chain, an even number. Compare for equality only.
 using Version = std::uint64_t;
 
 struct Lookup {
   Value value = 0;                 ///< 0: no such key
   std::uint64_t incarnation = 0;   ///< lossy, as given to insert_if_absent
-  const Bucket* bucket = nullptr;  ///< of the main header, where the key is or would be
-  Version version = 0;             ///< of that bucket, while it was read
+  const Bucket* bucket = nullptr;  ///< the bucket of the main header where the key is or would be
+  Version version = 0;             ///< the version of that bucket while it was read
 };
 
 struct InsertResult {
@@ -41,15 +42,15 @@ struct InsertResult {
   What what = What::kPresent;
   Value present = 0;  ///< the value already there, if kPresent
   const Bucket* bucket = nullptr;
-  Version before = 0, after = 0;  ///< of the bucket, if kInserted
+  Version before = 0, after = 0;  ///< the versions of the bucket, if kInserted
 };
 
 struct TableStatistics {
   std::uint64_t keys = 0, buckets = 0, indirect_headers = 0;
-  std::uint64_t keys_in_main = 0;  ///< found by the first READ
+  std::uint64_t keys_in_main = 0;  ///< how many keys the first READ finds
 };
 
-/// reads_to_find() of a key that is not there.
+/// The result of reads_to_find() for a key that is not there.
 inline constexpr unsigned kNotFound = 0;
 
 class Table {
@@ -61,17 +62,18 @@ class Table {
   Table(const Table&) = delete;
   Table& operator=(const Table&) = delete;
 
-  /// Buckets of a main header that `keys` fill to 3/4 of its slots: few chains, little waste.
+  /// Returns the number of buckets of a main header of which `keys` fill 3/4 of the slots: few chains, little waste.
   static constexpr std::uint64_t buckets_for(std::uint64_t keys) { return keys / (kSlots * 3 / 4) + 1; }
 
   Lookup find(std::string_view key) const;
 
-  /// One attempt of find(); false if the chain was being changed. Never waits.
+  /// Makes one attempt of find(), which never waits. Returns false if the chain was being changed.
   bool try_find(std::string_view key, Lookup* result) const;
 
-  /// As find(), but calls `turn` when it has begun to fetch the key's bucket, and at last the record.
+  /// Finds as find() does. It calls `turn` when it has begun to fetch the key's bucket, and again when it has begun to
+  /// fetch the record.
   Lookup find_in_turns(std::string_view key, FunctionRef<void()> turn) const;
-  /// Many point lookups at once, so that their cache misses overlap. keys.size() == results.size().
+  /// Looks up many keys at once, so that their cache misses overlap. keys.size() == results.size().
   void find_many(std::span<const std::string_view> keys, std::span<Lookup> results) const;
 
   /// Adds key → value unless the key is there. `incarnation` is the record's; remote readers compare its low bits.
@@ -83,26 +85,28 @@ class Table {
   /// Removes the key if it still holds `expected`. Indirect headers stay with their bucket and are used again.
   bool remove(std::string_view key, Value expected, NodeMemory& memory);
 
-  /// True if the bucket's chain has not changed since it had this version, and nobody is changing it; never waits.
+  /// Whether the bucket's chain has not changed since it had this version, and no thread is changing it. Never waits.
   static bool unchanged(const Bucket* bucket, Version version) {
-    // Acquire keeps it behind the reads whose result it confirms.
+    // The acquire load stays after the reads whose result it confirms.
     return base::load_word(version_word(bucket)) == version;
   }
-  /// What unchanged() compares: the first word that a change stores to.
+  /// Returns the word that unchanged() compares: the first one that a change stores to.
   static const std::uint64_t* version_word(const Bucket* bucket) { return &bucket->lines[0].opened; }
 
   /// Visits all keys of buckets [first, last) of the main header, each chain as it was at one moment.
   void visit(std::uint64_t first, std::uint64_t last, FunctionRef<void(std::string_view key, Value value)> each) const;
   std::uint64_t buckets() const { return main_.size(); }
-  /// The main header, for whoever tells other nodes where it lies, or has made it.
+  /// Returns the main header, for callers that tell other nodes where it lies, or that have made it.
   const Bucket* main() const { return main_.data(); }
   std::span<Bucket> main_header() const { return main_; }
 
-  /// READs of buckets that another node needs to find the key: 1 if the main header has it; kNotFound if it is missing.
+  /// Returns how many READs of buckets another node needs to find the key: 1 if the main header has it; kNotFound if it
+  /// is missing.
   unsigned reads_to_find(std::string_view key) const;
 
-  /// Moves all keys to another main header (zeroed, in the same region). The former indirect headers are free at once,
-  /// and the table does not use the former main header any more. False if memory ran out: the table is as before.
+  /// Moves all keys to another main header (zeroed, in the same region). The former indirect headers are freed at once,
+  /// and the table does not use the former main header any more. Returns false if memory ran out; then the table is as
+  /// before.
   bool rebuild(std::span<Bucket> main, NodeMemory& memory);
 
   /// Verifies the structure. Returns an empty string, or what is wrong where.
@@ -112,11 +116,12 @@ class Table {
  private:
   friend class Change;
 
-  /// What one line of a bucket said about a key; nothing if it was changing.
+  /// The result of a look for a key in one line of a bucket. It counts only if the line was not being changed
+  /// (`stable`).
   struct Sight {
     bool stable = false;
     Version version = 0;
-    Entry entry;  ///< kUnused: the key is not in this line
+    Entry entry;  ///< kUnused if the key is not in this line
   };
 
   Home home_of(std::uint64_t word) const { return Home(word, main_.size()); }

@@ -1,4 +1,4 @@
-// Inserts, replacements, removals.
+// Inserts, replaces and removes keys.
 
 #include "kvstore/hash/change.h"
 
@@ -15,7 +15,7 @@ InsertResult Table::insert_if_absent(std::string_view key, Value value, NodeMemo
   if (const Slot* present = change.find(hashed)) {
     return {.what = InsertResult::What::kPresent, .present = value_of(Entry(load_word(&present->entry)))};
   }
-  // All memory before the first store, so that there is nothing to undo in the chain.
+  // All memory is allocated before the first store, so there is nothing to undo in the chain.
   const bool named = hashed.type() == EntryType::kNamed;
   Name* const name = named ? make_name(hashed, value, memory) : nullptr;
   Slot* slot = change.free_slot(home.line);

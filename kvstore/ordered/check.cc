@@ -1,5 +1,5 @@
-// The walker that verifies the tree's structure, and its statistics. Layer by layer with a work list, because keys
-// of 64 KiB make thousands of layers; within a layer recursively.
+// Verifies the tree's structure, and counts its nodes and keys. It goes from layer to layer with a work list, because
+// keys of 64 KiB make thousands of layers. Within a layer it goes recursively.
 
 #include <functional>
 
@@ -12,7 +12,7 @@ namespace {
 template <unsigned Width>
 class Walker {
  public:
-  /// Returns what is wrong, or nothing.
+  /// Returns an error text; it is empty if the tree is right.
   std::string walk(Node* root) {
     layers_.push_back(root);
     while (!layers_.empty() && error_.empty()) {

@@ -1,12 +1,12 @@
 #pragma once
-// Finding the leaf that covers a position, and a key's place in the trie: what every operation begins with.
+// Finds the leaf that covers a position, and a key's place in the trie. Every operation begins with this.
 
 #include "kvstore/ordered/node.h"
 
 namespace granary::kvstore::ordered {
 
-/// The layer's root, from any node on its left edge: a link may lag behind splits of the root. The left edge of a
-/// layer lives as long as the layer.
+/// Returns the layer's root, from any node on the layer's left edge: a link may lag behind splits of the root. The left
+/// edge of a layer lives as long as the layer.
 inline Node* layer_root(Node* node) {
   while (!node->version.is_root()) node = get(node->parent);
   return node;
@@ -17,12 +17,12 @@ void prefetch_node(const Node* node) {
   base::prefetch_range(node, sizeof(LeafNode<Width>));
 }
 
-/// Brings the head of what a value points to closer: a record's header and, mostly, its first bytes.
+/// Prefetches the beginning of the memory that a value points to: a record's header and, mostly, its first bytes.
 inline void prefetch_value(Value value) {
   base::prefetch_range(reinterpret_cast<const void*>(value), 2 * base::kCacheLine);
 }
 
-/// The leaf that covers the position, or one near it if the layer is changing.
+/// Returns the leaf that covers the position, or one near it if the layer is changing.
 template <unsigned Width>
 LeafNode<Width>* descend(Node* node, Position at) {
   node = layer_root(node);
@@ -33,7 +33,8 @@ LeafNode<Width>* descend(Node* node, Position at) {
   return static_cast<LeafNode<Width>*>(node);
 }
 
-/// Steps to the right that a reader makes before it rather starts again: splits that are not yet known above.
+/// How many steps to the right a reader makes before it starts again instead. Each step passes a split that is not
+/// known in the nodes above yet.
 inline constexpr unsigned kMaxStepsRight = 4;
 
 template <unsigned Width>
@@ -42,8 +43,8 @@ struct CoveredLeaf {
   NodeVersion::Word version = 0;
 };
 
-/// Calls `read(leaf)` on the leaf that covers the position until it has run under one version. Returns leaf and
-/// version; a null leaf if the search has to start again at the top.
+/// Calls `read(leaf)` on the leaf that covers the position until it has run under one version. Returns the leaf and
+/// that version, or a null leaf if the search has to start again at the top.
 template <unsigned Width, typename Read>
 CoveredLeaf<Width> read_covering(LeafNode<Width>* leaf, Position at, Read&& read) {
   for (unsigned steps_right = 0; leaf != nullptr && steps_right <= kMaxStepsRight;) {
@@ -61,18 +62,18 @@ CoveredLeaf<Width> read_covering(LeafNode<Width>* leaf, Position at, Read&& read
   return {};
 }
 
-/// Where a key is or would be.
+/// The place where a key is or would be.
 template <unsigned Width>
 struct Place {
   LeafNode<Width>* leaf = nullptr;
   NodeVersion::Word version = 0;
-  LayerKey key;        ///< what is left of it in this leaf's layer
-  unsigned depth = 0;  ///< layers above
-  Value value = 0;     ///< 0: not there
+  LayerKey key;        ///< the rest of the key in this leaf's layer
+  unsigned depth = 0;  ///< how many layers are above
+  Value value = 0;     ///< 0 if the key is not there
 };
 
-/// One leaf's part of a search: true if it is over (place->leaf is null if it must start again), false if it goes on
-/// in the layer below, of which *below is a node.
+/// Does the part of a search that concerns one leaf. Returns true if the search is over; place->leaf is null if it has
+/// to start again. Returns false if it goes on in the layer below, and sets *below to a node of that layer.
 template <unsigned Width>
 bool search_leaf(LeafNode<Width>* near, Place<Width>* place, Node** below) {
   Entry found{};
@@ -84,7 +85,7 @@ bool search_leaf(LeafNode<Width>* near, Place<Width>* place, Node** below) {
   place->version = covered.version;
   place->value = 0;
   if (covered.leaf == nullptr || found.word == 0) return true;
-  // Only now, with the version checked, is the word known to belong to the code.
+  // Only now that the version was checked, the word is known to belong to the code.
   if (found.code == kLayer) {
     *below = found.layer();
     return false;
@@ -112,8 +113,8 @@ Place<Width> locate(const std::atomic<Node*>& root, std::string_view key) {
   }
 }
 
-/// Locks the interior node above; the caller holds `node`'s lock and `node` is not a root. The parent changes only
-/// under the lock of the present one, so it is stable once that lock is held.
+/// Locks the interior node above `node`, which is locked by the caller and no root. A node's parent changes only under
+/// the lock of the present parent, so it is stable once that lock is held.
 template <unsigned Width>
 InteriorNode<Width>* lock_parent(Node* node) {
   for (;;) {

@@ -1,4 +1,4 @@
-// Point lookup.
+// Looks up single keys.
 
 #include "kvstore/ordered/descend.h"
 #include "kvstore/ordered/tree.h"
@@ -12,7 +12,7 @@ Lookup lookup_of(const LeafNode<Width>* leaf, NodeVersion::Word version, Value v
   return {value, leaf, NodeVersion::key_set(version)};
 }
 
-/// A key that ends in the first slice is in layer 0 or nowhere, and its entry holds the value itself.
+/// Finds a key that ends in its first slice. Such a key is in layer 0 or nowhere, and its entry holds the value itself.
 template <unsigned Width>
 Lookup find_short(const std::atomic<Node*>& root, Position at) {
   for (Backoff backoff;; backoff.pause()) {

@@ -1,5 +1,6 @@
-// Point lookups that overlap. Each search takes one step (one node) in turn, and each step ends with a prefetch of what
-// the next one reads: up to kInFlight searches of one caller, or those of callers that take turns.
+// Looks up keys so that their cache misses overlap. Each search takes one step (one node) in turn, and each step ends
+// with a prefetch for the next one. The searches are up to kInFlight of one caller, or those of callers that take
+// turns.
 
 #include <algorithm>
 
@@ -15,10 +16,10 @@ template <unsigned Width>
 struct Search {
   Place<Width> place;
   Node* node = nullptr;
-  bool at_link = false;  ///< node was led to by a link, so the layer's root may be above it
+  bool at_link = false;  ///< a link led to `node`, so the layer's root may be above it
 };
 
-/// One node further; true if the search is over.
+/// Takes the search one node further. Returns true if it is over.
 template <unsigned Width>
 bool step(Search<Width>* search) {
   if (search->at_link) {
@@ -46,7 +47,7 @@ Search<Width> begin(const std::atomic<Node*>& root, std::string_view key) {
   return search;
 }
 
-/// Returns what a search that is over has found. If the search met a change, this one starts it again, alone.
+/// Returns the result of a search that is over. If the search met a change, the key is looked up once more, alone.
 template <unsigned Width>
 Lookup end(const std::atomic<Node*>& root, std::string_view key, Place<Width> place) {
   if (place.leaf == nullptr) [[unlikely]]
@@ -55,7 +56,7 @@ Lookup end(const std::atomic<Node*>& root, std::string_view key, Place<Width> pl
   return {place.value, place.leaf, NodeVersion::key_set(place.version)};
 }
 
-/// At most kInFlight keys.
+/// Looks up at most kInFlight keys.
 template <unsigned Width>
 void find_group(const std::atomic<Node*>& root, std::span<const std::string_view> keys, std::span<Lookup> results) {
   Search<Width> searches[kInFlight];

@@ -1,9 +1,10 @@
 #pragma once
-// How a key is cut into 8-byte slices, one per layer of the trie, and how entries of one layer are ordered.
+// Cuts a key into 8-byte slices, one for each layer of the trie, and orders the entries of one layer.
 //
-// A slice is held as a host-order integer (first byte most significant, zero padded), so comparing integers is
-// memcmp. Padding loses the length, so a position in a layer is the pair (slice, code): code 0…8 is the number
-// of bytes of a key that ends in this slice, 9 stands for all keys that go on. Pairs order as the keys do.
+// A slice is held as an integer in host order (first byte most significant, padded with zeros), so comparing integers
+// is memcmp. Padding loses the length. Therefore a position in a layer is the pair (slice, code): code 0…8 is the
+// number of bytes of a key that ends in this slice, and 9 stands for all keys that go on. Pairs are ordered as the keys
+// are.
 
 #include <bit>
 #include <cstdint>
@@ -15,14 +16,15 @@ namespace granary::kvstore::ordered {
 inline constexpr std::size_t kSliceBytes = 8;
 
 using KeyCode = std::uint8_t;
-/// The key goes on; it is the only one with this slice that does, and its rest lies in a Suffix block.
+/// The code of a key that goes on, and is the only one with this slice that does. The rest of it lies in a Suffix
+/// block.
 inline constexpr KeyCode kSuffixed = 9;
-/// Keys with this slice that go on are in the layer below; the entry's word is a node of that layer.
+/// The code of keys with this slice that go on in the layer below. The entry's word is a node of that layer.
 inline constexpr KeyCode kLayer = 10;
-/// Beyond every key; only in the upper bound of a layer's last leaf.
+/// The code after every key. It occurs only in the upper bound of a layer's last leaf.
 inline constexpr KeyCode kBeyond = 15;
 
-/// A place in the order of one layer. kLayer never occurs here: it orders as kSuffixed.
+/// A place in the order of one layer. kLayer never occurs here, because it is ordered as kSuffixed.
 struct Position {
   std::uint64_t slice = 0;
   KeyCode code = 0;
@@ -57,14 +59,14 @@ inline void store_slice(char* to, std::uint64_t slice) {
   std::memcpy(to, &word, kSliceBytes);
 }
 
-/// Writes the key that a position stands for, and returns it. If the position stands for longer keys, these begin with
-/// it. `bytes`: kSliceBytes.
+/// Writes the key that a position stands for to `bytes`, which has room for kSliceBytes, and returns it. If the
+/// position stands for longer keys, they begin with the returned bytes.
 inline std::string_view key_at(Position at, char* bytes) {
   store_slice(bytes, at.slice);
   return {bytes, at.code < kSliceBytes ? std::size_t{at.code} : kSliceBytes};
 }
 
-/// What is left of a key in some layer.
+/// The rest of a key in some layer.
 struct LayerKey {
   LayerKey() = default;
   explicit LayerKey(std::string_view rest)
@@ -72,7 +74,7 @@ struct LayerKey {
         at{load_slice(rest), rest.size() > kSliceBytes ? kSuffixed : static_cast<KeyCode>(rest.size())} {}
 
   bool goes_on() const { return at.code == kSuffixed; }
-  /// Only if it goes on.
+  /// Returns the bytes after this slice. Only for a key that goes on.
   std::string_view suffix() const { return bytes.substr(kSliceBytes); }
   LayerKey below() const { return LayerKey(suffix()); }
 

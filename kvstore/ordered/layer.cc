@@ -20,7 +20,7 @@ class LayerChain {
  public:
   explicit LayerChain(NodeMemory& memory) : memory_(memory) {}
 
-  /// False: out of memory, all freed.
+  /// Builds the layers. Returns false if memory ran out; then all of them are freed.
   bool build(LayerKey a, Value a_value, LayerKey b, Value b_value) {
     while (add_leaf()) {
       if (a.at != b.at) return (add_key(a, a_value) && add_key(b, b_value)) || discard();
@@ -92,8 +92,9 @@ class LayerChain {
   std::uint64_t link_slice_ = 0;
 };
 
-/// An empty layer has one leaf, below interior nodes with one child each: the others were unlinked, whole, under this
-/// leaf's lock. Locks and marks all of them; false, with nothing locked, if the layer is not empty.
+/// Locks an empty layer and marks its nodes deleted. It has one leaf, below interior nodes with one child each: the
+/// other nodes were unlinked, whole, under this leaf's lock. Returns false, with nothing locked, if the layer is not
+/// empty.
 template <unsigned Width>
 bool delete_empty_layer(Node* link, NodeMemory& memory) {
   LeafNode<Width>* const leaf = descend<Width>(link, kFirstPosition);
@@ -137,7 +138,8 @@ bool push_down(LeafNode<Width>* leaf, unsigned slot, const LayerKey& key, Value 
   return true;
 }
 
-/// False: some layer on the way has no link for this key.
+/// Descends along the key to the leaf of layer `depth` - 1 with its link. Returns false if some layer on the way has no
+/// link for this key.
 template <unsigned Width>
 bool LinkPath<Width>::descend_to(unsigned depth) {
   for (Backoff backoff;; backoff.pause()) {

@@ -1,5 +1,5 @@
 #pragma once
-// Layers of the trie coming and going, and the links that lead to them.
+// Adds layers to the trie and takes them out, with the links that lead to them.
 
 #include <array>
 
@@ -7,13 +7,13 @@
 
 namespace granary::kvstore::ordered {
 
-/// Replaces the suffixed entry in `slot`, which shares its slice with `key`, by a link to new layers that hold both.
-/// The caller holds the leaf's lock and keeps it. False: out of memory, nothing changed.
+/// Replaces the suffixed entry in `slot`, which shares its slice with `key`, by a link to new layers that hold both
+/// keys. The caller holds the leaf's lock and keeps it. Returns false if memory ran out; then nothing has changed.
 template <unsigned Width>
 bool push_down(LeafNode<Width>* leaf, unsigned slot, const LayerKey& key, Value value, NodeMemory& memory,
                NodeChanges* changes);
 
-/// A leaf, locked, and the slot of its link to the layer below.
+/// A locked leaf, and the slot of its link to the layer below.
 template <unsigned Width>
 struct Link {
   LeafNode<Width>* leaf = nullptr;
@@ -29,7 +29,8 @@ class LinkPath {
  public:
   LinkPath(const std::atomic<Node*>& tree_root, std::string_view key) : tree_root_(tree_root), key_(key) {}
 
-  /// The link to the layer at `depth` (≥ 1) that would hold the key; a null leaf if there is none.
+  /// Locks the link to the layer at `depth` (≥ 1) that would hold the key. Returns a null leaf if there is no such
+  /// link.
   Link<Width> lock(unsigned depth);
 
  private:
@@ -43,7 +44,7 @@ class LinkPath {
   std::array<LeafNode<Width>*, kKept> leaves_{};  // those with the links to the last depths, each at depth % kKept
 };
 
-/// Points the link at the present root of that layer, after a root split.
+/// Points the link at the present root of that layer after a root split.
 template <unsigned Width>
 void refresh_link(const std::atomic<Node*>& tree_root, std::string_view key, unsigned depth);
 

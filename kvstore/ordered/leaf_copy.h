@@ -1,20 +1,20 @@
 #pragma once
-// A leaf of layer 0 of another node's tree, as READs brought it: the word of its version, its bytes, and the word
-// again, in this order.
+// Reads a leaf of layer 0 of another node's tree from a copy that READs have made: the word of its version, its bytes,
+// and the word again, in this order.
 //
-// No epoch slot of the owner keeps the leaf's block for who READs it, so it may be another leaf's or an interior node's
-// by now, or in the making. The copy counts (I32) if all of this is true:
+// No epoch slot of the owner keeps the leaf's block for a reader at another node. So the block may hold another leaf or
+// an interior node by now, or a node that is being made. The copy counts (I32) if all of this is true:
 //
-//   - Both words are equal but for the lock bit, not dirty, not deleted, and a leaf's of layer 0. A version word never
-//     comes back (version.h), so nothing has changed between the two but a permutation, by a removal, which is one
-//     word. The lines of the READ in between may have come in any order, so each of the two words is needed.
+//   - The two words differ at most in the lock bit, are not dirty, not deleted, and are a leaf's of layer 0. A version
+//     word never comes back (version.h), so between the two nothing has changed but a permutation, by a removal, which
+//     is one word. The lines of the READ in between may have come in any order, so each of the two words is needed.
 //   - Its birth is the one that its owner told. Each node that is made in a block has a greater count of keys than all
-//     before it, and a leaf's birth is the count that it began with. While a node is made, its word is deleted or
-//     dirty, or, if the node before it was never published, that one's, whose birth nobody was told. So words and birth
-//     are of one leaf.
+//     nodes before it, and a leaf's birth is the count that it began with. While a node is made, the word is deleted or
+//     dirty. If the previous node was never published, it may also be that node's word, whose birth no other node was
+//     told. So words and birth are of one leaf.
 //
-// A leaf of layer 0 stays in its tree, with the same lower end, until it is deleted. So what the copy covers and does
-// not have is not in the table, for as long as the leaf has this version.
+// A leaf of layer 0 stays in its tree, with the same lower end, until it is deleted. So a key that the copy covers and
+// does not have is not in the table, for as long as the leaf has this version.
 
 #include <optional>
 #include <span>
@@ -29,11 +29,11 @@ class LeafCopy {
 
   enum class State : std::uint8_t {
     kWhole,
-    kChanging,  ///< READ it again
+    kChanging,  ///< the leaf was being changed; READ it again
     kGone,      ///< another leaf is there, or none
   };
 
-  /// `bytes` outlive it.
+  /// `bytes` must outlive the copy.
   LeafCopy(std::uint64_t before, const void* bytes, std::uint64_t after)
       : before_(before),
         bytes_(bytes),
@@ -41,20 +41,21 @@ class LeafCopy {
 
   State state(std::uint32_t birth) const;
 
-  // After kWhole. What other nodes' memory says is checked (I26): nothing leads outside of the copy.
+  // These may be called after kWhole. Bytes from other nodes' memory are checked (I26): nothing leads outside of the
+  // copy.
 
-  /// For the node set.
+  /// Returns the version for the node set.
   Version version() const;
   LeafRange range() const;
   bool covers(Position at) const;
 
   struct Found {
-    Value value = 0;      ///< 0: no such key
-    bool deeper = false;  ///< keys that go on behind this slice are in a layer below, or in a suffix block
+    Value value = 0;      ///< 0 if the key is not there
+    bool deeper = false;  ///< keys that go on after this slice are in a layer below, or in a suffix block
   };
-  /// The leaf covers the place.
+  /// Finds the entry at a position that the leaf covers.
   Found find(Position at) const;
-  /// Entries in their order; at most kMostEntries.
+  /// The greatest number of entries, which come in their order.
   static constexpr unsigned kMostEntries = 15;
   unsigned count() const;
   struct At {

@@ -1,19 +1,19 @@
 #pragma once
-// The nodes of the tree.
+// Lays out the nodes of the tree.
 //
-// Leaves own their range. A leaf covers the positions [low, high) of its layer; low never changes. At every moment
-// the leaves of a layer that are not deleted tile all positions, and a key that is there is in the leaf that covers it.
-// A reader checks low and high under the leaf's version, so it does not matter how it came there: interior nodes only
-// have to lead near. That is why they need no version check (unlike Masstree's, 4.6): their arrays are changed in place
-// under their lock, and a reader that meets a half-done shift at worst arrives at a neighbour, notices, and goes
-// right or starts again. What a reader may follow is bounded by the child count that it loaded first, so every pointer
-// it meets was reachable after it entered its epoch.
+// Leaves own their range. A leaf covers the positions [low, high) of its layer; low never changes. At every moment the
+// leaves of a layer that are not deleted tile all positions, and a key that is there is in the leaf that covers it. A
+// reader checks low and high under the leaf's version, so it does not matter how it came there: interior nodes only
+// have to lead near. That is why they need no version check (unlike Masstree's, 4.6). Their arrays are changed in place
+// under their lock. A reader that meets a half-done shift at worst arrives at a neighbour, notices that, and goes right
+// or starts again. The child count, which a reader loads first, bounds the children that it may follow. So every
+// pointer that it meets was reachable after it entered its epoch.
 //
-// Fields are atomics: written by the holder of the node's lock, read by everyone, store-release and
-// load-acquire throughout (see NodeVersion for what that gives). Exceptions say so.
+// Fields are atomics. The holder of the node's lock writes them with store-release, and everyone reads them with
+// load-acquire (NodeVersion says what that gives). Exceptions are noted at the field.
 //
-// Locks are taken in this order, hence without deadlock: upper layer before lower layer (collecting an empty layer);
-// within a layer leaves before interior nodes; leaves right to left; interior nodes upwards.
+// Locks are taken in this order, so there is no deadlock: upper layer before lower layer (when an empty layer is
+// collected); within a layer leaves before interior nodes; leaves from right to left; interior nodes upwards.
 
 #include <atomic>
 #include <cstddef>
@@ -39,23 +39,24 @@ void set(std::atomic<T>& field, std::type_identity_t<T> value) {
   field.store(value, std::memory_order_release);
 }
 
-/// Interior levels of one layer, at most: a root only splits when it is full, so real trees stay far below.
+/// The greatest number of interior levels of one layer. A root only splits when it is full, so real trees stay far
+/// below.
 inline constexpr unsigned kMaxLevels = 64;
 
 struct Node {
   explicit Node(NodeVersion::Word word) : version(word) {}
 
-  NodeVersion version;                 // first: other nodes READ it at the address of the leaf
+  NodeVersion version;                 // first, because other nodes READ it at the address of the leaf
   std::atomic<Node*> parent{nullptr};  // an interior node; written by the holder of that parent's lock
 };
 
-/// What the world knows of a leaf: its address and its version.
+/// The part of a leaf that callers of the tree know: its address and its version.
 struct Leaf : Node {
   using Node::Node;
 };
 
-/// The rest of a key that goes on after its slice, with its value. Immutable but for the value, which the holder of the
-/// lock of the leaf that points here replaces.
+/// The rest of a key that goes on after its slice, with its value. Only the value ever changes: the holder of the lock
+/// of the leaf that points here replaces it.
 struct Suffix {
   std::atomic<Value> value;
   std::size_t size;
@@ -67,7 +68,7 @@ struct Suffix {
   static std::size_t bytes_for(std::size_t size) { return sizeof(Suffix) + size; }
 };
 
-/// One entry, out of its leaf. `word` is the value (code ≤ 8), a Suffix* (kSuffixed) or a Node* (kLayer).
+/// One entry, copied from its leaf. `word` is the value (code ≤ 8), a Suffix* (kSuffixed) or a Node* (kLayer).
 struct Entry {
   std::uint64_t slice;
   std::uint64_t word;
@@ -82,7 +83,7 @@ template <unsigned Width>
 struct LeafNode : Leaf {
   static_assert(Width >= 2 && Width <= Permutation::kMaxWidth);
 
-  /// A leaf that covers [low, high), with no entries.
+  /// Makes a leaf that covers [low, high) and has no entries.
   LeafNode(NodeVersion::Word flags, Position low, Position high)
       : Leaf(flags | NodeVersion::kLeaf),
         low_slice(low.slice),
@@ -92,7 +93,8 @@ struct LeafNode : Leaf {
   }
 
   Position low() const { return {low_slice, low_code}; }
-  /// Readers: true only together with an unchanged version, as the two halves may be of two times.
+  /// Returns the upper end. For a reader it is right only together with an unchanged version, as it may have loaded the
+  /// two halves at different times.
   Position high() const { return {get(high_slice), get(high_code)}; }
   void set_high(Position high) {
     set(high_slice, high.slice);
@@ -111,8 +113,8 @@ struct LeafNode : Leaf {
     set(codes[slot], entry.code);
   }
 
-  /// The slot of the entry at this position, or Width. Compares all slots without a branch, as the order
-  /// does not matter for equality, then looks whether the one that fits is in use.
+  /// Returns the slot of the entry at this position, or Width. It compares all slots without a branch, as the order
+  /// does not matter for equality, then looks whether the slot that fits is in use.
   unsigned slot_of(Permutation order, Position at) const {
     for (unsigned equal = equal_slices(slices, at.slice); equal != 0; equal &= equal - 1) {
       const unsigned slot = static_cast<unsigned>(std::countr_zero(equal));
@@ -121,19 +123,19 @@ struct LeafNode : Leaf {
     return Width;
   }
 
-  /// How many entries come before this position. From the end, because many inserts append.
+  /// Returns how many entries come before this position. It counts from the end, because many inserts append.
   unsigned rank_of(Permutation order, Position at) const {
     unsigned rank = order.count();
     while (rank > 0 && at <= position(order.slot(rank - 1))) --rank;
     return rank;
   }
 
-  /// Lock holder only.
+  /// Notes where the last insert went. The caller holds the lock.
   void note_insert(unsigned rank) {
     ascending_run = rank == last_rank + 1u ? static_cast<std::uint8_t>(ascending_run + (ascending_run < Width)) : 0;
     last_rank = static_cast<std::uint8_t>(rank);
   }
-  /// Would an insert at this rank go on with keys that come in order, be it at the layer's end or between others?
+  /// Whether an insert at this rank would go on with keys that come in order, at the layer's end or between other keys.
   bool goes_on_ascending(unsigned rank) const {
     if (rank == Width && get(next) == nullptr) return true;
     return rank == last_rank + 1u && ascending_run >= Width / 2;
@@ -147,24 +149,26 @@ struct LeafNode : Leaf {
   std::atomic<KeyCode> codes[Width] = {};
   const KeyCode low_code;
   std::atomic<KeyCode> high_code;
-  /// Where the last insert went, and how many in a row went right behind the one before. Touched by the lock holder
-  /// only.
+  /// The rank of the last insert, and how many inserts in a row went right after the one before. Only the lock holder
+  /// uses them.
   std::uint8_t last_rank = 0;
   std::uint8_t ascending_run = 0;
-  /// Tells this leaf from all that were in its block before, for nodes that remember where it is (leaf_copy.h).
+  /// Tells this leaf from all earlier ones in its block, for nodes that remember where it is (leaf_copy.h).
   const std::uint32_t birth;
   std::atomic<std::uint64_t> slices[Width] = {};
   std::atomic<std::uint64_t> words[Width] = {};
   std::atomic<LeafNode*> next{nullptr};
-  /// Written by the holder of the lock of the leaf on the left (the old one and the new one, when it changes).
+  /// The left neighbour. The holder of that leaf's lock writes it; when it changes, the writer holds the locks of both
+  /// the old one and the new one.
   std::atomic<LeafNode*> prev{nullptr};
 };
 
-/// Children 0…count, separators between them: child i holds positions from separator i−1 on, below separator i. A
-/// separator is the low bound of the leftmost leaf to its right. Separators out of use are greater than all.
+/// An interior node has children 0…count, with separators between them: child i holds the positions from separator i−1
+/// on and below separator i. A separator is the low bound of the leftmost leaf to its right. Separators that are not in
+/// use are greater than all others.
 template <unsigned Width>
 struct InteriorNode : Node {
-  /// Separators: an even number, so that two fill a vector.
+  /// The number of separators. It is even, so that two fill a vector.
   static constexpr unsigned kSeparators = (Width + 1) / 2 * 2;
 
   explicit InteriorNode(NodeVersion::Word flags) : Node(flags) {
@@ -177,8 +181,8 @@ struct InteriorNode : Node {
     set(codes[i], at.code);
   }
 
-  /// Which child leads to this position; never more than the separator count loaded first, so that the child
-  /// pointer is one that was in use since.
+  /// Returns which child leads to this position. The result never exceeds the separator count, which is loaded first,
+  /// so the child pointer was in use since that load.
   unsigned child_index(Position at) const {
     const unsigned used = get(count);
     const std::uint64_t slice = to_signed_order(at.slice);
@@ -192,12 +196,12 @@ struct InteriorNode : Node {
 
   bool full() const { return get(count) == kSeparators; }
 
-  // Lock holder only, as is everything that stores.
+  // The caller holds the lock, as for everything that stores.
   void adopt(unsigned index, Node* child) {
     set(child->parent, this);
     set(children[index], child);
   }
-  /// `right` becomes the child behind the new separator.
+  /// Adds `right` as the child after the new separator.
   void insert(unsigned index, Position at, Node* right) {
     const unsigned used = get(count);
     for (unsigned i = used; i > index; --i) {
@@ -208,12 +212,12 @@ struct InteriorNode : Node {
     set_separator(index, at);
     set(count, static_cast<std::uint8_t>(used + 1));
   }
-  /// Only the first `used` separators and the children around them stay.
+  /// Keeps only the first `used` separators and the children around them.
   void truncate(unsigned used) {
     set(count, static_cast<std::uint8_t>(used));
     for (unsigned i = used; i < kSeparators; ++i) set_separator(i, kBeyondPosition);
   }
-  /// Drops a child and the separator on its left (of the first child: on its right).
+  /// Drops a child and the separator on its left. For the first child, drops the separator on its right.
   void erase_child(unsigned index) {
     const unsigned used = get(count);
     for (unsigned i = index; i < used; ++i) set(children[i], get(children[i + 1]));
@@ -224,7 +228,7 @@ struct InteriorNode : Node {
 
   std::atomic<std::uint64_t> slices[kSeparators];  // in to_signed_order()
   std::atomic<KeyCode> codes[kSeparators];
-  std::atomic<std::uint8_t> count{0};  // separators in use
+  std::atomic<std::uint8_t> count{0};  // how many separators are in use
   std::atomic<Node*> children[kSeparators + 1] = {};
 };
 
@@ -232,16 +236,17 @@ static_assert(offsetof(Node, version) == 0);
 static_assert(sizeof(LeafNode<15>) == 5 * base::kCacheLine);
 static_assert(sizeof(InteriorNode<15>) <= 5 * base::kCacheLine);
 
-/// What is allocated for a node of either kind: whole cache lines, so that slab blocks begin on one.
+/// Returns the size of the block for a node of this kind: whole cache lines, so that slab blocks begin on one.
 template <typename AnyNode>
 constexpr std::size_t node_bytes() {
   return (sizeof(AnyNode) + base::kCacheLine - 1) / base::kCacheLine * base::kCacheLine;
 }
 
-/// A node goes on counting where the last one in its block stopped: whoever still has that one in a node set, on
-/// another node, where no epoch slot of ours keeps blocks from being used again, finds another version. The node is
-/// dirty until all of it is there, as other nodes may be reading the block. The constructor's stores are plain ones, of
-/// which such a reader may see any; why none of that passes for a leaf is argued in leaf_copy.h.
+/// Makes a node. Its count of keys goes on where the previous node in its block stopped. Another node of the cluster
+/// may still have that one in a node set, where no epoch slot of ours keeps blocks from being used again; it finds
+/// another version then. The node is dirty until all of it is there, as other nodes may be reading the block. The
+/// constructor's stores are plain ones, and such a reader may see any of them; leaf_copy.h argues why none of that
+/// passes for a leaf.
 template <typename AnyNode, typename... Arguments>
 AnyNode* make_node(NodeMemory& memory, NodeVersion::Word flags, Arguments&&... arguments) {
   void* block = memory.allocate(node_bytes<AnyNode>(), BlockKind::kTreeNode);
@@ -252,7 +257,6 @@ AnyNode* make_node(NodeMemory& memory, NodeVersion::Word flags, Arguments&&... a
   return node;
 }
 
-/// As NodeMemory's.
 inline void retire_node(NodeMemory& memory, Node* node) { memory.retire(node, BlockKind::kTreeNode); }
 inline void free_unpublished_node(NodeMemory& memory, Node* node) {
   memory.free_unpublished(node, BlockKind::kTreeNode);
@@ -263,7 +267,7 @@ inline Suffix* make_suffix(NodeMemory& memory, std::string_view bytes, Value val
   return block == nullptr ? nullptr : new (block) Suffix(bytes, value);
 }
 
-/// What a key's last layer holds of it; word 0 if there was no memory for the suffix.
+/// Returns the entry of a key in its last layer. Its word is 0 if there was no memory for the suffix.
 inline Entry make_entry(const LayerKey& key, Value value, NodeMemory& memory) {
   if (!key.goes_on()) return {key.at.slice, value, key.at.code};
   return {key.at.slice, reinterpret_cast<std::uint64_t>(make_suffix(memory, key.suffix(), value)), kSuffixed};

@@ -1,6 +1,6 @@
-// The nodes of a layer are taken apart from left to right while new ones are filled with what they held. Interior nodes
-// go first, and a leaf goes before its entries come into new ones, so that there are never more nodes than there were:
-// packing takes no memory.
+// Packs the nodes of each layer. Old nodes are taken apart from left to right while new ones are filled with their
+// entries. Interior nodes are freed first, and a leaf is freed before its entries go into new ones. So there are never
+// more nodes than there were, and packing takes no memory.
 
 #include "kvstore/ordered/descend.h"
 #include "kvstore/ordered/split.h"
@@ -8,7 +8,7 @@
 namespace granary::kvstore::ordered {
 namespace {
 
-/// A layer that grows at its end only.
+/// A layer that grows only at its end.
 template <unsigned Width>
 class PackedLayer {
  public:
@@ -50,7 +50,7 @@ void free_interior_nodes(Node* node, NodeMemory& memory) {
   free_unpublished_node(memory, interior);
 }
 
-/// Returns the layer's root, which is another one unless all of the layer is one leaf.
+/// Packs one layer. Returns its root, which is a new one unless the layer is a single leaf.
 template <unsigned Width>
 Node* pack_layer(Node* link, NodeMemory& memory) {
   Node* const root = layer_root(link);
@@ -72,7 +72,7 @@ Node* pack_layer(Node* link, NodeMemory& memory) {
   return packed->root();
 }
 
-/// How far the layers below one have been packed.
+/// Says how far the layers below one layer have been packed.
 template <unsigned Width>
 struct Cursor {
   explicit Cursor(Node* root) : leaf(descend<Width>(root, kFirstPosition)) {}
@@ -86,7 +86,7 @@ struct Cursor {
 template <unsigned Width>
 void BasicTree<Width>::pack(NodeMemory& memory) {
   set(root_, pack_layer<Width>(get(root_), memory));
-  std::vector<Cursor<Width>> path{Cursor<Width>(get(root_))};  // not by recursion: a long key has thousands of layers
+  std::vector<Cursor<Width>> path{Cursor<Width>(get(root_))};  // no recursion, as a long key has thousands of layers
   while (!path.empty()) {
     Cursor<Width>& at = path.back();
     if (at.leaf == nullptr) {
@@ -100,7 +100,7 @@ void BasicTree<Width>::pack(NodeMemory& memory) {
       if (entry.code != kLayer) continue;
       Node* const root = pack_layer<Width>(entry.layer(), memory);
       set(at.leaf->words[slot], reinterpret_cast<std::uint64_t>(root));
-      path.emplace_back(root);  // `at` is no more
+      path.emplace_back(root);  // `at` is void after this
     }
   }
 }

@@ -1,5 +1,6 @@
-// Removal: the entry leaves the permutation in one store, which changes no version. A leaf that becomes empty goes too,
-// unless it is the leftmost of its layer; that one goes with its layer, when nothing else is left in it.
+// Removes keys. One store takes the entry out of the permutation, which changes no version. A leaf that becomes empty
+// is taken out, too, unless it is the leftmost of its layer. That leaf goes with its layer, when nothing else is left
+// in the layer.
 
 #include "kvstore/ordered/layer.h"
 #include "kvstore/ordered/tree.h"
@@ -8,8 +9,8 @@
 namespace granary::kvstore::ordered {
 namespace {
 
-/// Gives the leaf's lock back, and first disposes of the leaf if it is empty; then perhaps of its layer, which may
-/// empty the leaf above it, and so on.
+/// Unlocks the leaf, and takes it out of its layer if it is empty. If that leaves the layer empty, takes out the layer,
+/// too. That may empty the leaf above it, and so on.
 template <unsigned Width>
 void unlock_or_dispose(LeafNode<Width>* leaf, const std::atomic<Node*>& tree_root, std::string_view key, unsigned depth,
                        NodeMemory& memory) {
@@ -38,7 +39,7 @@ bool BasicTree<Width>::remove(std::string_view key, Value expected, NodeMemory& 
     if (place.value == 0 || place.value != expected) return false;
     LeafNode<Width>* const leaf = place.leaf;
     if (!leaf->version.try_lock_at(place.version)) continue;
-    // Removals and replaces do not change the version, so look again.
+    // Removals and replacements do not change the version, so the slot has to be looked up again.
     const Permutation order = leaf->order();
     const unsigned slot = leaf->slot_of(order, place.key.at);
     const Entry entry = slot == Width ? Entry{} : leaf->entry(slot);

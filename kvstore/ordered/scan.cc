@@ -1,10 +1,10 @@
-// Range scans, in both directions.
+// Scans ranges, in both directions.
 //
-// A scan goes from leaf to leaf. It copies a leaf's entries under one version, reports the leaf, delivers the
-// entries, and moves to the leaf that begins where this one ended: the copied bounds say where that is, so a
-// neighbour that was split, unlinked or not yet linked back is noticed by its own bounds. A link is followed when its
-// turn comes; the frame above keeps its copy meanwhile. Whatever does not fit makes the scan start again at the top,
-// behind the last key that it delivered.
+// A scan goes from leaf to leaf. It copies a leaf's entries under one version, reports the leaf, delivers the entries,
+// and moves to the leaf that begins where this one ended. The copied bounds say where that is, so a neighbour that was
+// split, unlinked or not yet linked back is recognized by its own bounds. A link is followed when its turn comes; the
+// frame above keeps its copy meanwhile. If anything does not fit, the scan starts again at the top, after the last key
+// that it delivered.
 
 #include "kvstore/ordered/scan_frame.h"
 #include "kvstore/ordered/tree.h"
@@ -38,7 +38,7 @@ class Scan {
   static constexpr bool kForward = kDirection == Direction::kForward;
   static constexpr unsigned kAhead = 4;
 
-  /// False: met a change, has to start again.
+  /// Scans from the top. Returns false if it met a change and has to start again.
   bool run_from_top() {
     if (!enter_layer(get(root_), near_, far_)) return false;
     while (!stack_.empty()) {
@@ -62,7 +62,7 @@ class Scan {
     return true;
   }
 
-  /// Copies the layer's first leaf for the range and skips what lies before it.
+  /// Copies the layer's first leaf for the range, and skips the entries before the range.
   bool enter_layer(Node* layer, const LayerBound& near, const LayerBound& far) {
     Frame& frame = stack_.push();
     frame.layer = layer;
@@ -95,7 +95,7 @@ class Scan {
     return enter_layer(entry.layer(), near, far);
   }
 
-  /// False if it was layer 0.
+  /// Goes back to the layer above. Returns false if the layer was layer 0.
   bool leave_layer() {
     stack_.pop();
     if (stack_.empty()) return false;
@@ -104,13 +104,14 @@ class Scan {
     return true;
   }
 
-  /// The entry is past the end of the range. *side: 0 if it is a link that the end lies below.
+  /// Whether the entry is past the end of the range. Sets *side to 0 if the entry is a link and the end lies below it.
   static bool beyond(const Entry& entry, const Bound& far, int* side) {
     *side = kForward ? compare(entry, far.key) : -compare(entry, far.key);
     return *side > 0 || (*side == 0 && !far.inclusive && entry.code != kLayer);
   }
 
-  /// The leaf that begins where the copied one ended; kOut if the layer ends there, kDone if the range does.
+  /// Copies the leaf that begins where the copied one ended. Returns kOut if the layer ends there, kDone if the range
+  /// does.
   Went next_leaf(Frame* frame) {
     if (kForward ? frame->high == kBeyondPosition : frame->low == kFirstPosition) return Went::kOut;
     if (frame->far && range_ends_with(*frame, *frame->far)) return Went::kDone;
@@ -120,13 +121,13 @@ class Scan {
   }
 
   static bool range_ends_with(const Frame& frame, const Bound& far) {
-    // A bound whose key goes on can have keys on both sides at its position.
+    // If a bound's key goes on, keys on both sides of the bound can be at its position.
     const bool position_in_range = far.inclusive || far.key.goes_on();
     if constexpr (kForward) return far.key.at < frame.high || (far.key.at == frame.high && !position_in_range);
     return frame.low <= far.key.at || (at_edge(frame.low) == far.key.at && !position_in_range);
   }
 
-  /// The next position on the other side of a leaf's edge.
+  /// Returns the first position beyond a leaf's edge.
   static Position at_edge(Position edge) {
     if constexpr (kForward) return edge;
     if (edge.code > 0) return {edge.slice, static_cast<KeyCode>(edge.code - 1)};
@@ -153,7 +154,8 @@ class Scan {
       frame->neighbour = get(kForward ? leaf.next : leaf.prev);
     });
     if (covered.leaf == nullptr) return false;
-    // A leaf that took over the range of one unlinked meanwhile also holds what lies on this side of the position.
+    // If the leaf took over the range of one that was unlinked meanwhile, it also has entries on this side of the
+    // position.
     frame->next_rank = 0;
     while (frame->next_rank < frame->count && before(frame->entries[frame->next_rank].position(), at))
       ++frame->next_rank;
@@ -162,7 +164,8 @@ class Scan {
     return true;
   }
 
-  /// What comes a few entries later: not the whole leaf at once, because many scans stop early.
+  /// Prefetches the value a few entries ahead. It does not prefetch the whole leaf at once, because many scans stop
+  /// early.
   static void prefetch_ahead(const Frame& frame, unsigned rank) {
     if (rank < frame.count) {
       prefetch_value(frame.entries[rank].word);
@@ -197,10 +200,10 @@ class Scan {
   ScanStack<Width> stack_;
   KeyBuffer prefix_;       // the slices that lead to the present layer
   KeyBuffer key_;          // the last key delivered
-  bool composed_ = false;  // key_ begins with prefix_
+  bool composed_ = false;  // whether key_ begins with prefix_
   bool delivered_ = false;
   std::string resume_key_;
-  LayerBound entering_;  // the range begins below the link that comes next
+  LayerBound entering_;  // set if the range begins below the link that comes next
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
-// What a scan holds of one layer: a leaf's entries, copied under one version, and the bounds that still apply there.
+// Keeps the state of a scan in one layer: a leaf's entries, copied under one version, and the bounds that still apply
+// there.
 
 #include <memory>
 #include <optional>
@@ -9,15 +10,15 @@
 
 namespace granary::kvstore::ordered {
 
-/// An end of the range as one layer sees it. Only on the path of the bound's own slices does it exist.
+/// An end of the range as one layer sees it. It exists only in layers on the path of the bound's own slices.
 struct Bound {
   LayerKey key;
   bool inclusive = true;
 };
 using LayerBound = std::optional<Bound>;
 
-/// Is the entry before the bound (−1), at it (0) or behind it (+1)? A link at the bound's own position gives 0: what is
-/// below it has to be compared there.
+/// Returns whether the entry is before the bound (−1), at it (0) or after it (+1). For a link at the bound's own
+/// position it returns 0: the entries below it have to be compared there.
 inline int compare(const Entry& entry, const LayerKey& bound) {
   const Position at = entry.position();
   if (at != bound.at) return at < bound.at ? -1 : 1;
@@ -28,7 +29,7 @@ inline int compare(const Entry& entry, const LayerKey& bound) {
 
 template <unsigned Width>
 struct ScanFrame {
-  Position low, high;          // of the leaf
+  Position low, high;          // the bounds of the leaf
   LeafNode<Width>* neighbour;  // in the direction of the scan
   unsigned count, next_rank;   // entries are in the direction of the scan
   LayerBound far;              // the end of the range
@@ -36,7 +37,7 @@ struct ScanFrame {
   Entry entries[Width];
 };
 
-/// Frames from layer 0 to the present one; the first few need no allocation. Keys of 64 KiB can need 8192.
+/// The frames from layer 0 to the present one. The first few need no allocation. Keys of 64 KiB can need 8192.
 template <unsigned Width>
 class ScanStack {
  public:
@@ -60,7 +61,7 @@ class ScanStack {
   std::vector<std::unique_ptr<ScanFrame<Width>>> deep_;
 };
 
-/// Bytes that grow at the end, without allocation while they are few.
+/// Bytes that grow at the end. A few of them need no allocation.
 class KeyBuffer {
  public:
   std::string_view view() const { return {data_, size_}; }

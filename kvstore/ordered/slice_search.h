@@ -1,7 +1,7 @@
 #pragma once
-// Comparing all slices of a node with one, two in each instruction and without a branch.
+// Compares all slices of a node with one slice, two in each instruction and without a branch.
 //
-// The slices are written by the holder of the node's lock with release and loaded with acquire, as in
+// The holder of the node's lock writes the slices with release stores. They are loaded with acquire, as in
 // shared_words.h: two at a time, or one by one under ThreadSanitizer.
 
 #include <nmmintrin.h>
@@ -13,10 +13,10 @@
 
 namespace granary::kvstore::ordered {
 
-/// Slices are compared as signed numbers where order matters, as the instruction does: this keeps their order.
+/// Maps slices to numbers whose signed order is the order of the slices, since the instruction compares signed numbers.
 inline std::uint64_t to_signed_order(std::uint64_t slice) { return slice ^ (std::uint64_t{1} << 63); }
 
-/// Bit i is set if slices[i] is `wanted`.
+/// Returns a mask in which bit i is set if slices[i] is `wanted`.
 template <unsigned Count>
 unsigned equal_slices(const std::atomic<std::uint64_t> (&slices)[Count], std::uint64_t wanted) {
   unsigned equal = 0;
@@ -35,7 +35,7 @@ unsigned equal_slices(const std::atomic<std::uint64_t> (&slices)[Count], std::ui
   return equal;
 }
 
-/// How many slices are greater than `wanted`; all in to_signed_order().
+/// Returns how many slices are greater than `wanted`. All are in to_signed_order().
 template <unsigned Count>
 unsigned count_greater_slices(const std::atomic<std::uint64_t> (&slices)[Count], std::uint64_t wanted) {
   static_assert(Count % 2 == 0, "pad with slices that are greater than all");
@@ -47,7 +47,7 @@ unsigned count_greater_slices(const std::atomic<std::uint64_t> (&slices)[Count],
     return greater;
   }
   const __m128i both = _mm_set1_epi64x(static_cast<long long>(wanted));
-  __m128i sums[2] = {};  // of minus ones; two, to halve the chain of additions
+  __m128i sums[2] = {};  // sums of -1 for each hit; two of them, to halve the chain of additions
 #pragma GCC unroll 8
   for (unsigned i = 0; i < Count; i += 2)
     sums[i / 2 % 2] = _mm_add_epi64(sums[i / 2 % 2], _mm_cmpgt_epi64(base::load_two_words(&slices[i]), both));

@@ -49,7 +49,7 @@ bool BasicTree<Width>::replace(std::string_view key, Value expected, Value desir
     if (place.value != expected) return false;
     LeafNode<Width>& leaf = *place.leaf;
     if (!leaf.version.try_lock_at(place.version)) continue;
-    // Removals do not change the version, so the slot may be gone.
+    // Removals do not change the version, so the key may have left the slot.
     bool holds = false;
     if (const unsigned slot = leaf.slot_of(leaf.order(), place.key.at); slot != Width) {
       std::atomic<Value>& value = place.key.goes_on() ? leaf.entry(slot).suffix()->value : leaf.words[slot];

@@ -1,14 +1,14 @@
 #pragma once
-// The ordered index: a trie of B+-trees over 8-byte key slices, after Masstree (Mao, Kohler, Morris,
-// EuroSys 2012) as Silo uses it (4.6, 4.7).
+// Implements the ordered index: a trie of B+-trees over 8-byte key slices, after Masstree (Mao, Kohler, Morris, EuroSys
+// 2012) as Silo uses it (4.6, 4.7).
 //
-// Keys are byte strings of any length and content; values are opaque non-zero 64-bit words whose lowest bit is 0
-// (pointers). Readers never write shared memory. Threads: every operation may run concurrently with every other; the
-// caller holds an entered epoch slot during the call and for as long as it uses what the call returned.
+// Keys are byte strings of any length and content. Values are opaque 64-bit words (pointers), which are not 0 and whose
+// lowest bit is 0. Readers never write shared memory. Every operation may run concurrently with every other. The caller
+// holds an entered epoch slot during the call, and for as long as it uses the result.
 //
-// For transactions each operation tells which leaf it looked at and that leaf's version: a later
-// `version_of(leaf)` that differs means the set of keys in that leaf may have changed (a phantom). Updating the
-// value of a present key in place (replace) and removing a key do not change the version.
+// For transactions, each operation returns the leaf that it looked at and that leaf's version. If a later
+// `version_of(leaf)` differs, the set of keys in that leaf may have changed (a phantom). Updating the value of a
+// present key in place (replace) and removing a key do not change the version.
 
 #include <atomic>
 #include <cstddef>
@@ -37,20 +37,20 @@ struct Node;
 using Version = std::uint64_t;
 
 struct Lookup {
-  Value value = 0;             ///< 0: no such key
+  Value value = 0;             ///< 0: the key is not there
   const Leaf* leaf = nullptr;  ///< where the key is or would be
-  Version version = 0;         ///< of that leaf, while it was read
+  Version version = 0;         ///< the version of that leaf while it was read
 };
 
-/// The part of layer 0 that a leaf has, for other nodes to remember. `birth` tells it from other leaves in the same
+/// The part of layer 0 that a leaf covers, for other nodes to remember. `birth` tells it from other leaves in the same
 /// place.
 struct LeafRange {
   Position low, high;
   std::uint32_t birth = 0;
 };
 
-/// A leaf whose version an insert changed. `before` = 0 for a leaf that the insert created: then
-/// `split_from` is the leaf that covered its keys (the creator's node set must take it in if it held that one).
+/// A leaf whose version an insert changed. `before` is 0 for a leaf that the insert created. Then `split_from` is the
+/// leaf that covered its keys; if the inserter's node set has that one, it must take in the new leaf, too.
 struct NodeChange {
   const Leaf* leaf = nullptr;
   Version before = 0;
@@ -59,7 +59,7 @@ struct NodeChange {
 };
 
 /// The leaves that one insert changed: the leaf and its new sibling, or the leaf that got a link and the leaf of each
-/// new layer. Two keys that share n whole slices need n layers, so the list can grow; it hardly ever does.
+/// new layer. Two keys that share n whole slices need n layers, so the list can grow, but it hardly ever does.
 class NodeChanges {
  public:
   std::size_t size() const { return count_; }
@@ -97,30 +97,30 @@ struct InsertResult {
   NodeChanges changes;  ///< if kInserted
 };
 
-/// A leaf of layer 0 that an earlier operation on the same tree met: where the next one may begin. Good for as long
-/// as the epoch slot stays entered, whatever became of the leaf; empty at first.
+/// A leaf of layer 0 that an earlier operation on the same tree met, where the next one may begin. It may be used as
+/// long as the epoch slot stays entered, whatever has become of the leaf. Empty at first.
 struct LeafHint {
   Leaf* leaf = nullptr;
 };
 
 enum class Direction : std::uint8_t { kForward, kReverse };
 
-/// A key range. Forward and reverse scans cover the same keys.
+/// A range of keys. Forward and reverse scans cover the same keys.
 struct Range {
   std::string_view from;  ///< first key
   bool from_inclusive = true;
   std::string_view to;  ///< last key; ignored if to_infinity
   bool to_inclusive = false;
-  bool to_infinity = true;  ///< no upper end
+  bool to_infinity = true;  ///< whether the range has no upper end
 };
 
-/// What a scan calls. on_leaf comes before the entries of that leaf, also when it holds none in the range. When the
-/// tree changes under the scan a leaf may be reported again, then perhaps with another version: the first one counts,
-/// since entries may already have been delivered under it.
+/// Gets the results of a scan. on_leaf is called before the entries of that leaf, even if the leaf has none in the
+/// range. If the tree changes under the scan, a leaf may be reported again, perhaps with another version. The first one
+/// counts, since entries may already have been delivered under it.
 class ScanVisitor {
  public:
   virtual void on_leaf(const Leaf* leaf, Version version) = 0;
-  /// `key` is valid during the call. Return false to stop.
+  /// Gets an entry. `key` is valid during the call. Returns false to stop the scan.
   virtual bool on_entry(std::string_view key, Value value) = 0;
 
  protected:
@@ -131,13 +131,13 @@ struct TreeStatistics {
   std::uint64_t keys = 0, layers = 0, leaves = 0, interior_nodes = 0, suffix_bytes = 0, node_bytes = 0;
 };
 
-/// Width: entries of a leaf and separators of an interior node. Tree is what everyone uses; the tests also
-/// force splits and merges all the time with a tiny one.
+/// `Width` is the number of entries of a leaf and of separators of an interior node. All users take Tree. The tests
+/// also use a tiny width, which forces splits and merges all the time.
 template <unsigned Width>
 class BasicTree {
  public:
-  /// Allocates the root leaf with `memory`, which must live as long as no other NodeMemory of the same
-  /// pool takes over. Aborts nothing: ok() is false if there was no memory.
+  /// Allocates the root leaf with `memory`, which must live until another NodeMemory of the same pool takes over. If
+  /// there is no memory, ok() is false.
   explicit BasicTree(NodeMemory& memory);
   /// Leaves its nodes to the slab pool, which dies with the database.
   ~BasicTree() = default;
@@ -145,43 +145,43 @@ class BasicTree {
   BasicTree& operator=(const BasicTree&) = delete;
   bool ok() const { return root_.load(std::memory_order_relaxed) != nullptr; }
 
-  /// Point lookup.
+  /// Looks up one key.
   Lookup find(std::string_view key) const;
 
-  /// As find(), but calls `turn` each time that it has begun to fetch what it looks at next, also at last, for the
-  /// record: its caller does something else meanwhile. Whatever changes in the tree then, the answer is one of a moment
-  /// within the call.
+  /// Finds as find() does. It calls `turn` each time that it has begun to fetch what it looks at next, and at last the
+  /// record, so that its caller can do something else meanwhile. Whatever changes in the tree then, the result was
+  /// right at some moment within the call.
   Lookup find_in_turns(std::string_view key, FunctionRef<void()> turn) const;
-  /// Many point lookups at once: descends for all keys in turn and prefetches, so that cache misses overlap.
+  /// Looks up many keys at once: it descends for all keys in turn and prefetches, so that cache misses overlap.
   /// keys.size() == results.size().
   void find_many(std::span<const std::string_view> keys, std::span<Lookup> results) const;
 
   /// Adds key → value unless the key is there. With a hint, inserts of neighbouring keys descend only once.
   InsertResult insert_if_absent(std::string_view key, Value value, NodeMemory& memory, LeafHint* hint = nullptr);
 
-  /// Points a present key at another value if it still holds `expected`; the leaf's version stays.
+  /// Points a present key at another value if it still holds `expected`. The leaf's version does not change.
   bool replace(std::string_view key, Value expected, Value desired);
 
   /// Removes the key if it still holds `expected`; frees leaves, layers and suffixes that become empty.
   bool remove(std::string_view key, Value expected, NodeMemory& memory);
 
-  /// Visits the range in order, leaf by leaf; each leaf's entries are consistent with its version.
+  /// Visits the range in order, leaf by leaf. Each leaf's entries are consistent with its version.
   void scan(const Range& range, Direction direction, ScanVisitor& visitor) const;
 
-  /// The leaf's present version, waiting out a concurrent insert or split (bounded work by its holder).
+  /// Returns the leaf's present version. It waits while an insert or split is under way, which takes a bounded time.
   static Version version_of(const Leaf* leaf);
-  /// True if the leaf's version is still `version` and nobody is changing it; never waits.
+  /// Whether the leaf's version is still `version`, and no thread is changing the leaf. Never waits.
   static bool unchanged(const Leaf* leaf, Version version);
-  /// The same in two steps, for HTM regions: the word, and what it says.
+  /// Returns the word that unchanged() looks at, for HTM regions. The next function says whether it has not changed.
   static const std::atomic<std::uint64_t>& version_word(const Leaf* leaf);
   static bool unchanged(std::uint64_t word, Version version);
 
-  /// The range of a leaf of layer 0; nothing of a leaf of a deeper layer, or of one that is gone.
+  /// Returns the range of a leaf of layer 0; nothing for a leaf of a deeper layer, or one that is gone.
   static std::optional<LeafRange> range_of(const Leaf* leaf);
 
-  /// Moves the entries to as few leaves as hold them, whatever the order in which they came, and frees the other nodes
-  /// at once. Takes no memory. Nobody else uses the tree meanwhile, or holds a place in it from before. Keys and values
-  /// stay as they are.
+  /// Moves the entries to as few leaves as can hold them, whatever the order in which they came, and frees the other
+  /// nodes at once. It takes no memory. No other thread uses the tree meanwhile, or holds a place in it from before.
+  /// Keys and values stay as they are.
   void pack(NodeMemory& memory);
 
   /// Walks the whole tree without concurrent writers and verifies its structure (order, bounds, links, permutations,
@@ -190,8 +190,8 @@ class BasicTree {
   TreeStatistics statistics() const;
 
  private:
-  // Of layer 0. Written by the lock holder of the root that splits (release), read by everyone (acquire). Never null
-  // if ok().
+  // The root of layer 0. Written by the holder of the lock of a root that splits (release), read by everyone (acquire).
+  // Never null if ok().
   std::atomic<Node*> root_{nullptr};
 };
 

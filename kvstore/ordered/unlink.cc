@@ -1,7 +1,7 @@
-// The range of an unlinked leaf goes to its left neighbour, whose upper bound grows: its key set, hence its version for
-// node sets, stays. Above, the leaf's separator disappears, or, if the leaf was the first child of the node that keeps
-// children, the separator further up that led to it rises to that node's next child. Separators so remain equal to the
-// low bound of the leaf that they lead to.
+// Takes an empty leaf out of its layer. Its range goes to its left neighbour, whose upper bound grows. The neighbour's
+// set of keys stays, and so does its version for node sets. In the nodes above, the leaf's separator disappears. If the
+// leaf was the first child of the node that keeps children, then the separator further up that led to it changes to
+// that of the node's next child. So separators remain equal to the low bound of the leaf that they lead to.
 
 #include "kvstore/ordered/unlink.h"
 
@@ -32,7 +32,8 @@ class Unlink {
  private:
   using Interior = InteriorNode<Width>;
 
-  /// The left neighbour changes under its own lock only, so it is stable once that lock is held.
+  /// Locks the left neighbour. `prev` changes only under the lock of the leaf that it points to, so it is stable once
+  /// that lock is held.
   void lock_left() {
     for (;;) {
       left_ = get(leaf_->prev);
@@ -42,7 +43,7 @@ class Unlink {
     }
   }
 
-  /// Locks the nodes that lose their only child, the one that keeps children, and further up to the one whose
+  /// Locks the nodes that lose their only child, the node that keeps children, and further nodes up to the one whose
   /// separator led to the leaf. There is one, because the leaf is not the leftmost.
   void lock_path() {
     bool keeps_children = false;

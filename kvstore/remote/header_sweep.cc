@@ -7,7 +7,7 @@ namespace {
 
 using hash::Entry;
 
-/// Calls `visit` with each slot that leads to a record, of the lines that the copy has whole.
+/// Calls `visit` with each slot that leads to a record, in those lines of the copy that are whole.
 template <typename Visit>
 void for_each_record(const hash::Bucket& copy, Visit&& visit) {
   for (unsigned number = 0; number < hash::kLines; ++number) {
@@ -52,7 +52,8 @@ void HeaderSweep::take(std::uint64_t piece, const hash::Bucket* copy) {
   }
 }
 
-/// Has the cache grow for the keys that the table has, if the rest is as full as what was seen of it.
+/// Lets the cache grow for all keys of the table, and returns whether it could. It takes the rest of the table to be as
+/// full as the part that was seen.
 bool HeaderSweep::fits(std::uint64_t seen) {
   const std::uint64_t found = seen / kOneKey;
   const std::uint64_t swept = std::min(seen % kOneKey * kPieceBuckets, table_.buckets);

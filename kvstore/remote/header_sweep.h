@@ -1,8 +1,8 @@
 #pragma once
-// A sweep fills the location cache of another node's hash table before its keys are asked for. It READs the main
-// header, sixteen buckets at a time, and these READs travel along with lookups that had to be made (DrTM fetches whole
+// Fills the location cache of another node's hash table before its keys are asked for. A sweep READs the main header,
+// sixteen buckets at a time, and these READs travel along with lookups that have to be made anyway (DrTM fetches whole
 // buckets for the same reason, slide 47). Each lookup pays for a piece of the sweep, and no lookup is needed any more
-// once the cache knows where everything is.
+// once the cache knows where all keys are.
 //
 // A sweep stores its findings only into entries that are free. It stops if the table is too large for what the budget
 // of all caches has left; then the cache remembers the keys that are asked for, as it does without a sweep. Lookups
@@ -23,34 +23,34 @@
 
 namespace granary::kvstore::remote {
 
-/// Shared by all workers of the node, any of which may call everything.
+/// A sweep of one table. All workers of the node share it, and any of them may call everything.
 class HeaderSweep {
  public:
-  /// Buckets in a piece: 3 KiB, which a READ brings in little more time than one bucket.
+  /// The number of buckets in a piece: 3 KiB, which a READ brings in little more time than one bucket.
   static constexpr std::uint64_t kPieceBuckets = 16;
   static constexpr std::size_t kPieceBytes = kPieceBuckets * sizeof(hash::Bucket);
   /// A sweep is made once more when each of its pieces could have been brought by so many lookups since.
   static constexpr std::uint64_t kLookupsOfPiece = 4;
 
-  /// `table` and `cache`, which is of this table, outlive it.
+  /// `table`, and `cache`, which is of this table, must outlive the sweep.
   HeaderSweep(const RemoteTable& table, LocationCache& cache) : table_(table), cache_(cache) {}
 
-  /// Returns whether a sweep can find keys of this length.
+  /// Whether a sweep can find keys of this length.
   static bool finds(std::string_view key) { return hash::HashedKey(key).type() == hash::EntryType::kRecord; }
   /// Returns the first bucket of the piece to be READ next, which is the caller's alone; nullopt if there is none.
   std::optional<std::uint64_t> next();
   /// Appends the READ of a piece into kPieceBytes at `buffer`.
   void append(std::uint64_t piece, void* buffer, std::vector<rdma::Operation>& chain) const;
-  /// Remembers what a piece holds that has been READ.
+  /// Remembers the records in a piece that has been READ.
   void take(std::uint64_t piece, const hash::Bucket* copy);
   /// Notes that a lookup has found a key that the cache did not know.
   void found_unknown();
 
  private:
-  /// Far from the greatest number, since next() may still add to it once.
+  /// Marks the end of sweeps. It is far from the greatest number, since each worker may still add to it once in next().
   static constexpr std::uint64_t kNever = std::uint64_t{1} << 63;
 
-  static constexpr std::uint64_t kOneKey = std::uint64_t{1} << 28;  ///< pieces of 2^32 buckets fit below
+  static constexpr std::uint64_t kOneKey = std::uint64_t{1} << 28;  ///< 2^32 buckets have fewer pieces than this
 
   std::uint64_t buckets_of(std::uint64_t piece) const;
   bool fits(std::uint64_t seen);
@@ -59,11 +59,11 @@ class HeaderSweep {
   LocationCache& cache_;
   // Any worker loads and stores these. The order is relaxed, because they share out work and estimate, and publish
   // nothing else.
-  /// The bucket that is READ next. From the number of buckets on the sweep is over; from kNever on the table does not
-  /// fit.
+  /// The bucket that is READ next. The sweep is over if it is at least the number of buckets. If it is at least kNever,
+  /// the table does not fit.
   std::atomic<std::uint64_t> next_{0};
-  /// Pieces of this sweep that have been looked at, and in steps of kOneKey the keys in them. It is one word, so that
-  /// another worker that begins the next sweep cannot come between the two.
+  /// How many pieces of this sweep have been looked at, plus kOneKey for each key in them. It is one word, so that
+  /// another worker that begins the next sweep cannot come between the two numbers.
   std::atomic<std::uint64_t> seen_{0};
   std::atomic<std::uint64_t> unknown_{0};  // keys that lookups have found since the sweep's end
 };
@@ -79,7 +79,7 @@ class PieceRead {
   void append(std::vector<rdma::Operation>& chain) const {
     if (sweep_ != nullptr) sweep_->append(piece_, buffer_, chain);
   }
-  /// Gives the sweep what was READ, when that has completed. Later calls do nothing.
+  /// Gives the sweep the piece when its READ has completed. Later calls do nothing.
   void take() {
     if (sweep_ != nullptr) sweep_->take(piece_, static_cast<const hash::Bucket*>(buffer_));
     sweep_ = nullptr;

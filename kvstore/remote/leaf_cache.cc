@@ -22,7 +22,7 @@ std::optional<KnownLeaf> LeafCache::find(Position at, LeafCacheCounters& worker)
   return KnownLeaf{.range = {.low = leaf->first, .high = place.high, .birth = place.birth}, .offset = place.offset};
 }
 
-/// A leaf begins on a cache line, so what does not is no leaf, whoever told it (I26).
+/// Remembers a leaf. A leaf begins on a cache line, so nothing else is remembered, whichever node told it (I26).
 void LeafCache::learn(const KnownLeaf& leaf) {
   if (leaf.offset % base::kCacheLine != 0 || !(leaf.range.low < leaf.range.high)) return;
   const std::unique_lock lock(mutex_);

@@ -1,18 +1,19 @@
 #pragma once
 // Remembers which leaf of another node's ordered table covers which keys. Such a key is looked up by a READ of its
-// leaf, and the owner need not be asked. All workers of the node share the cache.
+// leaf, without asking the owner. All workers of the node share the cache.
 //
-// The owner never invalidates anything, and need not: leaves know their range, so whoever READs one sees whether it
-// still is the one that was meant, and has the key (kvstore/ordered/leaf_copy.h). What is found out is told here, by
-// learn() and forget(). Inserts and removals change nothing that is remembered.
+// The owner never invalidates anything, and need not: leaves know their range, so a worker that READs one sees whether
+// it is still the remembered leaf, and whether it has the key (kvstore/ordered/leaf_copy.h). The worker tells the cache
+// by learn() and forget(). Inserts and removals change nothing that is remembered.
 //
-// Only leaves of layer 0 are remembered, which have the keys of up to 8 bytes. Ranges may overlap, as each was heard of
-// at a time of its own; then one of them is out of date, and is found out when it is used.
+// Only leaves of layer 0 are remembered, which have the keys of up to 8 bytes. Ranges may overlap, as the cache learnt
+// of them at different times. Then one of them is out of date, which shows when it is used.
 //
-// The memory is of the budget that location caches share. A cache grows while as much is left for the others as it has.
-// Then each new leaf takes the place of another one, in the order of their keys. Where keys come and go, as in a queue,
-// leaves die that nobody looks for any more, so a cache gets as large as that; the memory is taken in pieces for many
-// leaves, as a transaction seldom has to allocate (tests/node/allocations_test.cc).
+// The memory comes from the budget that location caches share. A cache grows as long as the budget has at least as much
+// left for the others. After that, each new leaf takes the place of another one, in the order of their keys. If keys
+// come and go, as in a queue, the cache keeps dead leaves that are never looked up again, so it grows up to that limit.
+// The memory is taken in pieces for many leaves, so that a transaction seldom has to allocate
+// (tests/node/allocations_test.cc).
 
 #include <atomic>
 #include <cstdint>
@@ -34,7 +35,7 @@ struct KnownLeaf {
   std::uint64_t offset = 0;  ///< in the owner's region
 };
 
-/// Of one worker, which alone writes them (relaxed); statistics sum them up.
+/// Counters of one worker, which alone writes them (relaxed). Statistics sum them up.
 struct LeafCacheCounters {
   std::atomic<std::uint64_t> hits{0};
   std::atomic<std::uint64_t> misses{0};
@@ -45,27 +46,28 @@ struct LeafCacheCounters {
 
 class LeafCache {
  public:
-  /// What a leaf takes of the budget. The first few take nothing.
+  /// How much of the budget a leaf takes. The first few leaves take nothing.
   static constexpr std::uint64_t kEntryBytes = 112;
   static constexpr std::size_t kFreeEntries = 32;
 
-  /// The budget outlives the cache.
+  /// The budget must outlive the cache.
   explicit LeafCache(LocationBudget& budget) : budget_(budget) {}
   ~LeafCache();
   LeafCache(const LeafCache&) = delete;
   LeafCache& operator=(const LeafCache&) = delete;
 
-  // Any thread may call these, but in no HTM region, as they lock.
+  // Any thread may call these, but not in an HTM region, as they lock.
 
   std::optional<KnownLeaf> find(Position at, LeafCacheCounters& worker) const;
   /// Remembers the leaf, if the system has memory for that.
   void learn(const KnownLeaf& leaf);
-  /// Forgets a leaf that is not there any more. One that others have learnt since stays.
+  /// Forgets a leaf that is not there any more. If other workers have learnt another leaf since, that one stays.
   void forget(const KnownLeaf& leaf, LeafCacheCounters& worker);
 
   std::size_t size() const;
 
-  /// The table has keys of more than 8 bytes where it is scanned, so its leaves are not enough for scans.
+  /// Notes that the table has keys of more than 8 bytes where it is scanned, so its leaves of layer 0 are not enough
+  /// for scans.
   void note_long_keys() { long_keys_.store(true, std::memory_order_relaxed); }
   bool has_long_keys() const { return long_keys_.load(std::memory_order_relaxed); }
 
@@ -86,9 +88,9 @@ class LeafCache {
   LocationBudget& budget_;
   mutable std::shared_mutex mutex_;
   std::pmr::unsynchronized_pool_resource memory_;
-  Leaves leaves_{&memory_};             // by their lower end
-  Position hand_;                       // the leaf behind it makes room next
-  std::atomic<bool> long_keys_{false};  // a hint
+  Leaves leaves_{&memory_};             // ordered by their lower end
+  Position hand_;                       // the leaf after this position makes room next
+  std::atomic<bool> long_keys_{false};  // only a hint, so relaxed
 };
 
 }  // namespace granary::kvstore::remote

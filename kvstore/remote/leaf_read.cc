@@ -8,8 +8,8 @@ using ordered::LeafCopy;
 using rdma::Operation;
 using rdma::fiber::Next;
 
-/// READs of a connection take effect in order (rdma/fabric.h), but the lines of one READ do not. A leaf begins with its
-/// version.
+/// Appends the READs of the version, the leaf and the version. READs of a connection take effect in order
+/// (rdma/fabric.h), but the lines of one READ do not. A leaf begins with its version.
 void LeafRead::append(std::vector<Operation>& chain) {
   chain.emplace_back() = Operation::read(before(), at_, base::kWord);
   chain.emplace_back() = Operation::read(bytes(), at_, LeafCopy::kBytes);

@@ -1,6 +1,6 @@
 #pragma once
-// READs a leaf of another node's ordered table, of which a LeafCache says where it lies, and sees whether it is still
-// that leaf. The chain READs the version, the leaf, and the version again, as kvstore/ordered/leaf_copy.h wants it.
+// READs a leaf of another node's ordered table, which a LeafCache has found, and sees whether it is still that leaf.
+// The chain READs the version, the leaf, and the version again, as kvstore/ordered/leaf_copy.h needs it.
 
 #include "kvstore/ordered/leaf_copy.h"
 #include "kvstore/remote/leaf_cache.h"
@@ -12,19 +12,19 @@ namespace granary::kvstore::remote {
 class LeafRead final : public rdma::fiber::Step {
  public:
   enum class Outcome : std::uint8_t {
-    kOpen,  ///< has not ended
+    kOpen,  ///< the step has not ended
     kRead,
-    kGone,  ///< that leaf is not there any more
+    kGone,  ///< the leaf is not there any more
     kBusy,  ///< the leaf was being changed each time
     kBroken,
     kStale,
-    kRefused,  ///< outside of the node's region
+    kRefused,  ///< the address is outside of the node's region
   };
-  /// How often it READs a leaf that is being changed.
+  /// How often the step READs a leaf that is being changed.
   static constexpr unsigned kTries = 8;
   static constexpr std::size_t kBufferBytes = 2 * base::kCacheLine + ordered::LeafCopy::kBytes;
 
-  /// `at`: of the leaf. `buffer`: kBufferBytes in a registered region, on a cache line's boundary.
+  /// `at` is the address of the leaf. `buffer` has kBufferBytes in a registered region, on a cache line's boundary.
   LeafRead(const rdma::RemoteAddress& at, const KnownLeaf& leaf, void* buffer)
       : Step(at),
         at_(at),
@@ -36,11 +36,11 @@ class LeafRead final : public rdma::fiber::Step {
   void fail(rdma::fiber::Failure failure) override { outcome_ = rdma::fiber::outcome_of<Outcome>(failure); }
 
   Outcome outcome() const { return outcome_; }
-  /// The leaf as it was remembered.
+  /// Returns the leaf as it was remembered.
   const KnownLeaf& leaf() const { return leaf_; }
-  /// After kRead.
+  /// Returns the copy, after kRead.
   ordered::LeafCopy copy() const { return {*before(), bytes(), *after()}; }
-  /// How often it was READ.
+  /// Returns how often the leaf was READ.
   unsigned reads() const { return reads_; }
 
  private:

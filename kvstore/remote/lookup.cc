@@ -39,7 +39,7 @@ void Lookup::append(std::vector<Operation>& chain) {
     return;
   }
   chain.emplace_back() = Operation::read(name(), table_->at(name_entry_->offset()), name_bytes());
-  // READs of a connection are in order: an unchanged version confirms the name.
+  // READs of a connection take effect in order, so an unchanged version confirms the name.
   chain.emplace_back() = Operation::read(version_word(), bucket().plus(offsetof(Line, opened)), base::kWord);
 }
 
@@ -54,7 +54,7 @@ Next Lookup::interpret() {
   return search();
 }
 
-/// Goes on with the copy of the bucket at `position_`.
+/// Searches the copy of the bucket, from `position_` on.
 Next Lookup::search() {
   for (; position_.step < hash::kLines; ++position_.step, position_.slot = 0) {
     const unsigned number = hash::line_at(home_.line, position_.step);
@@ -78,9 +78,9 @@ Next Lookup::search() {
 
 /// Goes on with the next bucket of the chain. All lines so far have one version, so the link is of that version, too.
 ///
-/// Chains have no circles, but the owner's memory may be damaged. So the lookup remembers a bucket of the chain,
-/// another one each time that it has followed twice as many links, and begins anew when a link leads back to that
-/// bucket (Brent's algorithm).
+/// Chains have no circles, but the owner's memory may be damaged. So the lookup remembers a bucket of the chain, and
+/// another one each time that it has followed twice as many links. It begins anew if a link leads back to the
+/// remembered bucket (Brent's algorithm).
 Next Lookup::follow(Entry link) {
   if (link.type() != EntryType::kHeader) return end(LookupOutcome::kMiss);
   if (link.offset() == remembered_) return begin_anew();

@@ -1,11 +1,11 @@
 #pragma once
-// Finds a key in another node's hash table by one-sided READs only: one of its bucket, mostly; one more for each
-// indirect header that it takes; and one of its name if it is not 8 bytes long.
+// Finds a key in another node's hash table by one-sided READs only: mostly one of its bucket, one more for each
+// indirect header on the way, and one of its name if it is not 8 bytes long.
 //
-// What counts is decided as in the table itself (kvstore/hash/bucket.h): a hit if its line's two version words are
-// equal and even, a miss if those of all lines of the chain are. Names are freed without regard to other nodes, so what
-// is READ of one counts only if the chain's version is still the same after it. Otherwise it begins anew, a bounded
-// number of times.
+// A result counts by the rules of the table itself (kvstore/hash/bucket.h): a hit if its line's two version words are
+// equal and even, a miss if those of all lines of the chain are. Names are freed without regard to other nodes, so a
+// name that was READ counts only if the chain's version is still the same after that. If it is not, the lookup begins
+// anew, a bounded number of times.
 
 #include <cstdint>
 #include <optional>
@@ -18,7 +18,7 @@
 namespace granary::kvstore::remote {
 
 enum class LookupOutcome : std::uint8_t {
-  kOpen,  ///< has not ended
+  kOpen,  ///< the lookup has not ended
   kHit,
   kMiss,
   kBusy,  ///< the chain was being changed each time, or leads back to itself
@@ -29,14 +29,14 @@ enum class LookupOutcome : std::uint8_t {
 
 class Lookup final : public rdma::fiber::Step {
  public:
-  /// Times that a chain is begun with.
+  /// How often the lookup begins with the chain.
   static constexpr unsigned kTries = 32;
-  /// Of memory that it needs in a registered region, on a cache line's boundary.
+  /// Returns how much memory it needs in a registered region, on a cache line's boundary.
   static constexpr std::size_t buffer_bytes(std::size_t key_bytes) {
     return sizeof(hash::Bucket) + base::kCacheLine + sizeof(hash::Name) + base::round_up_to_word(key_bytes);
   }
 
-  /// `table`, `key` and `buffer` outlive it.
+  /// `table`, `key` and `buffer` must outlive the lookup.
   Lookup(const RemoteTable& table, std::string_view key, void* buffer);
 
   void append(std::vector<rdma::Operation>& chain) override;
@@ -44,19 +44,20 @@ class Lookup final : public rdma::fiber::Step {
   void fail(rdma::fiber::Failure failure) override { outcome_ = rdma::fiber::outcome_of<LookupOutcome>(failure); }
 
   LookupOutcome outcome() const { return outcome_; }
-  /// Of a hit: the offset that the table has for the key, and the lossy incarnation beside it.
+  /// Returns, after a hit, the offset that the table has for the key. The next function returns the lossy incarnation
+  /// beside it.
   std::uint64_t offset() const { return offset_; }
   std::uint64_t incarnation() const { return incarnation_; }
-  /// Of a miss: as long as this bucket of the main header has this version, the key is not there.
+  /// Returns, after a miss, the bucket of the main header: as long as it has version(), the key is not there.
   rdma::RemoteAddress bucket() const { return table_->bucket(home_.bucket); }
   std::uint64_t version() const { return *version_; }
-  /// The word that the location cache knows the key by.
+  /// Returns the word by which the location cache knows the key.
   std::uint64_t key_word() const { return key_.word; }
-  /// READs so far.
+  /// Returns how many READs the lookup has made so far.
   unsigned reads() const { return reads_; }
 
  private:
-  /// Where in a bucket the search is: lines in the order of hash::line_at, and a slot of that line.
+  /// The place of the search in a bucket: a line, in the order of hash::line_at, and a slot of that line.
   struct Position {
     unsigned step = 0;
     unsigned slot = 0;
@@ -78,14 +79,14 @@ class Lookup final : public rdma::fiber::Step {
   hash::HashedKey key_;
   hash::Home home_;
   void* buffer_;
-  rdma::RemoteAddress at_;                 ///< the bucket that is READ, or was
-  std::uint64_t remembered_;               ///< offset of a bucket that was READ before
-  unsigned links_ = 0;                     ///< followed since the chain was begun with
-  Position position_;                      ///< in its copy
-  bool torn_ = false;                      ///< a line of the copy, so that the key may be there although it is not seen
-  std::optional<std::uint64_t> version_;   ///< of the chain, by the lines that have been looked at
+  rdma::RemoteAddress at_;                 ///< the bucket that is READ now, or was READ last
+  std::uint64_t remembered_;               ///< the offset of a bucket that was READ before
+  unsigned links_ = 0;                     ///< links followed since the lookup last began with the chain
+  Position position_;                      ///< the place in its copy
+  bool torn_ = false;                      ///< whether a line of the copy is torn, so that the key may be there unseen
+  std::optional<std::uint64_t> version_;   ///< the chain's version, by the lines looked at so far
   std::optional<hash::Entry> name_entry_;  ///< the name that is READ
-  std::uint64_t line_version_ = 0;         ///< of the line where that was found
+  std::uint64_t line_version_ = 0;         ///< the version of the line with that entry
   unsigned tries_ = 0;
   unsigned reads_ = 0;
   LookupOutcome outcome_ = LookupOutcome::kOpen;

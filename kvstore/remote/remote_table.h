@@ -1,5 +1,5 @@
 #pragma once
-// What a node has to know of another node's hash table to search it: plain values, which its owner tells.
+// Tells a node what it has to know of another node's hash table to search it: plain values, which the owner tells.
 
 #include <cstdint>
 
@@ -9,10 +9,10 @@
 namespace granary::kvstore::remote {
 
 struct RemoteTable {
-  rdma::RemoteAddress main;      ///< of the main header
-  std::uint64_t buckets = 0;     ///< of the main header
-  std::uint64_t owner_base = 0;  ///< address of the region in its owner's process: what the values of names count from
-  std::uint32_t max_key_bytes = 8;  ///< keys of up to so many
+  rdma::RemoteAddress main;         ///< the address of the main header
+  std::uint64_t buckets = 0;        ///< the number of its buckets
+  std::uint64_t owner_base = 0;     ///< the region's address in its owner's process, from which names' values count
+  std::uint32_t max_key_bytes = 8;  ///< no key is longer
   std::uint32_t max_value_bytes = 0;
 
   rdma::RemoteAddress at(std::uint64_t offset) const {

@@ -10,8 +10,8 @@ namespace granary::kvstore::remote {
 
 using rdma::fiber::Next;
 
-/// A leaf begins with its version word (ordered::Node). Of a bucket, `opened` of the first line is what a change stores
-/// to first (hash::Table::version_word).
+/// Appends the READ of the version word. A leaf begins with it (ordered::Node). Of a bucket it is `opened` of the first
+/// line, which a change stores to first (hash::Table::version_word).
 void VersionCheck::append(std::vector<rdma::Operation>& chain) {
   const std::uint64_t within = kind_ == NodeKind::kBucket ? offsetof(hash::Line, opened) : 0;
   chain.emplace_back() = rdma::Operation::read(buffer_, node_.plus(within), base::kWord);

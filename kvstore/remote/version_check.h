@@ -1,5 +1,5 @@
 #pragma once
-// Checks by one READ whether a leaf or bucket of another node still has a version: for the node set, at commit.
+// Checks by one READ whether a leaf or bucket of another node still has a version. For the node set, at commit.
 
 #include <cstdint>
 
@@ -7,15 +7,15 @@
 
 namespace granary::kvstore::remote {
 
-/// What has a version in an index.
+/// The parts of an index that have a version.
 enum class NodeKind : std::uint8_t { kLeaf, kBucket, kLast = kBucket };
 
 class VersionCheck : public rdma::fiber::Step {
  public:
   enum class Outcome : std::uint8_t { kOpen, kUnchanged, kChanged, kBroken, kStale, kRefused };
 
-  /// `node`: of the leaf, or of the bucket of the main header. `version`: as the index told it (ordered::Version,
-  /// hash::Version). `buffer`: a word in a registered region.
+  /// `node` is the address of the leaf, or of the bucket of the main header. `version` is as the index told it
+  /// (ordered::Version, hash::Version). `buffer` is a word in a registered region.
   VersionCheck(NodeKind kind, const rdma::RemoteAddress& node, std::uint64_t version, std::uint64_t* buffer)
       : Step(node),
         kind_(kind),
