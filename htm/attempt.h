@@ -11,27 +11,28 @@
 
 namespace granary::htm {
 
-/// Why a region had no effect.
+/// The reasons why a region had no effect.
 enum class Cause : std::uint8_t {
-  kConflict,  ///< somebody else touched a cache line that it used
+  kConflict,  ///< another thread touched a cache line that it used
   kCapacity,  ///< it used more lines than the hardware holds
   kExplicit,  ///< its body asked for it
-  kOther,     ///< an interrupt, a fault, an instruction that is not allowed; or no reason at all
+  kOther,     ///< an interrupt, a fault, an instruction that is not allowed, or no reason at all
 };
 inline constexpr std::size_t kCauses = 4;
-/// Short lower-case name for tables and JSON.
+/// Returns a short lower-case name for tables and JSON.
 std::string_view name(Cause cause);
 
-/// What a body returns. Unless it is done(), nothing that it stored happens. The code is the caller's, 0 to 7.
+/// The verdict that a body returns. Unless it is done(), none of the body's stores takes effect. The code is the
+/// caller's, 0 to 7.
 class [[nodiscard]] Verdict {
  public:
   static constexpr Verdict done() { return Verdict(0); }
-  /// Not now: it may succeed a moment later.
+  /// Returns the verdict that the region may succeed a moment later.
   static constexpr Verdict retry(std::uint8_t code) { return Verdict(kAborts | code); }
-  /// Not like this: to try again is of no use.
+  /// Returns the verdict that it is of no use to try again.
   static constexpr Verdict give_up(std::uint8_t code) { return Verdict(kAborts | kFinal | code); }
 
-  /// As the immediate operand of XABORT, 5 bits; 0 if done.
+  /// Returns the verdict as the immediate operand of XABORT, 5 bits; 0 if done.
   constexpr std::uint8_t bits() const { return bits_; }
   static constexpr Verdict from_bits(std::uint8_t bits) { return Verdict(bits); }
   constexpr bool is_done() const { return bits_ == 0; }
@@ -50,13 +51,13 @@ class [[nodiscard]] Verdict {
 struct [[nodiscard]] Attempt {
   bool committed = false;
   Cause cause = Cause::kOther;        ///< unless committed
-  Verdict verdict = Verdict::done();  ///< if kExplicit: what the body said
+  Verdict verdict = Verdict::done();  ///< if kExplicit: the body's verdict
 };
 
-/// Counts how a thread's regions ended. Written by that thread with plain relaxed stores, read by statistics.
+/// Counts how a thread's regions ended. That thread writes them with plain relaxed stores, and statistics read them.
 struct Counters {
   std::atomic<std::uint64_t> commits{0};
-  std::atomic<std::uint64_t> fallbacks{0};  ///< times that the caller went on without a region
+  std::atomic<std::uint64_t> fallbacks{0};  ///< how often the caller went on without a region
   std::array<std::atomic<std::uint64_t>, kCauses> aborts{};
 
   void count(const Attempt& tried) {

@@ -1,5 +1,5 @@
 #pragma once
-// Says how often a region is retried, and how long to wait before.
+// Says how often a region is retried, and how long to wait before each retry.
 
 #include <array>
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace granary::htm {
 
-/// How often a region is attempted, by the cause of the abort that came before. Waits between double from one pause on,
-/// with jitter; where waiting cannot help there is none.
+/// The number of retries of a region, by the cause of the preceding abort. Waits begin with up to two pauses and
+/// double, with jitter. If waiting cannot help, there is none.
 struct Policy {
   std::array<std::uint32_t, kCauses> retries = {
-      8,  ///< conflict: the other one is done soon
+      8,  ///< conflict: the other thread is done soon
       1,  ///< capacity: perhaps another thread of the core took the room
       8,  ///< explicit, if the body said retry(): a lock is held
       2,  ///< other: perhaps an interrupt; a page fault comes back each time
@@ -24,7 +24,7 @@ struct Policy {
 
 class BackOff {
  public:
-  /// `stream` tells the threads' chances apart.
+  /// `stream` gives each thread random numbers of its own.
   BackOff(const Policy& policy, std::uint64_t stream, base::Waiter& waiter);
 
   /// Waits after the `aborts`-th abort with this cause.

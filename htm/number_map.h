@@ -1,8 +1,8 @@
 #pragma once
-// A map from 64-bit numbers to indexes, for one thread, which a region asks at each access and begins anew each time.
+// Maps 64-bit numbers to indexes, for one thread. A region asks it at each access, and begins anew with it each time.
 //
-// It is a hash table with open addressing. A slot is of the current round or empty, so clear() does not touch the
-// slots.
+// It is a hash table with open addressing. A slot belongs to the current round or counts as empty, so clear() does not
+// touch the slots.
 
 #include <algorithm>
 #include <bit>
@@ -20,14 +20,15 @@ class NumberMap {
     size_ = 0;
   }
 
-  /// The index of `key`; nullptr if it has none.
+  /// Returns the index of `key`; nullptr if it has none.
   std::uint32_t* find(std::uint64_t key) {
     if (size_ == 0) return nullptr;
     Slot& slot = slot_of(key);
     return slot.round == round_ ? &slot.index : nullptr;
   }
 
-  /// Gives `key` this index, unless it has one. Returns the index that it has then, valid until the next insert().
+  /// Gives `key` this index, unless it has one. Returns the index that it has now; the reference is valid until the
+  /// next insert().
   std::uint32_t& insert(std::uint64_t key, std::uint32_t index) {
     if (2 * (size_ + 1) > slots_.size()) grow();
     Slot& slot = slot_of(key);
@@ -45,7 +46,8 @@ class NumberMap {
     std::uint32_t index = 0;
   };
 
-  /// The key's slot, or the empty one where it would be. At least half of the slots are empty, so there is an end.
+  /// Returns the key's slot, or the empty one where it would be. At least half of the slots are empty, so the search
+  /// ends.
   Slot& slot_of(std::uint64_t key) {
     constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;  // spreads neighbours over the high bits
     const auto shift = static_cast<unsigned>(64 - std::countr_zero(slots_.size()));
@@ -64,7 +66,7 @@ class NumberMap {
   }
 
   static constexpr std::size_t kFewest = 64;
-  std::vector<Slot> slots_;  ///< none until the first insert(), then a power of two of them
+  std::vector<Slot> slots_;  ///< none until the first insert(), then a power of two
   std::uint64_t round_ = 1;
   std::size_t size_ = 0;
 };

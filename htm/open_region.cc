@@ -9,8 +9,8 @@ namespace {
 
 std::size_t index(Cause cause) { return static_cast<std::size_t>(cause); }
 
-/// Whether a region may have aborted so because of what its body does. Otherwise others were in the way, who may be
-/// gone the next time.
+/// Whether the region may have aborted because of its body's work. Otherwise it aborted because of other threads, and
+/// may succeed the next time.
 bool depends_on_body(const Attempt& lost) {
   if (lost.cause == Cause::kExplicit) return lost.verdict.is_final();
   return lost.cause != Cause::kConflict;
@@ -39,7 +39,7 @@ OpenRegion::OpenRegion(const Support& support, std::uint64_t stream, base::Waite
 }
 
 bool OpenRegion::open(const void* body) {
-  const bool goes_on = !rtm_ && lost_;  // the region that a simulation has lost is to be tried again
+  const bool goes_on = !rtm_ && lost_;  // the simulation has lost a region, which is tried again
   if (!goes_on && is_hopeless(body)) {
     counters_.count_fallback();
     return false;
@@ -49,9 +49,9 @@ bool OpenRegion::open(const void* body) {
 }
 
 bool OpenRegion::open_on_hardware() {
-  abort_open_on_this_thread();  // this one would become a part of it
+  abort_open_on_this_thread();  // or the new region would become a part of it
   for (;;) {
-    open_ = true;  // an abort does not take this back, as it is before the beginning
+    open_ = true;  // begin_rtm() comes later, so an abort does not take this back
     const Attempt tried = begin_rtm();
     if (tried.committed) {
       open_here_ = this;

@@ -15,7 +15,7 @@ void touch(std::uintptr_t address) {
   asm volatile("movb (%1), %0" : "=q"(byte) : "r"(address));
 }
 
-/// Touches what is readable of one loaded object, the program or a library.
+/// Touches the readable parts of one loaded object, the program or a library.
 int touch_object(dl_phdr_info* object, std::size_t /*size*/, void* /*nothing*/) {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   for (int i = 0; i < object->dlpi_phnum; ++i) {

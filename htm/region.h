@@ -1,5 +1,6 @@
 #pragma once
-// HTM regions: code that takes effect all at once or not at all, on whatever this database has.
+// Runs HTM regions, code that takes effect all at once or not at all, on the hardware or the simulation that a database
+// has.
 //
 //   const htm::Attempt last = region.run([&](auto& memory) {
 //     if (memory.load(&flag) != 0) return htm::Verdict::retry(kFlagSet);
@@ -9,8 +10,9 @@
 //   if (!last.committed) ...   // do it with locks
 //
 // A body is written once, over `memory`, and runs on hardware or on the simulation. It may run several times, and end
-// at any access: it changes only words that it stores to through `memory`, and variables of its own that it sets anew.
-// I6: no system call, allocation, page fault on purpose, yield or fabric operation inside (src/base/region_mark.h).
+// at any access. So it changes only words that it stores to through `memory`, and variables of its own that it sets
+// anew each time. I6: there is no system call, allocation, page fault on purpose, yield or fabric operation inside
+// (src/base/region_mark.h).
 
 #include <array>
 #include <cstdint>
@@ -25,10 +27,10 @@
 
 namespace granary::htm {
 
-/// One thread's way into regions.
+/// The regions of one thread.
 class Region {
  public:
-  /// `stream` tells the threads' chances apart. `support` outlives it and is not off.
+  /// `stream` gives each thread random numbers of its own. `support` must outlive the region, and is not off.
   Region(const Support& support, std::uint64_t stream, base::Waiter& waiter, const Policy& policy = {});
 
   /// Runs the body until an attempt has committed or no more attempts are worthwhile. Returns the last attempt.

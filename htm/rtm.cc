@@ -17,8 +17,8 @@ bool offered() {
   return (ebx & kRtm) != 0 && (edx & kRtmAlwaysAbort) == 0;
 }
 
-/// A region may always abort without a reason; one in so many does not. It does each time if a page with its code was
-/// not touched lately.
+/// Whether a region commits. It may always abort without a reason, but not so many times in a row. It aborts each time
+/// if a page with its code was not touched lately.
 bool probe() {
   constexpr int kTries = 100;
   std::uint64_t word = 0;

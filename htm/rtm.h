@@ -1,9 +1,9 @@
 #pragma once
-// Regions on Intel TSX (Restricted Transactional Memory).
+// Runs regions on Intel TSX (Restricted Transactional Memory).
 //
-// Compiled always, without compiler flags, as only the function that begins a region is of another target. Run only
-// where rtm_works() says so: XBEGIN is an illegal instruction elsewhere, firmware may have switched it off behind
-// CPUID, and XTEST (never used here) faults even under some emulators that know XBEGIN.
+// This is always compiled, without compiler flags: only the function that begins a region has another target. It may
+// run only where rtm_works() is true. XBEGIN is an illegal instruction elsewhere, firmware may have switched it off
+// without a change of CPUID, and XTEST (never used here) faults even under some emulators that know XBEGIN.
 
 #include <immintrin.h>
 
@@ -17,13 +17,13 @@
 
 namespace granary::htm {
 
-/// True if CPUID offers RTM and does not say that it always aborts, and a probe has committed a region.
+/// Whether CPUID offers RTM and does not say that it always aborts, and a probe has committed a region.
 bool rtm_works();
 
-/// What the status that XBEGIN returns after an abort means.
+/// Translates the status that XBEGIN returns after an abort.
 Attempt rtm_abort(std::uint32_t status);
 
-/// A body's accesses: the hardware sees to them, so they are plain moves.
+/// Has a body's accesses. They are plain moves, as the hardware tracks them.
 class RtmMemory {
  public:
   std::uint64_t load(const std::uint64_t* word) const {
@@ -38,13 +38,13 @@ class RtmMemory {
   void store(std::atomic<std::uint64_t>& word, std::uint64_t value) { word.store(value, std::memory_order_relaxed); }
 };
 
-/// XABORT takes its operand from the instruction, so there is one for each verdict.
+/// Executes XABORT. Its operand is a part of the instruction, so there is one instruction for each verdict.
 template <std::size_t... Bits>
 [[gnu::target("rtm"), gnu::always_inline]] inline void rtm_abort_with(std::uint8_t bits, std::index_sequence<Bits...>) {
   ((bits == Bits ? _xabort(Bits) : void()), ...);
 }
 
-/// One attempt. Not inlined: what calls it is compiled for every processor.
+/// Makes one attempt. It is not inlined, because its caller is compiled for every processor.
 template <typename Body>
 [[gnu::target("rtm"), gnu::noinline]] Attempt attempt_rtm(Body& body) {
   const std::uint32_t status = _xbegin();
@@ -61,15 +61,15 @@ template <typename Body>
 
 // --- a region that stays open when the function that has begun it returns ---
 //
-// That is sound: an abort puts back all memory, so also the stack of the functions that have returned since, and all
-// registers. So the thread finds itself in begin_rtm() once more, as it was, and returns from there a second time.
+// This is sound: an abort puts back all memory, also the stack of the functions that have returned since, and all
+// registers. So the thread is in begin_rtm() once more, as it was, and returns from there a second time.
 
-/// Begins a region: `committed` says that the thread is in it now. Otherwise, perhaps long after that, the region had
-/// no effect.
+/// Begins a region. If the result is `committed`, the thread is in the region now. Otherwise, perhaps long after the
+/// begin, the region has aborted and had no effect.
 Attempt begin_rtm();
-/// Ends the region well.
+/// Commits the region.
 void end_rtm();
-/// Aborts it: the thread goes on where it was begun. Precondition: the verdict is not done().
+/// Aborts the region: the thread goes on where it was begun. The verdict must not be done().
 void abort_rtm(Verdict verdict);
 
 }  // namespace granary::htm

@@ -26,7 +26,7 @@ Simulator::Simulator(const HtmSimulation& shape, std::uint64_t stream) : shape_(
 
 void Simulator::begin() {
   constexpr std::uint64_t kThousand = 1000;
-  constexpr std::uint64_t kEarly = 32;  // accesses among which chance chooses
+  constexpr std::uint64_t kEarly = 32;  // chance ends a region at one of so many accesses
   for (const std::uint64_t line : written_lines_) written_in_set_[line % shape_.sets] = 0;
   used_.clear();
   index_of_line_.clear();
@@ -107,9 +107,9 @@ std::uint64_t Simulator::value_of(const std::uint64_t* word, const UsedLine& use
   return raw_load(word);
 }
 
-/// The values loaded so far were acquired, so whoever stored one of them is seen to have counted the store beforehand,
-/// and to have changed the line's entry or to hold it still. While nobody has counted one, there is nothing to look
-/// for.
+/// Aborts the region if a used line has changed. The loads of the values so far were acquire loads. So if another
+/// thread stored one of these values, the region sees that the thread has counted a store before, and has changed the
+/// line's entry, or still holds it. As long as no thread has counted a store, there is nothing to look for.
 void Simulator::look() {
   const std::uint64_t stores = lines::own().stores();
   if (stores == stores_seen_) return;
@@ -121,7 +121,7 @@ bool Simulator::lines_hold() const {
   return std::ranges::all_of(used_, [this](const UsedLine& used) {
     const std::uint64_t now = used.entry->load(std::memory_order_acquire);
     if (now == used.changes) return true;
-    // Locked by this region, and unchanged until then?
+    // The line may also be locked by this region, if it was unchanged until then.
     const auto mine = std::ranges::lower_bound(locked_, used.entry, {}, &LockedEntry::entry);
     return mine != locked_.end() && mine->entry == used.entry && mine->changes == used.changes;
   });
@@ -135,7 +135,8 @@ Attempt Simulator::commit() {
     return {.cause = Cause::kConflict};
   }
   if (!stores_.empty()) lines::own().count_store();
-  // In the order of the body, as nobody but a reader of a log that is shared with other processes could tell.
+  // The stores go in the order of the body. Only a reader of a log that is shared with other processes could tell the
+  // order.
   for (const BufferedStore& store : stores_) {
     std::atomic_ref<std::uint64_t>(*store.word).store(store.value, std::memory_order_release);
     base::sync_point("region.storing");

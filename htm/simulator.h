@@ -1,12 +1,12 @@
 #pragma once
-// Regions without hardware: the same contract in software, for tests on any machine.
+// Runs regions without hardware: it keeps the same contract in software, for tests on any machine.
 //
-// All or nothing: stores go to a buffer and reach memory at the end, if at all. Strong atomicity: ordinary accesses of
-// this process count as well, as far as they go through src/base/shared_words.h or src/base/line_table.h. A body never
-// sees two values that were not there together: each load, and each run of words that copy() loads, makes it look at
-// all lines used so far. What it does not imitate: an ordinary load of a line that a region has written to does not
-// abort it. When a region cannot commit any more, its body is left at its next access, as the hardware would leave it:
-// by an exception.
+// A region takes effect as a whole or not at all: its stores go to a buffer, and reach memory only when it commits. It
+// has strong atomicity: ordinary accesses of this process count as well, as far as they go through
+// src/base/shared_words.h or src/base/line_table.h. A body never sees two values that were not there together: each
+// load, and each run of words that copy() loads, makes it look at all lines used so far. One thing is not imitated: an
+// ordinary load of a line that a region has written to does not abort the region. When a region cannot commit any more,
+// its body is left at its next access, by an exception, as the hardware would leave it there.
 
 #include <atomic>
 #include <cstdint>
@@ -22,7 +22,7 @@
 
 namespace granary::htm {
 
-/// One thread's. `stream` tells the threads' chances apart.
+/// The simulation of one thread. `stream` gives it random numbers of its own.
 class Simulator final : public base::lines::OwnStores {
   using Entry = base::lines::Entry;
 
@@ -36,10 +36,10 @@ class Simulator final : public base::lines::OwnStores {
     return part.committed ? commit() : part;
   }
 
-  // --- the same in parts, between which the region stays open ---
+  // --- a region in parts, between which it stays open ---
 
   void begin();
-  /// Runs a part of the body. Unless the answer is `committed`, the region has aborted, and nothing more may be run in
+  /// Runs a part of the body. Unless the result is `committed`, the region has aborted, and no more parts may run in
   /// it.
   template <typename Part>
   Attempt run(Part& part) {
@@ -53,7 +53,7 @@ class Simulator final : public base::lines::OwnStores {
     return {.committed = true};
   }
   Attempt commit();
-  /// An ordinary store of the region's own thread does not abort it.
+  /// Notes an ordinary store of the region's own thread, so that it does not abort the region.
   void stored(const Entry& entry, std::uint64_t changes_before) override;
 
   // --- a body's accesses ---
@@ -73,7 +73,7 @@ class Simulator final : public base::lines::OwnStores {
   struct UsedLine {
     std::uint64_t line;
     const Entry* entry;
-    std::uint64_t changes;  // when it was used first
+    std::uint64_t changes;  // when the line was used first
     bool written;
   };
   struct BufferedStore {
@@ -82,7 +82,7 @@ class Simulator final : public base::lines::OwnStores {
   };
   struct LockedEntry {
     Entry* entry;
-    std::uint64_t changes;  // before it was locked
+    std::uint64_t changes;  // before the entry was locked
   };
 
   static const std::uint64_t* word_of(const std::atomic<std::uint64_t>& word) {
@@ -90,29 +90,29 @@ class Simulator final : public base::lines::OwnStores {
     return reinterpret_cast<const std::uint64_t*>(&word);
   }
 
-  /// Counts an access; leaves the body if this is where chance ends the region.
+  /// Counts an access. Leaves the body if chance ends the region here.
   void touch();
   /// Adds the word's line to the used ones, if it is not among them.
   UsedLine& use(const std::uint64_t* word);
   void use_for_store(UsedLine& used);
-  /// The word as the region sees it. Its line is used.
+  /// Returns the word as the region sees it. Its line is in use.
   std::uint64_t value_of(const std::uint64_t* word, const UsedLine& used);
-  /// Leaves the body if somebody else has changed a line that was used.
+  /// Leaves the body if another thread has changed a line that was used.
   void look();
   bool lines_hold() const;
   bool lock_written_lines();
-  /// Gives the locks back; `changed`: something was stored.
+  /// Gives the locks back. `changed` says that something was stored.
   void unlock(bool changed);
 
   const HtmSimulation shape_;
   base::Random random_;
-  std::uint64_t accesses_left_ = 0;  // until chance ends the region; kNever
-  std::uint64_t stores_seen_ = 0;    // by everybody, before the used lines were last looked at (lines::Table::stores)
+  std::uint64_t accesses_left_ = 0;  // until chance ends the region; kNever if it does not
+  std::uint64_t stores_seen_ = 0;    // by all threads, before the used lines were last looked at (lines::Table::stores)
   std::vector<UsedLine> used_;
-  std::size_t last_used_ = 0;  // the index of the line that was used last: most often the next access is to it, too
-  NumberMap index_of_line_;    // in used_
+  std::size_t last_used_ = 0;  // the index of the line that was used last, which the next access mostly uses, too
+  NumberMap index_of_line_;    // the index in used_
   std::vector<std::uint64_t> written_lines_;
-  std::vector<std::uint8_t> written_in_set_;  // how many of these are in each set; none before the first store
+  std::vector<std::uint8_t> written_in_set_;  // how many of these are in each set; empty before the first store
   std::vector<BufferedStore> stores_;
   NumberMap last_store_;             // the index in stores_, by the word's address
   std::vector<LockedEntry> locked_;  // sorted; during commit only

@@ -1,5 +1,5 @@
 #pragma once
-// What one database's regions run on: chosen once, at open, shared by its workers.
+// Says what the regions of one database run on. It is chosen once, at open, and shared by the workers.
 
 #include <memory>
 #include <optional>
@@ -13,16 +13,16 @@
 namespace granary::htm {
 
 enum class Backend : std::uint8_t { kOff, kRtm, kSim };
-/// "off", "rtm", "sim".
+/// Returns "off", "rtm" or "sim".
 std::string_view name(Backend backend);
 
 class Support {
  public:
-  /// kAuto is kRtm where that works and kOff where not. Fails with kUnavailable if what is asked for does not exist
-  /// here, with kInvalidArgument if the simulation's numbers are out of range.
+  /// Chooses the backend. kAuto is kRtm where that works, and otherwise kOff. Returns kUnavailable if this machine does
+  /// not have the backend that is asked for, and kInvalidArgument if the simulation's numbers are out of range.
   static Result<std::unique_ptr<Support>> open(Htm asked, const HtmSimulation& simulation = {});
 
-  /// Without any question: for tests of what happens where RTM does not commit.
+  /// Takes the backend without any check. For tests of machines on which RTM does not commit.
   Support(Backend backend, const HtmSimulation& simulation);
 
   Backend backend() const { return backend_; }
@@ -31,7 +31,7 @@ class Support {
  private:
   const Backend backend_;
   const HtmSimulation simulation_;
-  std::optional<base::lines::Watch> watch_;  // of the simulation, from before the workers' first accesses
+  std::optional<base::lines::Watch> watch_;  // for the simulation, from before the workers' first accesses
 };
 
 }  // namespace granary::htm
