@@ -11,11 +11,11 @@ namespace {
 
 constexpr std::string_view kPurpose = "granary fabric";
 
-/// Any thread, any number of times.
+/// Prepares libsodium. Any thread may call it, any number of times.
 void prepare() { base::always_check(sodium_init() >= 0, "libsodium has no source of random bytes"); }
 
 void add(crypto_auth_hmacsha256_state& state, std::span<const std::byte> bytes) {
-  // With the size in front, so that no two lists of messages are one text.
+  // The size comes first, so that different lists of messages never make the same text.
   const std::uint64_t size = bytes.size();
   crypto_auth_hmacsha256_update(&state, reinterpret_cast<const unsigned char*>(&size), sizeof size);
   crypto_auth_hmacsha256_update(&state, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());

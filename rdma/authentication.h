@@ -1,7 +1,7 @@
 #pragma once
-// How two nodes that connect prove to each other that they have the cluster's key, without telling it: each answers the
-// other's fresh challenge with a keyed hash (HMAC-SHA256) of all that both have said. An answer is of use once, for
-// this connection and in this direction.
+// Lets two nodes that connect prove to each other that they have the cluster's key, without telling it. Each answers
+// the other's fresh challenge with a keyed hash (HMAC-SHA256) of everything that both have said. An answer is good
+// once, for this connection and in this direction.
 
 #include <array>
 #include <cstddef>
@@ -14,25 +14,25 @@
 
 namespace granary::rdma {
 
-/// Random, never twice; for challenges.
+/// A challenge: random bytes that are never used twice.
 using Nonce = std::array<std::uint8_t, 16>;
 using Proof = std::array<std::uint8_t, 16>;
 
-/// The side that proves. A proof of one side is none for the other.
+/// The side that proves. The proof of one side is of no use for the other.
 enum class Side : std::uint8_t { kCaller, kAnswerer };
 
-/// The key that a secret stands for; that of "" is no key.
+/// Returns the key that a secret stands for. For "" that is no key.
 ClusterKey key_of(std::string_view secret);
 
-/// Fills it with random bytes.
+/// Fills the nonce with random bytes.
 void make_fresh(std::span<std::uint8_t> nonce);
 
-/// The proof that whoever has the key can give of what was said, both sides' challenges being among it.
+/// Returns the proof that the key gives of everything that was said, including the challenges of both sides.
 Proof prove(const ClusterKey& key, Side side, std::initializer_list<std::span<const std::byte>> said);
-/// In a time that does not tell where they differ.
+/// Whether the proofs are equal. The time that it takes does not tell where they differ.
 bool equal(const Proof& one, const Proof& other);
 
-/// The bytes of a message.
+/// Returns the bytes of a message.
 template <typename Message>
 std::span<const std::byte> bytes_of(const Message& message) {
   return std::as_bytes(std::span(&message, 1));

@@ -1,5 +1,5 @@
 #pragma once
-// The lives of other nodes that a node has cut off (Fabric::cut_off), and the messages of all providers about them.
+// Keeps which lives of other nodes a node has cut off (Fabric::cut_off), and the messages of all providers about them.
 
 #include <map>
 #include <mutex>
@@ -10,17 +10,17 @@
 
 namespace granary::rdma {
 
-/// Thread-safe. A life that is cut off stays cut off.
+/// The lives that one node has cut off. A life that is cut off stays cut off. Thread-safe.
 class CutLives {
  public:
-  /// Notes that the lives of `node` up to `last` are cut off by `self`. kInvalidArgument if `self` is among them.
+  /// Notes that `self` has cut off the lives of `node` up to `last`. Returns kInvalidArgument if `self` is among them.
   Status add(const NodeOptions& self, NodeId node, Generation last);
   bool contains(NodeId node, Generation generation) const;
 
-  /// The error of a connect() that a life of `node` answered which this node has cut off: kUnavailable, since a later
-  /// life may answer the next time.
+  /// Returns the error of a connect() that was answered by a life of `node` which this node has cut off. It is
+  /// kUnavailable, since a later life may answer the next time.
   static Status answered(NodeId node, Generation generation);
-  /// The error of a connect() of the life `self` that node `by` refuses, since it has cut `self` off:
+  /// Returns the error of a connect() of the life `self` that node `by` refuses because it has cut `self` off. It is
   /// kFailedPrecondition, since no later attempt of this life can succeed.
   static Status refused(const NodeOptions& self, NodeId by);
 

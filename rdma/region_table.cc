@@ -71,7 +71,7 @@ std::uint64_t PeerRegions::bytes(RegionId id) const {
   return place < 0 ? 0 : entries_[static_cast<std::size_t>(place)].bytes;
 }
 
-/// An operation of a chain mostly uses the regions of the one before, so these are tried first.
+/// Checks a chain. An operation mostly uses the regions of the one before, so these are tried first.
 PostResult check_chain(std::span<const Operation> chain, const Limits& limits, const LocalRegions& local,
                        const PeerRegions& peer) {
   if (chain.empty() || chain.size() > limits.chain_length) return PostResult::kInvalidChain;

@@ -1,6 +1,6 @@
 #pragma once
-// What providers know of regions, on both sides of a connection, and the checks of a chain that all of them make before
-// anything is posted: what passes them can fail only because the connection breaks.
+// Keeps what providers know of regions, on both sides of a connection, and has the checks of a chain that all of them
+// make before they post it. A chain that passes the checks can fail only because the connection breaks.
 
 #include <cstdint>
 #include <span>
@@ -19,7 +19,7 @@ class LocalRegions {
     std::uint64_t bytes = 0;
   };
 
-  /// The region that holds all of `bytes` at `at`, by its place in registration order; -1 if there is none.
+  /// Returns the region that holds all of `bytes` at `at`, by its place in registration order; -1 if there is none.
   int find(const void* at, std::uint64_t bytes) const;
   const Entry& operator[](std::size_t place) const { return entries_[place]; }
   std::size_t size() const { return entries_.size(); }
@@ -30,7 +30,7 @@ class LocalRegions {
   std::vector<Entry> entries_;
 };
 
-/// The regions of one life of a peer, as it told them when the connection was made.
+/// The regions of one life of a peer, as it described them when the connection was made.
 class PeerRegions {
  public:
   struct Entry {
@@ -41,13 +41,13 @@ class PeerRegions {
   PeerRegions(NodeId node, Generation generation) : node_(node), generation_(generation) {}
 
   void add(RegionId id, std::uint64_t bytes) { entries_.push_back({id, bytes}); }
-  /// By place in the order in which they were added; -1 if there is none.
+  /// Returns the region's place in the order in which regions were added; -1 if there is no such region.
   int find(RegionId id) const;
   const Entry& operator[](std::size_t place) const { return entries_[place]; }
   NodeId node() const { return node_; }
   Generation generation() const { return generation_; }
 
-  /// The region's size; 0 if there is no such region.
+  /// Returns the region's size; 0 if there is no such region.
   std::uint64_t bytes(RegionId id) const;
 
  private:
@@ -56,7 +56,7 @@ class PeerRegions {
   std::vector<Entry> entries_;
 };
 
-/// kPosted if the chain may be posted as far as regions, sizes and alignment go; otherwise why not.
+/// Returns kPosted if the chain may be posted as far as regions, sizes and alignment go, and otherwise why not.
 PostResult check_chain(std::span<const Operation> chain, const Limits& limits, const LocalRegions& local,
                        const PeerRegions& peer);
 

@@ -34,7 +34,7 @@ PostResult Chains::post(ConnectionId connection, std::span<const Operation> chai
 }
 
 bool Chains::wait() {
-  if (under_way_ != 0) endpoint_.poll();  // what has completed already costs no switch of fibers
+  if (under_way_ != 0) endpoint_.poll();  // a chain that has completed already costs no switch of fibers
   if (under_way_ != 0) {
     waiter_ = scheduler_.current();
     waiting_ = true;

@@ -1,5 +1,5 @@
 #pragma once
-// Waiting on the fabric in fibers: code that posts and waits reads as if it were alone, while other fibers run.
+// Lets fibers wait for the fabric: code that posts and waits reads as if it were alone, while other fibers run.
 
 #include <cstdint>
 #include <functional>
@@ -10,10 +10,10 @@
 
 namespace granary::rdma::fiber {
 
-/// An endpoint that the fibers of one scheduler share. Its poll() belongs into the scheduler's.
+/// An endpoint that the fibers of one scheduler share. The scheduler's `poll` calls its poll().
 class FiberEndpoint {
  public:
-  /// Completions with an odd tag are not a fiber's; `others` gets them.
+  /// Gets the completions with an odd tag, which are not a fiber's.
   using Others = std::function<void(const Completion&)>;
 
   explicit FiberEndpoint(Endpoint& endpoint, Others others = {}) : endpoint_(endpoint), others_(std::move(others)) {}
@@ -27,18 +27,19 @@ class FiberEndpoint {
   const Others others_;
 };
 
-/// Chains of one fiber (or of what is in none) that are under way together: post all, then wait once.
+/// Chains that one fiber (or code in no fiber) has under way together: it posts all of them, then waits once.
 class Chains {
  public:
   Chains(Scheduler& scheduler, FiberEndpoint& endpoint) : scheduler_(scheduler), endpoint_(endpoint) {}
-  /// Waits, since the fabric may still use what the chains point to.
+  /// Waits, since the fabric may still use the memory that the chains name.
   ~Chains() { (void)wait(); }
   Chains(const Chains&) = delete;
   Chains& operator=(const Chains&) = delete;
 
-  /// Posts a chain, yielding while there is no room: never kFull. What else is refused, is as if never asked for.
+  /// Posts a chain, and yields while there is no room, so it never returns kFull. A chain that is refused for another
+  /// reason leaves no trace, except for kBroken, which wait() reports.
   PostResult post(ConnectionId connection, std::span<const Operation> chain);
-  /// Waits for all of them; false if a connection was, or is now, broken. Starts anew afterwards.
+  /// Waits for all chains. Returns false if a connection was broken, or has broken now. Then it starts anew.
   bool wait();
   /// Whether wait() would have to wait.
   bool under_way() const { return under_way_ != 0; }
@@ -49,7 +50,7 @@ class Chains {
 
   Scheduler& scheduler_;
   FiberEndpoint& endpoint_;
-  Fiber* waiter_ = nullptr;  ///< if `waiting_`; nullptr: in no fiber
+  Fiber* waiter_ = nullptr;  ///< the fiber if `waiting_`; nullptr: code in no fiber
   bool waiting_ = false;
   std::uint32_t under_way_ = 0;
   bool failed_ = false;

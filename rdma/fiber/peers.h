@@ -1,11 +1,11 @@
 #pragma once
-// The connections of one endpoint, by node.
+// Keeps the connections of one endpoint, by node.
 //
-// How long to wait for one is a guess: over RDMA devices the handshake takes from a millisecond to most of a second, by
-// how busy both hosts are, and one that is given up has to begin anew. So each attempt that failed makes the next one
-// more patient. A node whose connection broke is more likely dead than busy: a process that was killed needs a while to
-// end, and does not answer meanwhile. So the first attempts to reach it again are brief, and whoever tries does nothing
-// else for no longer.
+// How long to wait for a connection is a guess. Over RDMA devices the handshake takes from a millisecond to most of a
+// second, depending on how busy both hosts are, and one that is given up has to begin anew. So each attempt that failed
+// makes the next one wait longer. A node whose connection broke is more likely dead than busy: a process that was
+// killed needs a while to end, and does not answer meanwhile. So the first attempts to reach it again are brief, since
+// the caller does nothing else meanwhile.
 
 #include <algorithm>
 #include <optional>
@@ -17,9 +17,9 @@ namespace granary::rdma::fiber {
 
 class Peers {
  public:
-  /// The longest wait for a node that was never met is so many times what connect() was told.
+  /// The longest wait for a node that was never met is so many times the time given to connect().
   static constexpr unsigned kMostPatience = 8;
-  /// The first wait for one that was met before.
+  /// The first wait for a node that was met before.
   static constexpr std::uint64_t kAgain_us = 30'000;
   static constexpr unsigned kMostPatienceAgain = 64;
 
@@ -27,9 +27,9 @@ class Peers {
 
   Endpoint& endpoint() const { return endpoint_; }
 
-  /// Sees to it that the node is connected; another fiber may have seen to it already. Of a node that was never met it
-  /// waits `timeout_us` at first, longer if that was not enough. Of one that was met it waits kAgain_us at first,
-  /// longer later, at most `timeout_us`.
+  /// Connects to the node, unless another fiber has done so already. For a node that was never met it waits
+  /// `timeout_us` at first, and longer if that was not enough. For a node that was met it waits kAgain_us at first, and
+  /// longer later, but at most `timeout_us`.
   Status connect(NodeId node, std::uint64_t timeout_us) {
     const std::optional<ConnectionId> present = find(node);
     if (present && endpoint_.status(*present).ok()) return {};
@@ -46,19 +46,19 @@ class Peers {
     return {};
   }
 
-  /// Notes that the node has just been heard of, so it lives: if its connection is broken, it is waited for like one
-  /// that was never met.
+  /// Notes that the node has just been heard of, so it lives. If its connection is broken, the next wait is that for a
+  /// node that was never met.
   void note_heard(NodeId node) {
     if (const std::optional<ConnectionId> present = find(node); present && !endpoint_.status(*present).ok())
       peers_[node] = {};
   }
 
-  /// The node's last connection, which may be broken by now.
+  /// Returns the node's last connection, which may be broken by now.
   std::optional<ConnectionId> find(NodeId node) const {
     return node < peers_.size() ? peers_[node].connection : std::nullopt;
   }
-  /// The life of the node that its last connection reaches, or has reached: the endpoint forgets that of a broken one.
-  /// 0 if there is none.
+  /// Returns the life of the node that its last connection reaches, or has reached, as the endpoint forgets the life of
+  /// a broken connection. Returns 0 if there was no connection.
   Generation generation(NodeId node) const { return node < peers_.size() ? peers_[node].generation : 0; }
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// Runs steps in rounds: what all of them want goes out before anything is waited for, in as few chains as there are
-// nodes to reach, so that a round costs one round trip, to however many nodes.
+// Runs steps in rounds. The operations of all steps are posted before anything is waited for, in as few chains as there
+// are nodes to reach. So a round costs one round trip, to however many nodes.
 
 #include <span>
 #include <vector>
@@ -12,13 +12,13 @@
 
 namespace granary::rdma::fiber {
 
-/// The operations that have been posted so far, counted.
+/// Counts the operations that have been posted so far.
 struct Traffic {
-  std::uint64_t rounds = 0;  ///< each a round trip, to however many nodes
+  std::uint64_t rounds = 0;  ///< each one is a round trip, to however many nodes
   std::uint64_t reads = 0;
   std::uint64_t read_bytes = 0;
   std::uint64_t writes = 0;
-  std::uint64_t compare_swaps = 0;  ///< and fetch-adds
+  std::uint64_t compare_swaps = 0;  ///< fetch-adds, too
 };
 
 /// Runs many steps at once. One fiber, or one thread outside of fibers, calls it.
@@ -30,10 +30,11 @@ class Rounds {
         peers_(peers),
         waiter_(waiter) {}
 
-  /// Until all have ended. Operations of steps to one node take effect in the order of the steps (rdma/fabric.h).
+  /// Runs the steps until all have ended. Operations of steps to one node take effect in the order of the steps
+  /// (rdma/fabric.h).
   void run(std::span<Step* const> steps);
-  /// Posts the first round of all, and waits for nothing. Those that could not be posted have failed when it returns;
-  /// the caller has the others interpret the completions, or fail, when `chains` is not under way any more.
+  /// Posts the first round of all steps, and waits for nothing. Steps that could not be posted have failed when it
+  /// returns. For the others, the caller calls interpret() or fail() when `chains` is not under way any more.
   void start(std::span<Step* const> steps, Chains& chains);
   const Traffic& traffic() const { return traffic_; }
   void run(Step& step) {
@@ -52,15 +53,15 @@ class Rounds {
   FiberEndpoint& endpoint_;
   const Peers& peers_;
   base::Waiter& waiter_;
-  // Used by run(); members only so that their memory is used again.
-  std::vector<Step*> open_;  ///< nullptr: has ended in this round
+  // Used by run(). These are members only so that their memory is used again.
+  std::vector<Step*> open_;  ///< nullptr if the step has ended in this round
   std::vector<Operation> chain_;
   struct Part {
     Step** step;
-    std::size_t end;  ///< behind its operations in chain_
+    std::size_t end;  ///< the end of its operations in chain_
   };
-  std::vector<Part> parts_;  ///< of chain_, not posted yet
-  bool pause_ = false;       ///< a step wants one
+  std::vector<Part> parts_;  ///< parts of chain_ that are not posted yet
+  bool pause_ = false;       ///< whether a step wants a pause
   Traffic traffic_;
 };
 

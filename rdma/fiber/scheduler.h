@@ -1,8 +1,8 @@
 #pragma once
-// A worker's fibers: they run one at a time, each until it waits. When none can run, the worker polls and idles.
+// Runs a worker's fibers one at a time, each until it waits. When none can run, the worker polls and idles.
 //
-// Code of the worker's thread that is in no fiber may wait as well: while it does, the fibers run. So a worker with one
-// transaction at a time needs none.
+// Code of the worker's thread that is in no fiber may wait as well, and fibers run meanwhile. So a worker with one
+// transaction at a time needs no fibers.
 
 #include <cstdint>
 #include <functional>
@@ -18,27 +18,27 @@ using base::Fiber;
 
 class Scheduler {
  public:
-  /// `poll` looks for what fibers wait for and wakes them; it is called between turns, also when all fibers yield, so
-  /// in a simulation it lets time pass. `idle` is paused at while there is nothing to run: on a thread
-  /// base::ThreadWaiter, which spins briefly and then gives the processor away.
+  /// `poll` looks for the events that fibers wait for, and wakes the fibers. It is called between turns, also when all
+  /// fibers yield, so in a simulation it lets time pass. `idle` is paused while there is nothing to run. On a thread it
+  /// is base::ThreadWaiter, which spins briefly and then gives the processor away.
   Scheduler(std::function<void()> poll, base::Waiter& idle) : poll_(std::move(poll)), idle_(idle) {}
 
-  /// A fiber more; before or during run().
+  /// Adds a fiber, before or during run().
   void spawn(std::function<void()> body);
   /// Runs until all fibers have ended.
   void run();
 
-  /// The fiber that is running; nullptr outside of fibers.
+  /// Returns the fiber that is running; nullptr outside of fibers.
   Fiber* current() const { return current_; }
-  /// Where current() is found, for who asks often.
+  /// Returns where current() is stored, for callers that ask often.
   Fiber* const* where_current() const { return &current_; }
   /// Whether the thread has no other fibers than the one that runs.
   bool is_alone() const { return fibers_.size() <= (current_ != nullptr ? 1u : 0u); }
-  /// Lets the others run, and what they wait for be looked for.
+  /// Lets the other fibers run, and polls.
   void yield();
-  /// Waits until somebody calls wake() with this fiber.
+  /// Waits until wake() is called with this fiber.
   void park();
-  /// Makes a parked fiber (nullptr: what is in none) run again; once for each park().
+  /// Makes a parked fiber run again; nullptr stands for code in no fiber. Called once for each park().
   void wake(Fiber* fiber) {
     if (fiber == nullptr) {
       outside_awake_ = true;
@@ -48,7 +48,8 @@ class Scheduler {
   }
 
  private:
-  /// Polls, and lets each fiber that is ready run once. False if there was none, and nothing outside of them was woken.
+  /// Polls, and lets each fiber that is ready run once. Returns false if no fiber was ready, and no code outside of
+  /// fibers was woken.
   bool turn();
 
   const std::function<void()> poll_;
@@ -60,7 +61,7 @@ class Scheduler {
   bool outside_awake_ = false;
 };
 
-/// The engine's waits, in a fiber: each pause lets the worker's other fibers run.
+/// Makes the engine's waits work in a fiber: each pause lets the worker's other fibers run.
 class FiberWaiter final : public base::Waiter {
  public:
   explicit FiberWaiter(Scheduler& scheduler) : scheduler_(scheduler) {}

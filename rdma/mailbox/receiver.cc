@@ -11,9 +11,9 @@ namespace granary::rdma::mailbox {
 
 using base::kWord;
 
-/// Only receivers write the words of line 1, and the earlier one's stores happen before this, since it has ended. The
-/// session word, which a sender adds to at any time, is not looked at here: poll() compares it with the session that is
-/// served.
+/// Reads the words of line 1, which only receivers write. The stores of the earlier receiver happen before this, since
+/// it has ended. A sender adds to the session word at any time, so that word is not looked at here: poll() compares it
+/// with the session that is served.
 Receiver::Receiver(char* ring, std::uint64_t ring_bytes, std::uint64_t most_bytes)
     : session_word_(reinterpret_cast<std::uint64_t*>(ring + kSessionOffset)),
       consumed_word_(reinterpret_cast<std::uint64_t*>(ring + kConsumedOffset)),
@@ -46,8 +46,8 @@ bool Receiver::has_something() const {
   return whole_ || (status_.ok() && Seal::present(base::load_word(at(consumed_.position))));
 }
 
-/// The sender READs this word. It is set by an exchange, so that the looks that follow see all that was there before it
-/// (ring.h).
+/// Writes the word that the sender READs. It is set by an exchange, so that the looks after it see everything that was
+/// there before it (ring.h).
 void Receiver::lie_down(BellId bell) {
   const base::lines::Store seen(sleep_word_);
   sleep_ = {bell, sleep_.count + 1};
@@ -59,7 +59,8 @@ void Receiver::get_up() {
   base::store_word(sleep_word_, sleep_.pack());
 }
 
-/// The sender waits until it is served, and nothing of its earlier sessions arrives any more.
+/// Clears the ring for a new session. The sender waits until it is served, and nothing of its earlier sessions arrives
+/// any more.
 void Receiver::serve_new_session() {
   for (std::uint64_t w = 0; w < capacity_ / kWord; ++w) base::store_word(data_ + w, 0);
   message_.clear();

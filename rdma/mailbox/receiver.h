@@ -1,5 +1,5 @@
 #pragma once
-// The receiving end of a mailbox (ring.h).
+// Receives the messages of a mailbox (ring.h).
 
 #include <cstdint>
 #include <optional>
@@ -14,23 +14,23 @@ namespace granary::rdma::mailbox {
 
 class Receiver {
  public:
-  /// `ring`: 64-byte aligned memory in a region that the sender reaches, zero when its first receiver is made. An
-  /// earlier receiver of it has ended. Messages longer than `most_bytes` are an error of the sender.
+  /// `ring` is 64-byte aligned memory in a region that the sender reaches, and is zero when its first receiver is made.
+  /// An earlier receiver of it has ended. A message longer than `most_bytes` is an error of the sender.
   Receiver(char* ring, std::uint64_t ring_bytes, std::uint64_t most_bytes);
 
-  /// The next whole message, if it has arrived; valid until the next call. Never waits.
+  /// Returns the next whole message, if it has arrived. It is valid until the next call. Never waits.
   std::optional<std::string_view> poll();
   /// Whether poll() would have something to do.
   bool has_something() const;
-  /// Tells the sender that this worker sleeps at the bell from now on, until get_up(). It must look once more before it
-  /// does: has_something() of all its mailboxes.
+  /// Tells the sender that this worker sleeps at the bell from now on, until get_up(). Before it sleeps, the worker
+  /// must look once more, by has_something() of all its mailboxes.
   void lie_down(BellId bell);
   void get_up();
-  /// The session that a sender wants, or has; 0: none ever did. poll() begins with serving it.
+  /// Returns the session that a sender wants, or has; 0 if there never was one. poll() serves it first.
   std::uint16_t wanted_session() const;
-  /// How many receivers the ring had before this one.
+  /// Returns how many receivers the ring had before this one.
   std::uint64_t earlier() const { return earlier_; }
-  /// OK, or what the sender did wrong; then nothing more is taken until it takes a new session.
+  /// Returns OK, or what the sender did wrong. After an error no message is taken until the sender takes a new session.
   const Status& status() const { return status_; }
 
  private:
@@ -48,10 +48,10 @@ class Receiver {
   Consumed consumed_;
   Sleep sleep_;
   std::uint64_t earlier_ = 0;
-  bool inherited_ = true;  ///< an earlier receiver served the session: its messages are dropped
-  std::string message_;    ///< its pieces so far, in memory that the next message uses again
+  bool inherited_ = true;  ///< whether an earlier receiver served the session, so that its messages are dropped
+  std::string message_;    ///< the pieces that have come so far; the next message uses the memory again
   bool whole_ = false;
-  bool handed_out_ = false;  ///< poll() has returned it
+  bool handed_out_ = false;  ///< whether poll() has returned it
   Status status_;
 };
 

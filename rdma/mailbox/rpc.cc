@@ -43,7 +43,7 @@ void Rpc::step(std::uint64_t now_us) {
   end_overdue(now_us);
 }
 
-/// A message that is too short or of no known kind is dropped: it comes from another process (I26).
+/// Takes a message. One that is too short or of no known kind is dropped, as it comes from another process (I26).
 void Rpc::take(std::string_view message) {
   Header header{};
   if (message.size() >= sizeof header) std::memcpy(&header, message.data(), sizeof header);
@@ -77,9 +77,9 @@ void Rpc::answer(CallId call, std::string_view body) {
   add_answer(call).body = body;
 }
 
-/// Sends answers, but not before the caller serves the sender. If the connection turns out to be broken already, as one
-/// to an earlier life of the caller's node is, answers wait for another sender in this one's place. An answer that the
-/// sender will never take is dropped, and the caller's time runs out.
+/// Sends answers, but not before the caller serves the sender. If the connection turns out to be broken already, as a
+/// connection to an earlier life of the caller's node is, the answers wait for another sender in this one's place. An
+/// answer that the sender will never take is dropped, and the caller's time runs out.
 void Rpc::send_answers() {
   std::size_t sent = 0;
   const auto send_next = [&] { return send(sender_, Kind::kAnswer, answers_[sent].call, answers_[sent].body); };

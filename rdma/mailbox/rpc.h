@@ -1,8 +1,8 @@
 #pragma once
-// Requests and answers over a pair of mailboxes, one in each direction between two workers. Both may ask.
+// Sends requests and answers over a pair of mailboxes, one in each direction between two workers. Both may ask.
 //
-// An answer that comes after its call has ended (timed out) is dropped. A call that did not end with an answer
-// may have been carried out or not: what is asked for must bear that.
+// An answer that comes after its call has ended (timed out) is dropped. A call that did not end with an answer may have
+// been carried out or not, and requests must allow for that.
 
 #include <cstdint>
 #include <functional>
@@ -21,42 +21,44 @@ enum class CallOutcome : std::uint8_t {
   kBroken,  ///< the connection is broken
 };
 
-/// Used by the thread of the sender's endpoint; time is given to it.
+/// One side of such a pair. The thread of the sender's endpoint uses it, and passes the time to it.
 class Rpc {
  public:
   using CallId = std::uint64_t;
-  /// Called once, inside step(), with the answer (empty if there is none). It may make calls.
+  /// Is called once, inside step(), with the answer, which is empty if there is none. It may make calls.
   using Done = std::function<void(CallOutcome outcome, std::string_view answer)>;
-  /// Puts the answer to a request into `answer`, which is empty; or returns false: then answer() follows, later. May
+  /// Puts the answer to a request into `answer`, which is empty. Or returns false, and answer() follows later. It may
   /// not use this object.
   using Handler = std::function<bool(CallId call, std::string_view request, std::string& answer)>;
 
-  /// Calls under way at most; so the peer has to keep no more answers than that for us. If it must, because calls of
-  /// ours timed out, it drops what is asked.
+  /// The greatest number of calls under way, so that the peer has to keep no more answers than that for us. If it would
+  /// have to, because calls of ours timed out, it drops the request.
   static constexpr std::size_t kMostCalls = 64;
-  /// The part of a message that is neither request nor answer.
+  /// The size of the part of a message that is neither request nor answer.
   static constexpr std::size_t kHeaderBytes = 16;
 
-  /// `last_call`: of the one before on the same mailboxes, since answers to that may still arrive.
-  /// When the sender's connection is broken, another may be put into its place; calls end, answers go on.
+  /// `last_call` is the last call of the previous Rpc on the same mailboxes, since answers to its calls may still
+  /// arrive. When the sender's connection is broken, another sender may be put into its place. Calls end then, but
+  /// answers go on.
   Rpc(Sender& sender, Receiver& receiver, Handler handler, CallId last_call = 0)
       : sender_(sender),
         receiver_(receiver),
         handler_(std::move(handler)),
         last_call_(last_call) {}
 
-  /// kFull also if there are kMostCalls under way.
+  /// Makes a call. Returns kFull also if there are kMostCalls under way.
   SendResult call(std::string_view request, std::uint64_t now_us, std::uint64_t timeout_us, Done done);
-  /// The answer to a request that the handler has put off.
+  /// Sends the answer to a request that the handler has put off.
   void answer(CallId call, std::string_view body);
   CallId last_call() const { return last_call_; }
-  /// Nothing to do but to wait for messages, and for answers that were put off.
+  /// Whether there is nothing to do but to wait for messages, and for answers that were put off.
   bool quiet() const { return calls_.empty() && waiting_ == 0 && sender_.quiet(); }
-  /// Messages so far that were neither request nor answer.
+  /// Returns how many messages so far were neither request nor answer.
   std::uint64_t senseless() const { return senseless_; }
-  /// When the next call's time is over: step() is wanted then. The greatest number if there is none.
+  /// Returns when the time of the next call is over, which is when step() is wanted; the greatest number if there is no
+  /// call.
   std::uint64_t next_deadline_us() const;
-  /// Takes what has arrived, answers, ends calls whose time is over.
+  /// Takes the messages that have arrived, sends answers, and ends calls whose time is over.
   void step(std::uint64_t now_us);
 
  private:
@@ -81,10 +83,10 @@ class Rpc {
   Receiver& receiver_;
   const Handler handler_;
   CallId last_call_;
-  std::vector<Call> calls_;      ///< under way, in the order of their ids
-  std::vector<Answer> answers_;  ///< the first waiting_ of them; the others' memory is for later ones
-  std::size_t waiting_ = 0;      ///< answers that the sender has not taken yet
-  std::size_t put_off_ = 0;      ///< requests whose answers are to come
+  std::vector<Call> calls_;      ///< calls under way, in the order of their ids
+  std::vector<Answer> answers_;  ///< only the first waiting_ count; the others' memory is for later ones
+  std::size_t waiting_ = 0;      ///< how many answers the sender has not taken yet
+  std::size_t put_off_ = 0;      ///< how many requests will be answered later
   std::uint64_t senseless_ = 0;
 };
 

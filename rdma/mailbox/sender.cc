@@ -72,7 +72,8 @@ void Sender::completed(const Completion& completion) {
   if (look_again_) ask();
 }
 
-/// The READ's completion also tells that all WRITEs before it have completed: their room in the mirror is free, too.
+/// Learns the receiver's words from a READ. The READ's completion also tells that all WRITEs before it have completed,
+/// so their room in the mirror is free, too.
 void Sender::learn() {
   const Consumed consumed = Consumed::unpack(answer_[0]);
   const Sleep sleep = Sleep::unpack(answer_[1]);
@@ -103,7 +104,7 @@ std::uint64_t Sender::in_ring() const {
   return written_ >= consumed_ ? written_ - consumed_ : written_ + position_period(capacity_) - consumed_;
 }
 
-/// Puts as much of the message into the ring as has room before its end; false if nothing can be put now.
+/// Puts as much of the message into the ring as has room before its end. Returns false if nothing can be put there now.
 bool Sender::push_fragment() {
   const std::uint64_t at = written_ % capacity_;
   const std::uint64_t room = std::min(capacity_ - in_ring(), capacity_ - at);

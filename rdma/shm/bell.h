@@ -1,9 +1,10 @@
 #pragma once
-// The words at which endpoints sleep. They lie in the fabric's own region, which peers map, and count rings.
+// Has the words at which endpoints sleep. They lie in the fabric's own region, which peers map, and count rings.
 //
-// A peer that rings raises the count (release) and the sleeping endpoint reads it (acquire), so stores before the ring
-// are seen after the sleep. No ring is lost: the endpoint remembers the count that it has acted on, and the kernel puts
-// it to sleep only if the word still has that value; a ring raises it first and wakes then.
+// A peer that rings raises the count (release) and the sleeping endpoint reads it (acquire). So stores before the ring
+// are seen after the sleep. No ring is lost: the endpoint remembers the last count that it has acted on, and the kernel
+// puts it to sleep only if the word still has that value. A peer that rings raises the word first and wakes the
+// endpoint after that.
 
 #include <cstdint>
 #include <memory>
@@ -15,19 +16,19 @@
 
 namespace granary::rdma::shm {
 
-/// The most endpoints that a fabric has at a time.
+/// The greatest number of endpoints that a fabric has at a time.
 inline constexpr BellId kMostBells = 4096;
 
 /// A view of one word.
 class Bell {
  public:
-  static constexpr std::uint64_t kApart = 64;  ///< a cache line each
+  static constexpr std::uint64_t kApart = 64;  ///< each word has a cache line
 
   Bell(char* own_region, BellId id) : word_(reinterpret_cast<std::uint32_t*>(own_region + id * kApart)) {}
 
   std::uint32_t rings() const;
   void ring() const;
-  /// Sleeps while the count is `heard`; false if the time was up. May return early.
+  /// Sleeps while the count is `heard`. Returns false if the time was up. May return early.
   bool wait(std::uint32_t heard, std::uint64_t timeout_us) const;
 
  private:
@@ -59,7 +60,7 @@ class OwnBells {
   static constexpr std::uint64_t kBytes = kMostBells * Bell::kApart;
 
   memory::Region& region() { return *region_; }
-  /// kResourceExhausted if kMostBells are taken.
+  /// Takes a free bell. Returns kResourceExhausted if kMostBells are taken.
   Result<Taken> take();
   void ring_all();
 

@@ -39,7 +39,7 @@ Result<std::shared_ptr<Peer>> Caller::greet(const std::string& path, NodeId node
   return Peer::map(std::move(received).value(), std::move(socket).value(), holder_of(hello_.node, hello_.generation));
 }
 
-/// Greets, and proves what the node asks for once it has proved that it has the key itself.
+/// Greets the node, and proves the key once the node has proved that it has it.
 Status Caller::ask(int socket, NodeId node, Clock::time_point end) const {
   if (const unsigned user = peer_of(socket).user; user != ::geteuid()) {
     return Status(StatusCode::kFailedPrecondition,

@@ -1,5 +1,5 @@
 #pragma once
-// An open file descriptor that is closed with its owner, and the few local sockets that shm needs.
+// Owns an open file descriptor, which is closed with it, and makes the few local sockets that shm needs.
 
 #include <cstdint>
 #include <string>
@@ -28,14 +28,14 @@ class Descriptor {
   int fd_ = -1;
 };
 
-/// "cannot WHAT: the reason in errno".
+/// Returns "cannot WHAT: the reason in errno".
 Status system_error(StatusCode code, const std::string& what);
 
-/// A socket of packets that listens at `path`; a dead process's socket file there is replaced.
+/// Makes a socket of packets that listens at `path`. The socket file of a dead process there is replaced.
 Result<Descriptor> listen_at(const std::string& path);
-/// A socket of packets connected to `path`; kUnavailable if nobody listens there.
+/// Makes a socket of packets connected to `path`. Returns kUnavailable if no process listens there.
 Result<Descriptor> connect_to(const std::string& path);
-/// Waits until the socket can be read or has been hung up; false after `timeout_us`.
+/// Waits until the socket can be read or has been hung up. Returns false after `timeout_us`.
 bool wait_readable(int fd, std::uint64_t timeout_us);
 
 /// The process at the other end of a connected socket.

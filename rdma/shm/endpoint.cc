@@ -16,7 +16,7 @@ constexpr std::uint32_t kLongestChain = 64;
 }  // namespace
 
 const Limits& ShmEndpoint::limits() const {
-  // post() does everything itself, so all WRITEs are copied by it. The others are as a NIC would have them.
+  // post() does everything itself, so it copies all WRITEs. The other limits are as a NIC would have them.
   static constexpr Limits kLimits{
       .outstanding = 256, .chain_length = kLongestChain, .inline_bytes = 1u << 30, .operation_bytes = 1u << 30};
   return kLimits;
@@ -50,7 +50,8 @@ void ShmEndpoint::Connection::give_up() {
   peer.reset();
 }
 
-/// A node that comes back again and again would otherwise leave the memory of each of its lives with every survivor.
+/// Gives up the memory of peers whose connections have broken. Otherwise a node that comes back again and again would
+/// leave the memory of each of its lives with every survivor.
 void ShmEndpoint::give_up_broken() {
   for (const auto& connection : connections_) connection->give_up();
 }
@@ -92,7 +93,7 @@ PostResult ShmEndpoint::post(ConnectionId connection, std::span<const Operation>
   return PostResult::kPosted;
 }
 
-/// Fetches the lines of all operations ahead, so that their cache misses overlap.
+/// Executes a chain. It fetches the lines of all operations ahead, so that their cache misses overlap.
 void ShmEndpoint::execute_all(std::span<const Operation> chain, Connection& at) {
   std::array<char*, kLongestChain> targets;
   for (std::size_t i = 0; i < chain.size(); ++i) {
@@ -128,7 +129,8 @@ PostResult ShmEndpoint::ring(ConnectionId connection, BellId bell) {
   return PostResult::kPosted;
 }
 
-/// Whatever breaks a connection also rings (OwnBells::ring_all), after the connection is seen as broken.
+/// Sleeps at the bell. Every breakage of a connection also rings it (OwnBells::ring_all), after the connection is seen
+/// as broken.
 bool ShmEndpoint::sleep(std::uint64_t timeout_us) {
   base::outside_region();
   give_up_broken();

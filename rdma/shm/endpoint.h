@@ -1,5 +1,5 @@
 #pragma once
-// The endpoint of shm: post() does the operations on the spot, and poll() only reports them.
+// Implements the endpoint of shm: post() does the operations on the spot, and poll() only reports them.
 
 #include <functional>
 #include <memory>
@@ -14,10 +14,10 @@ namespace granary::rdma::shm {
 
 class ShmEndpoint final : public Endpoint {
  public:
-  /// Finds the living peer, greeting it if need be.
+  /// Finds the living peer, and greets it if need be.
   using FindPeer = std::function<Result<std::shared_ptr<Peer>>(NodeId node, std::uint64_t timeout_us)>;
 
-  /// `local` outlives the endpoint and does not change.
+  /// `local` must outlive the endpoint and does not change.
   ShmEndpoint(const LocalRegions& local, OwnBells::Taken bell, FindPeer find_peer)
       : local_(local),
         bell_(std::move(bell)),
@@ -42,17 +42,18 @@ class ShmEndpoint final : public Endpoint {
     explicit Connection(std::shared_ptr<Peer> to) : node(to->regions().node()), peer(std::move(to)) {}
     bool broken() const { return disconnected || peer == nullptr || peer->dead(); }
     std::string why_broken() const;
-    /// Lets go of the memory of a peer that is reached no more: the system gets it back when all endpoints have.
+    /// Lets go of the memory of a peer that is not reached any more. The system gets it back when all endpoints have
+    /// done so.
     void give_up();
 
     const NodeId node;
     std::shared_ptr<Peer> peer;  ///< nullptr once it was given up
     std::string why_given_up;
-    std::uint32_t outstanding = 0;  ///< operations whose chains poll() has not seen
+    std::uint32_t outstanding = 0;  ///< operations whose chains poll() has not seen yet
     bool disconnected = false;
     StoreOrder order;
   };
-  /// The completion of a chain that was done, to be reported.
+  /// The completion of a chain that was done and is to be reported.
   struct Done {
     std::uint64_t tag;
     ConnectionId connection;
@@ -69,7 +70,7 @@ class ShmEndpoint final : public Endpoint {
   const FindPeer find_peer_;
   std::vector<std::unique_ptr<Connection>> connections_;
   static constexpr std::size_t kMostSeenKept = 1024;
-  std::vector<Done> done_;  ///< poll() has seen those before next_done_, and drops them together, most often all
+  std::vector<Done> done_;  ///< poll() has seen those before next_done_, and drops them together, mostly all of them
   std::size_t next_done_ = 0;
 };
 

@@ -12,15 +12,16 @@ namespace {
 
 using base::kWord;
 
-/// Processors with AVX load and store an aligned pair of words at one moment (both makers say so); of others nobody
-/// knows.
+/// Whether a pair of words moves whole. Processors with AVX load and store an aligned pair at one moment (both makers
+/// say so). For other processors it is not known.
 const bool pairs_are_whole = [] {
   __builtin_cpu_init();
   return __builtin_cpu_supports("avx") != 0;
 }();
 
-/// Both ends may be shared: the local buffer of one node can be another's remote region. Two words move at a time where
-/// both lie in one aligned pair of `theirs`, the end whose order counts.
+/// Copies words in ascending order. Both ends may be shared, because the local buffer of one node can be another's
+/// remote region. Two words move at a time if both lie in one aligned pair of `theirs`, which is the end whose order
+/// counts.
 void copy_words(std::uint64_t* to, const std::uint64_t* from, std::size_t words, const std::uint64_t* theirs) {
   std::size_t i = 0;
   if (pairs_are_whole && base::in_twos() && words >= 2) {

@@ -1,10 +1,10 @@
 #pragma once
-// An operation on mapped memory, done by the initiator's CPU with word-sized loads and stores and CPU atomics.
+// Does an operation on mapped memory by the initiator's CPU, with word-sized loads and stores and CPU atomics.
 //
 // I4: a READ loads words in ascending order, each with acquire, so a header's state is loaded before its TID word. I5:
-// a WRITE stores words in ascending order, each with release, so of two WRITEs nobody sees the second without the
-// first. x86-64 by itself does not keep the order of a WRITE and a READ of something else. Between them stands an
-// atomic operation on a word of the initiator's own, which drains its stores.
+// a WRITE stores words in ascending order, each with release, so of two WRITEs no thread sees the second without the
+// first. By itself, x86-64 does not keep the order of a WRITE and a READ of another word. So an atomic operation on a
+// word of the initiator's own stands between them, which drains its stores.
 
 #include <atomic>
 #include <cstdint>
@@ -31,7 +31,7 @@ class StoreOrder {
   bool pending_ = false;
 };
 
-/// Asks for the cache lines that a checked operation will touch, so that they come together with those of other
+/// Prefetches the cache lines that a checked operation will touch, so that they come together with those of other
 /// operations.
 void fetch_ahead(const Operation& operation, const char* remote);
 /// Does a checked operation on the memory at `remote`.

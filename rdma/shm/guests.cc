@@ -21,15 +21,16 @@ Guests::Ticket Guests::add(NodeId node, Generation generation, Process named, in
   return ticket;
 }
 
-/// A farewell is taken from the socket by the watcher or by hang_up(), whichever comes first. That one removes the
-/// guest before it lets go of the mutex, so the other one finds no guest any more.
+/// Whether the guest has said farewell. The watcher or hang_up() takes a farewell from the socket, whichever comes
+/// first. That one removes the guest before it lets go of the mutex, so the other one finds no guest any more.
 bool Guests::says_farewell(const Guest& guest) {
   if (guest.socket < 0) return false;
   const Result<ReceivedHello> last = receive_hello(guest.socket);
   return last.ok() && last->files.empty() && last->hello.kind == HelloKind::kFarewell;
 }
 
-/// The watcher forgets the descriptor before it is closed, since its number may be given again.
+/// Erases a guest. The watcher forgets the descriptor before it is closed, since its number may be given to another
+/// file.
 Guests::Entries::iterator Guests::erase(Entries::iterator guest) {
   watcher_.remove(guest->second.process->handle());
   return guests_.erase(guest);
@@ -51,7 +52,8 @@ void Guests::remove(Ticket guest) {
   if (const auto found = guests_.find(guest); found != guests_.end()) erase(found);
 }
 
-/// A guest says farewell only when it is in no operation any more, so what an ended one has locked is found here.
+/// Breaks the locks of guests whose processes have ended. A guest says farewell only when it is in no operation any
+/// more. So the entry of a guest that has ended with a lock is still here.
 void Guests::break_locks_of_ended() {
   if constexpr (!base::kTestHooks) return;
   const std::lock_guard lock(mutex_);

@@ -10,7 +10,7 @@
 namespace granary::rdma::shm {
 namespace {
 
-/// Whether the file has that many bytes and can never have fewer: otherwise touching it could end this process.
+/// Whether the file has that many bytes and can never have fewer. Otherwise touching it could end this process.
 bool holds(int file, std::uint64_t bytes) {
   struct stat status {};
   const int seals = ::fcntl(file, F_GET_SEALS);

@@ -1,8 +1,8 @@
 #pragma once
-// One life of a peer as this process sees it: its regions, mapped here, and whether it still lives. Shared by the
-// connections of all endpoints.
+// Keeps one life of a peer as this process sees it: its regions, mapped here, and whether it still lives. The
+// connections of all endpoints share it.
 //
-// The memory stays mapped after the peer has died, and operations on it still "work" until the death is noticed; so
+// The memory stays mapped after the peer has died, and operations on it still "work" until the death is noticed. So
 // nothing may follow from its content (I26; the protocols treat the last 10 ms before a breakage as unknown).
 
 #include <atomic>
@@ -21,21 +21,21 @@ namespace granary::rdma::shm {
 
 class Peer {
  public:
-  /// Maps the regions that the hello names. The socket's hanging up, or the process's end, is the peer's death.
-  /// `self` is this process in the entries of the peer's line table.
+  /// Maps the regions that the hello names. The peer is dead when its socket is hung up, or its process has ended.
+  /// `self` names this process in the entries of the peer's line table.
   static Result<std::shared_ptr<Peer>> map(ReceivedHello received, Descriptor socket, base::lines::Holder self);
-  /// Unmaps them, and tells the peer so.
+  /// Unmaps the regions, and tells the peer so.
   ~Peer();
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
 
   const PeerRegions& regions() const { return regions_; }
-  /// The memory at an address that check_chain() has passed.
+  /// Returns the memory at an address that check_chain() has passed.
   char* at(const RemoteAddress& address) const {
     return bases_[static_cast<std::size_t>(regions_.find(address.region))] + address.offset;
   }
 
-  // --- of a peer that simulates HTM regions (watched_memory.h) ---
+  // --- for a peer that simulates HTM regions (watched_memory.h) ---
   bool watched() const {
     if constexpr (base::kTestHooks) {
       return lines_ != nullptr;
@@ -45,28 +45,28 @@ class Peer {
   }
   base::lines::Table& line_table() const { return *lines_; }
   base::lines::Holder holder_there() const { return self_; }
-  /// Where the peer itself has what at() gives.
+  /// Returns the peer's own address of the memory that at() returns.
   std::uint64_t address_there(const RemoteAddress& address) const {
     return addresses_[static_cast<std::size_t>(regions_.find(address.region))] + address.offset;
   }
 
-  /// The bell of one of the peer's endpoints; `id` is below kMostBells.
+  /// Returns the bell of one of the peer's endpoints; `id` is below kMostBells.
   Bell bell(BellId id) const { return {own_region_, id}; }
 
   enum class Life : std::uint8_t { kLives, kEnded, kCutOff };
-  /// Changed once, by the watcher or by who cuts the peer off; read by every post and poll. Acquire pairs with the
-  /// release of end().
+  /// Changed once, by the watcher or by the thread that cuts the peer off; read by every post and poll. Acquire pairs
+  /// with the release of end().
   Life life() const { return life_.load(std::memory_order_acquire); }
   bool dead() const { return life() != Life::kLives; }
   void end(Life how) {
     Life living = Life::kLives;
     life_.compare_exchange_strong(living, how, std::memory_order_release, std::memory_order_relaxed);
   }
-  /// "node 3 (process 4711)".
+  /// Returns "node 3 (process 4711)".
   std::string name() const;
 
   int socket() const { return socket_.get(); }
-  /// Whether the peer has closed its side. It says nothing at this socket once it has let this process in.
+  /// Whether the peer has closed its side. Once it has let this process in, it sends nothing at this socket.
   bool has_hung_up() const { return wait_readable(socket_.get(), 0); }
   const std::shared_ptr<const Process>& process() const { return process_; }
 

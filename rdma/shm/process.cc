@@ -17,8 +17,9 @@ namespace {
 
 constexpr int kHasEnded = -1;
 
-/// The number of the process that a pidfd is of, as /proc tells it: 0 if that is in another PID namespace, kHasEnded if
-/// it has ended. kInvalidArgument if `fd` is no pidfd; kUnavailable if /proc cannot be read.
+/// Returns the number of the process that a pidfd is of, as /proc tells it: 0 if the process is in another PID
+/// namespace, kHasEnded if it has ended. Returns kInvalidArgument if `fd` is no pidfd; kUnavailable if /proc cannot be
+/// read.
 Result<int> process_of(int fd) {
   std::ifstream facts(fmt::format("/proc/self/fdinfo/{}", fd));
   if (!facts) return system_error(StatusCode::kUnavailable, "look at the peer's pidfd");
@@ -29,7 +30,7 @@ Result<int> process_of(int fd) {
   return Status(StatusCode::kInvalidArgument, "it is no pidfd");
 }
 
-/// "process 4711".
+/// Returns "process 4711".
 std::string name_of(const Process& process) {
   return process.number() != 0 ? fmt::format("process {}", process.number()) : "process in another PID namespace";
 }
@@ -83,7 +84,7 @@ Status end_processes(NodeId node, const Processes& processes, std::uint64_t time
   Status trouble;
   for (std::size_t i = 0; i < processes.size(); ++i) {
     const Process& process = *processes[i];
-    // A process that cannot be killed is not waited for; it may have ended all the same.
+    // A process that cannot be killed is not waited for. It may have ended even so.
     const bool ended = process.is_this_one() || process.wait_until_ended(killed[i].ok() ? deadline_us : 0);
     if (ended || !trouble.ok()) continue;
     const std::string why =

@@ -36,11 +36,11 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t kIdle_us = 1'000'000;
 constexpr auto kRetry = std::chrono::milliseconds(1);
 constexpr auto kRestWithoutDescriptors = std::chrono::milliseconds(10);
-/// No further attempt is begun with less time left: its error would hide why the last one failed.
+/// No further attempt is begun with less time left, because its error would hide why the last one failed.
 constexpr auto kLeastAttempt = std::chrono::milliseconds(5);
 constexpr std::uint64_t kKill_us = 5'000'000;
 
-/// The files in the directory decide whom a node meets, so nobody else may write there.
+/// Checks that no other user may write in the directory, since its files decide whom a node meets.
 Status check_private(const std::string& directory) {
   struct stat status {};
   if (::stat(directory.c_str(), &status) != 0)
@@ -81,11 +81,11 @@ class ShmFabric final : public Fabric {
 
  private:
   std::string socket_path(NodeId node) const { return fmt::format("{}/node-{}.sock", options_.run_directory, node); }
-  /// A peer that connects to this node; a guest once it has proved that it may.
+  /// A peer that connects to this node. It becomes a guest once it has proved that it may.
   struct Stranger {
     Descriptor socket;
-    std::optional<Hello> greeting = {};  ///< its first; none yet before that
-    Hello reply = {};                    ///< to it
+    std::optional<Hello> greeting = {};  ///< its first greeting; none before that
+    Hello reply = {};                    ///< the reply to it
     Guests::Ticket guest = Guests::kNone;
   };
 
@@ -107,10 +107,10 @@ class ShmFabric final : public Fabric {
   const std::unique_ptr<OwnBells> bells_;
   LocalRegions local_;
   const Process self_;
-  Hello hello_;             ///< with the regions; fixed by listen()
-  std::vector<int> files_;  ///< of this process and of the regions, in the same order
+  Hello hello_;             ///< it has the regions; fixed by listen()
+  std::vector<int> files_;  ///< those of this process and of the regions, in the same order
   Descriptor listener_;
-  std::map<int, Stranger> strangers_;  ///< by socket; the watcher's thread only
+  std::map<int, Stranger> strangers_;  ///< by socket; only the watcher's thread uses them
   Guests guests_;
   CutLives cut_lives_;
   const Caller caller_{options_.node, hello_, self_, cut_lives_};
@@ -175,8 +175,8 @@ Result<std::unique_ptr<Endpoint>> ShmFabric::open_endpoint() {
       [this](NodeId node, std::uint64_t timeout_us) { return find_peer(node, timeout_us); }));
 }
 
-/// If the process has no descriptor left for a caller, the caller stays in the listener's queue, and the watcher calls
-/// this again at once: so it rests a little.
+/// Accepts a caller. If the process has no descriptor left for it, the caller stays in the listener's queue, and the
+/// watcher calls this again at once. So it rests a little then.
 void ShmFabric::let_in() {
   Descriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket.open() && errno != EAGAIN) std::this_thread::sleep_for(kRestWithoutDescriptors);
@@ -186,7 +186,7 @@ void ShmFabric::let_in() {
   watcher_->add(fd, [this, fd] { answer(fd); });
 }
 
-/// Two hellos and a farewell, as hello.h has them; anything else, or the end, closes the socket.
+/// Answers two hellos and a farewell, as hello.h has them. Any other packet, or the end, closes the socket.
 void ShmFabric::answer(int socket) {
   Stranger& stranger = strangers_.at(socket);
   if (stranger.guest != Guests::kNone) {
@@ -199,7 +199,7 @@ void ShmFabric::answer(int socket) {
   strangers_.erase(socket);
 }
 
-/// False if the stranger is heard no more.
+/// Answers a hello. Returns false if no more packets of the stranger are read.
 bool ShmFabric::answer(Stranger& stranger, ReceivedHello& received) {
   const Hello& hello = received.hello;
   if (hello.kind != HelloKind::kGreeting) return false;
@@ -215,9 +215,9 @@ bool ShmFabric::answer(Stranger& stranger, ReceivedHello& received) {
   return send_hello(stranger.socket.get(), stranger.reply, {}).ok() && compatible && !cut_off;
 }
 
-/// Only a peer that has proved the key gets the regions. A proof is good once: after it, the peer is a guest or gone.
-/// It is a guest before it is looked up whether its life is cut off, so cut_off(), which notes the life first, finds
-/// it.
+/// Lets a stranger in if it has proved the key; only then it gets the regions. A proof is good once: after it, the peer
+/// is a guest or gone. It becomes a guest before its life is looked up among those that are cut off. cut_off() notes
+/// the life first, so it finds the guest.
 bool ShmFabric::welcome(Stranger& stranger, ReceivedHello& proven) {
   const Hello& greeting = *stranger.greeting;
   const Proof expected = proof_of(options_.node.key, Side::kCaller, greeting, stranger.reply);
@@ -234,7 +234,7 @@ bool ShmFabric::welcome(Stranger& stranger, ReceivedHello& proven) {
   return false;
 }
 
-/// Tells a stranger, which has been given nothing, why it is not let in. False: it is heard no more.
+/// Tells a stranger, which has been given nothing, why it is not let in. Returns false: no more packets of it are read.
 bool ShmFabric::refuse(Stranger& stranger, HelloKind why) {
   guests_.remove(std::exchange(stranger.guest, Guests::kNone));
   Hello no = hello_;
@@ -262,8 +262,9 @@ Result<std::shared_ptr<Peer>> ShmFabric::find_peer(NodeId node, std::uint64_t ti
   }
 }
 
-/// Two endpoints may have met the same life of a peer at once; the first one's mapping serves both. A life that was cut
-/// off meanwhile is looked up under the lock, so that break_off() finds whatever is kept.
+/// Keeps a peer that was met. Two endpoints may have met the same life of a peer at once; the first one's mapping
+/// serves both. Whether its life was cut off meanwhile is looked up under the lock, so break_off() finds every peer
+/// that is kept.
 Result<std::shared_ptr<Peer>> ShmFabric::keep(std::shared_ptr<Peer> met) {
   const std::lock_guard lock(mutex_);
   const PeerRegions& life = met->regions();
@@ -283,7 +284,7 @@ void ShmFabric::watch(const std::shared_ptr<Peer>& peer) {
     peer->end(Peer::Life::kEnded);
     watcher_->remove(peer->socket());
     bells_->ring_all();
-    // cut_off() has hung up. It may be called again until the process has ended, which the other descriptor tells.
+    // cut_off() has hung up here. It may be called again until the process has ended, which the other descriptor tells.
     if (peer->life() == Peer::Life::kCutOff && !peer->process()->ended()) return;
     watcher_->remove(peer->process()->handle());
     forget(peer);
@@ -293,8 +294,8 @@ void ShmFabric::watch(const std::shared_ptr<Peer>& peer) {
 }
 
 /// Gives a dead peer's memory back as soon as no endpoint has it any more, and not only when the node's next life is
-/// met: that loads its data first, and would need as much memory once more. An endpoint lets go of it when it sleeps or
-/// connects.
+/// met. That life loads its data first, and would need as much memory once more. An endpoint lets go of the memory when
+/// it sleeps or connects.
 void ShmFabric::forget(const std::shared_ptr<Peer>& peer) {
   const std::lock_guard lock(mutex_);
   const auto known = peers_.find(peer->regions().node());
@@ -309,7 +310,7 @@ Status ShmFabric::cut_off(NodeId node, Generation last) {
 }
 
 /// Breaks this node's connections to a life of `node` up to `last`. Returns its process, unless that has closed its
-/// fabric and so is not that life any more.
+/// fabric, so that it is not that life any more.
 std::shared_ptr<const Process> ShmFabric::break_off(NodeId node, Generation last) {
   const std::lock_guard lock(mutex_);
   const auto found = peers_.find(node);

@@ -16,7 +16,7 @@ using base::kWord;
 
 std::atomic_ref<std::uint64_t> shared(std::uint64_t* word) { return std::atomic_ref(*word); }
 
-/// These are words at the owner, as this process has them mapped, with their lines' entries.
+/// Has words of the owner's, as this process has them mapped, with the entries of their lines.
 class OwnersWords {
  public:
   OwnersWords(const Peer& owner, const RemoteAddress& at)
@@ -29,7 +29,7 @@ class OwnersWords {
     for (std::uint32_t turn = 0; lines::is_locked(entry) && !owner_.dead(); ++turn) lines::pause(turn);
     return shared(words_ + i).load(std::memory_order_acquire);
   }
-  /// Changes a word while its line is locked, and returns what `change` does.
+  /// Changes a word while its line is locked, and returns the result of `change`.
   template <typename Change>
   std::uint64_t change(std::size_t i, Change&& change) const {
     lines::Entry& entry = entry_of(i);
@@ -43,7 +43,7 @@ class OwnersWords {
 
  private:
   lines::Entry& entry_of(std::size_t i) const { return owner_.line_table().entry_of(address_ + i * kWord); }
-  /// Returns the locked entry's word, or 0 if the owner has died.
+  /// Locks the entry. Returns its locked word, or 0 if the owner has died.
   std::uint64_t lock(lines::Entry& entry) const {
     for (std::uint32_t turn = 0; !owner_.dead(); lines::pause(turn++)) {
       if (const std::uint64_t locked = lines::try_lock(entry, owner_.holder_there()); locked != 0) return locked;

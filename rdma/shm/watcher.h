@@ -1,5 +1,5 @@
 #pragma once
-// Waits for events at descriptors: strangers that connect, peers that die. A thread runs it for a fabric.
+// Waits for events at descriptors: strangers that connect, and peers that die. A thread runs it for a fabric.
 
 #include <cstdint>
 #include <functional>
@@ -14,7 +14,7 @@ namespace granary::rdma::shm {
 /// Thread-safe.
 class Watcher {
  public:
-  /// Called when the descriptor can be read or was hung up; it may add and remove.
+  /// Is called when the descriptor can be read or was hung up. It may add and remove handlers.
   using Handler = std::function<void()>;
 
   static Result<std::unique_ptr<Watcher>> create();

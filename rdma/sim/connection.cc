@@ -44,7 +44,7 @@ void Connection::post(std::span<const Operation> chain, Signal signal, std::uint
   }
 }
 
-/// The time when the first line may move: WRITEs wait for WRITEs, all other operations for everything.
+/// Returns the time when the first line may move. WRITEs wait for WRITEs, and all other operations for everything.
 std::uint64_t Connection::begin_of(const Operation& operation) {
   const std::uint64_t arrives = network_.now() + network_.some_delay();
   const bool fenced = operation.fenced && !base::injected("write-ignores-fence");
@@ -154,7 +154,7 @@ void Connection::break_now(const std::string& why) {
   const std::uint64_t left = last_end_ > network_.now() ? last_end_ - network_.now() : 0;
   cut_ = std::min(cut_, network_.now() + network_.random().below(2 * left + 1));  // all of it survives every other time
   network_.trace(fmt::format("c{} breaks: {}; cut at {}", number_, why, cut_));
-  for (const auto& piece : under_way_) {  // the buffers are the initiator's again
+  for (const auto& piece : under_way_) {  // the initiator may use its buffers again
     if (piece->operation.kind == OperationKind::kWrite && !piece->data) copy_from_buffer(*piece);
   }
 }
@@ -173,7 +173,7 @@ void Connection::lose_replies() {
   notice_later("the link is down");
 }
 
-/// An operation that has no effect any more has no completion either.
+/// Ends all effects of the operations, and with them their completions.
 void Connection::target_gone(const std::string& why) {
   target_ = nullptr;
   replies_lost_ = true;

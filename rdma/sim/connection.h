@@ -1,11 +1,11 @@
 #pragma once
-// A simulated queue pair. It decides when each piece of an operation moves, and what still happens after the queue pair
+// Simulates a queue pair. It decides when each piece of an operation moves, and what still happens after the queue pair
 // broke.
 //
-// An operation begins a packet's delay after it was posted, and not before those that it has to wait for have ended.
-// Its lines move at times of their own after that. Breaking draws a moment, the cut: what was to move by then still
-// does, with the data of the moment of breaking; what is later never does. So the effects that survive are a beginning
-// of what the connection would have done in its order.
+// An operation begins a packet's delay after it was posted, and after the operations that it has to wait for. Its lines
+// move at times of their own after that. A breakage draws a moment, the cut. Pieces that were to move by then still do,
+// with the data of the moment of breaking; later pieces never move. So the effects that survive are a beginning of what
+// the connection would have done in its order.
 
 #include <array>
 #include <cstdint>
@@ -22,7 +22,7 @@
 
 namespace granary::rdma::sim {
 
-/// Bytes that move at once.
+/// The number of bytes that move at once.
 inline constexpr std::uint32_t kLine = 64;
 
 class Connection : public std::enable_shared_from_this<Connection> {
@@ -37,10 +37,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const PeerRegions& regions() const { return regions_; }
   bool broken() const { return broken_; }
   const std::string& why_broken() const { return why_broken_; }
-  /// Whether nothing more will happen on it; at the moment of the cut something may.
+  /// Whether nothing more will happen on it. At the moment of the cut something still may.
   bool over() const { return broken_ && cut_ < network_.now(); }
 
-  /// Sets a checked chain going; `inline_bytes` as in Limits.
+  /// Posts a checked chain. `inline_bytes` is as in Limits.
   void post(std::span<const Operation> chain, Signal signal, std::uint64_t tag, std::uint32_t inline_bytes);
   /// Rings a bell of the target, after the WRITEs so far.
   void ring(BellId bell);
@@ -54,25 +54,26 @@ class Connection : public std::enable_shared_from_this<Connection> {
   };
   std::optional<Report> take_report();
 
-  /// Breaks it for the initiator; part of what is under way still happens.
+  /// Breaks the connection for the initiator. A part of the operations under way still happens.
   void break_now(const std::string& why);
-  /// Ends it at once: none of its operations has an effect any more.
+  /// Ends the connection at once: none of its operations has an effect any more.
   void sever();
-  /// The link to the target, or back, is down: it breaks when that is noticed.
+  /// Loses all that goes to the target (or comes back) as the link is down. The connection breaks when that is noticed.
   void lose_requests();
   void lose_replies();
-  /// The target does nothing more for it, from this event on: its life has ended, or it has cut the initiator off.
+  /// Notes that the target does nothing more for the connection: its life has ended, or it has cut the initiator off.
   void target_gone(const std::string& why);
-  /// The initiator's node has cut the target's life off: the connection is broken, and nothing under way takes effect.
+  /// Notes that the initiator's node has cut the target's life off: the connection is broken, and nothing under way
+  /// takes effect.
   void cut_off_here();
 
  private:
   /// Part of an operation that moves at one moment.
   struct Piece {
     Operation operation;
-    std::uint32_t at;  ///< offset in the operation
+    std::uint32_t at;  ///< its offset in the operation
     std::uint32_t bytes;
-    std::optional<std::array<std::uint64_t, kLine / 8>> data;  ///< of a WRITE, once it has left the buffer
+    std::optional<std::array<std::uint64_t, kLine / 8>> data;  ///< the bytes of a WRITE, once they have left the buffer
   };
   struct Chain {
     std::uint64_t tag;
@@ -95,16 +96,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::uint32_t number_;
   const NodeId from_;
   const Generation from_life_;
-  SimFabric* target_;  ///< nullptr once its life has ended, or one of the two has cut the other off
+  SimFabric* target_;  ///< nullptr once its life has ended, or one side has cut the other off
   const PeerRegions regions_;
-  std::deque<Chain> chains_;  ///< not reported
+  std::deque<Chain> chains_;  ///< the chains that are not reported
   std::uint64_t posted_chains_ = 0;
   std::uint64_t reported_chains_ = 0;
   std::vector<std::shared_ptr<Piece>> under_way_;
-  std::uint64_t last_end_ = 0;         ///< of all operations posted
-  std::uint64_t last_write_end_ = 0;   ///< of the WRITEs
-  std::uint64_t last_completion_ = 0;  ///< when the last chain's completes
-  std::uint64_t cut_ = kNever;         ///< what would move later does not
+  std::uint64_t last_end_ = 0;         ///< when all operations posted end
+  std::uint64_t last_write_end_ = 0;   ///< when the WRITEs end
+  std::uint64_t last_completion_ = 0;  ///< when the last chain completes
+  std::uint64_t cut_ = kNever;         ///< pieces that would move later do not
   bool replies_lost_ = false;
   bool broken_ = false;
   std::string why_broken_;

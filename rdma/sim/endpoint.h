@@ -1,5 +1,6 @@
 #pragma once
-// The endpoint of a simulated node. Nothing happens in its calls but sleep(): time passes in SimNetwork::step() only.
+// Implements the endpoint of a simulated node. Nothing happens in its calls but sleep(), as time passes only in
+// SimNetwork::step().
 
 #include <memory>
 #include <vector>
@@ -16,7 +17,7 @@ class SimEndpoint final : public Endpoint {
   ~SimEndpoint() override;
 
   const Limits& limits() const override;
-  /// Succeeds or fails at once: virtual time does not pass inside a call.
+  /// Succeeds or fails at once, as virtual time does not pass inside a call.
   Result<ConnectionId> connect(NodeId peer, std::uint64_t timeout_us) override;
   void disconnect(ConnectionId connection) override { at(connection).break_now("disconnected here"); }
   Status status(ConnectionId connection) const override;
@@ -32,21 +33,21 @@ class SimEndpoint final : public Endpoint {
   bool sleep(std::uint64_t timeout_us) override;
   void rouse() override { rung_ = true; }
 
-  /// Called when its node has crashed.
+  /// Is called when its node has crashed.
   void crash();
   void hear_ring() { rung_ = true; }
 
  private:
   Connection& at(ConnectionId connection) const { return *connections_[connection].queue_pair; }
   Status refusal(NodeId peer) const;
-  /// Whether something has happened since this was asked last.
+  /// Whether something has happened since the last call of this function.
   bool roused();
 
   struct Numbered {
     std::shared_ptr<Connection> queue_pair;
     std::uint32_t outstanding = 0;
-    bool breakage_noticed = false;  ///< by a sleep that ended
-    bool given_up = false;          ///< it was broken, and another connect() was tried
+    bool breakage_noticed = false;  ///< whether a sleep has ended because of it
+    bool given_up = false;          ///< whether it was broken, and another connect() was tried
   };
 
   SimFabric& fabric_;

@@ -12,11 +12,11 @@
 namespace granary::rdma::sim {
 namespace {
 
-/// The content of memory after its node crashed: nothing that could be taken for data.
+/// Fills memory after its node crashed. It cannot be taken for data.
 constexpr std::uint64_t kDestroyed = 0xdbdbdbdbdbdbdbdbu;
 
-/// Pages that nobody has touched are left alone: they hold nothing, and most of a region is such pages. Nobody else
-/// stores or loads here, as a simulated network has one thread and the node's fibers are gone.
+/// Destroys memory. Pages that were never touched are left alone: they hold nothing, and most of a region is such
+/// pages. No other thread stores or loads here, as a simulated network has one thread and the node's fibers are gone.
 void destroy(char* base, std::uint64_t bytes) {
   constexpr std::uint64_t kPage = 4096;
   std::vector<unsigned char> resident((bytes + kPage - 1) / kPage);

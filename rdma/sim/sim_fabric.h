@@ -1,5 +1,5 @@
 #pragma once
-// One life of a simulated node.
+// Implements one life of a simulated node.
 
 #include <vector>
 
@@ -22,18 +22,18 @@ class SimFabric final : public Fabric {
   Status register_region(const RegionSpec& spec, memory::Region& region) override;
   Status listen() override;
   Result<std::unique_ptr<Endpoint>> open_endpoint() override;
-  /// Waits for nothing: virtual time does not pass inside a call.
+  /// Cuts off at once, as virtual time does not pass inside a call.
   Status cut_off(NodeId node, Generation last) override;
 
-  // For this folder.
+  // The next functions are for this folder.
   SimNetwork& network() { return network_; }
   const LocalRegions& regions() const { return regions_; }
   bool listening() const { return listening_; }
   bool crashed() const { return crashed_; }
   const CutLives& cut_lives() const { return cut_lives_; }
-  /// The memory of a region that peers can reach.
+  /// Returns the memory of a region that peers can reach.
   char* base(RegionId region) const;
-  /// A peer's ring has arrived.
+  /// Takes a peer's ring.
   void ring(BellId bell);
   void crash();
   void forget(SimEndpoint* endpoint) { std::erase(endpoints_, endpoint); }
@@ -44,7 +44,7 @@ class SimFabric final : public Fabric {
   LocalRegions regions_;
   CutLives cut_lives_;
   std::vector<SimEndpoint*> endpoints_;
-  BellId bells_ = 0;  ///< given to endpoints so far
+  BellId bells_ = 0;  ///< how many were given to endpoints so far
   bool listening_ = false;
   bool crashed_ = false;
 };

@@ -56,7 +56,7 @@ void Acceptor::refuse(CmId id, Refusal refusal, const Request& request) {
 }
 
 Refusal Acceptor::admit(const Request& request) {
-  if (node_.key == ClusterKey{}) return Refusal::kNone;  // who asks sees from the answer that there is none
+  if (node_.key == ClusterKey{}) return Refusal::kNone;  // the caller sees from the answer that there is no key
   const std::optional<Nonce> challenge = request.proof == Proof{} ? std::optional<Nonce>() : challenges_.take(request);
   if (!challenge) return Refusal::kChallenge;
   return equal(request.proof, proof_of(node_.key, request, *challenge)) ? Refusal::kNone : Refusal::kKey;
@@ -109,9 +109,10 @@ Refusal Acceptor::accept(CmId& id, const rdma_conn_param& offered, const Request
   return Refusal::kNone;
 }
 
-/// Some drivers (mlx5) take what a queue pair has received out of the completion queue as they destroy it. Its rings
-/// would never ring then, nor would their places in the shared receive queue be filled again. A queue pair in the error
-/// state receives no more of them meanwhile.
+/// Destroys a guest's queue pair. Some drivers (mlx5) take the messages that a queue pair has received out of the
+/// completion queue as they destroy it. Its rings would be lost then, and their places in the shared receive queue
+/// would not be filled again. So the pair is first put into the error state, in which it receives no more of them, and
+/// the rings are drained.
 void Acceptor::destroy_queue_pair(rdma_cm_id& id) {
   ibv_qp_attr error{};
   error.qp_state = IBV_QPS_ERR;

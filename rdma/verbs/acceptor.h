@@ -1,12 +1,12 @@
 #pragma once
-// The answerer's side of connections: lets peers in, and holds the queue pairs through which they reach this node's
-// memory.
+// Makes the answerer's side of connections: lets peers in, and holds the queue pairs through which they reach this
+// node's memory.
 //
 // A kernel tells the other side of a process's death only if it knew that the connection was made. So the caller waits
 // until it reads, in a word of this node's own region, that this node knows it.
 //
-// I5: an endpoint has one connection to this node. When it asks for another, the queue pair of the one before is
-// destroyed first, so nothing of that takes effect any more when the endpoint hears that it is connected.
+// I5: an endpoint has one connection to this node. When it asks for another, the previous queue pair is destroyed
+// first. So nothing of that takes effect any more when the endpoint hears that it is connected.
 
 #include <list>
 #include <memory>
@@ -21,11 +21,11 @@
 
 namespace granary::rdma::verbs {
 
-/// Used by the event thread only, except that another thread makes and destroys it.
+/// The guests of one fabric. Only the event thread uses it, but another thread makes and destroys it.
 class Acceptor final : public CmTarget {
  public:
-  /// Begins to listen: `listener` is bound and its channel the event thread's. It gets the acceptor as its context.
-  /// Refuses the lives of `cut_lives`.
+  /// Begins to listen. `listener` is bound, and its channel is the event thread's. It gets the acceptor as its context.
+  /// The acceptor refuses the lives of `cut_lives`.
   static Result<std::unique_ptr<Acceptor>> listen(const NodeOptions& node, const CutLives& cut_lives,
                                                   const DeviceContext& device, OwnRegion& own, Bells& bells,
                                                   rdma_cm_id& listener);
@@ -35,7 +35,7 @@ class Acceptor final : public CmTarget {
   void on_event(const rdma_cm_event& event) override;
   /// Destroys the queue pairs by which the lives of `node` up to `last` reach this node's memory.
   void cut_off(NodeId node, Generation last);
-  /// Destroys the connections that have ended. Must not be called while an event is being handled.
+  /// Destroys the connections that have ended. It must not be called while an event is being handled.
   void clean_up();
 
  private:
@@ -56,7 +56,7 @@ class Acceptor final : public CmTarget {
    private:
     Acceptor& host_;
     const CmId id_;
-    const OwnRegion::Word welcome_;  ///< 1 when the peer's end of the connection would be told
+    const OwnRegion::Word welcome_;  ///< 1 once the peer would be told of this node's death
   };
   using Guests = std::list<std::unique_ptr<Guest>>;
 
@@ -68,7 +68,7 @@ class Acceptor final : public CmTarget {
         own_(own),
         bells_(bells),
         completions_(std::move(completions)) {}
-  /// Destroys the queue pairs that the request replaces; kTooLate if one of them is newer.
+  /// Destroys the queue pairs that the request replaces. Returns kTooLate if one of them is newer.
   Refusal replace_older(const Request& request);
   Refusal accept(CmId& id, const rdma_conn_param& offered, const Request& request);
   /// Whether the request proves that it comes from the cluster.
@@ -83,7 +83,7 @@ class Acceptor final : public CmTarget {
   const DeviceContext& device_;
   OwnRegion& own_;
   Bells& bells_;
-  const CompletionQueue completions_;  ///< stays empty: guests' queue pairs send nothing
+  const CompletionQueue completions_;  ///< stays empty, as guests' queue pairs send nothing
   Guests guests_;
   Guests ended_;
   std::list<CmId> refused_;

@@ -10,12 +10,12 @@
 namespace granary::rdma::verbs {
 namespace {
 
-/// Errors that only a mistake in this program makes: posted chains are checked before.
+/// Describes an error that only a mistake in this program makes, as posted chains are checked before.
 std::string our_mistake(std::string_view what) {
   return fmt::format("{}; this is a mistake of Granary, please report it", what);
 }
 
-/// Statuses of queue pair types and work requests that are not used here.
+/// Describes a status of queue pair types and work requests that are not used here.
 std::string not_used(int status) {
   return our_mistake(fmt::format("'{}', which belongs to operations that are not used here",
                                  ibv_wc_status_str(static_cast<ibv_wc_status>(status))));

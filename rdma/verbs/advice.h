@@ -8,11 +8,11 @@
 
 namespace granary::rdma::verbs {
 
-/// The meaning of a work completion's status (ibv_wc_status) here, and what to do. There is one sentence for each
+/// Says what a work completion's status (ibv_wc_status) means here, and what to do. There is one sentence for each
 /// status.
 std::string completion_advice(int status);
 
-/// Why a region could not be registered: `error` is errno's value, `lock_limit` the process's RLIMIT_MEMLOCK.
+/// Returns why a region could not be registered. `error` is errno's value, `lock_limit` the process's RLIMIT_MEMLOCK.
 Status registration_error(int error, std::uint64_t bytes, std::uint64_t lock_limit);
 
 }  // namespace granary::rdma::verbs

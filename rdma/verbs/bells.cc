@@ -72,7 +72,8 @@ void Bells::remove(BellId bell) {
   alarms_.erase(bell);
 }
 
-/// Armed again before the queue is emptied: a ring that comes in between is in the queue, or makes the next event.
+/// Takes rings after a notice. The queue is armed again before it is emptied, so a ring that comes in between is in the
+/// queue, or makes the next event.
 void Bells::answer() {
   ibv_cq* queue = nullptr;
   void* context = nullptr;

@@ -1,5 +1,5 @@
 #pragma once
-// The challenges that this node has given to callers, until they answer.
+// Keeps the challenges that this node has given to callers, until they answer.
 
 #include <deque>
 #include <optional>
@@ -9,12 +9,13 @@
 
 namespace granary::rdma::verbs {
 
-/// Their number is bounded: when there are too many, the oldest are forgotten, and their callers must ask again.
+/// The open challenges. Their number is bounded: when there are too many, the oldest are forgotten, and their callers
+/// must ask again.
 class Challenges {
  public:
   static constexpr std::size_t kMost = 1024;
 
-  /// Gives the caller a fresh challenge, in the place of an earlier one.
+  /// Gives the caller a fresh challenge, which replaces an earlier one.
   Nonce give(const Request& request);
   /// Takes the caller's challenge, which serves for one answer only.
   std::optional<Nonce> take(const Request& request);

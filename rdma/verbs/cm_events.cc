@@ -112,7 +112,7 @@ void EventThread::take_event() {
   if (rdma_get_cm_event(channel_, &raw) != 0) return;
   {
     const CmEvent event(raw);
-    // A request's id is new and has inherited its listener's context.
+    // The id of a request is new, and has inherited its listener's context.
     static_cast<CmTarget*>(event->id->context)->on_event(*event);
   }
   after_each_();

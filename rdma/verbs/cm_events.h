@@ -1,5 +1,5 @@
 #pragma once
-// Events of rdma_cm: where they wait, and the thread that hands them to the connections they are about.
+// Takes events of rdma_cm off their channel, in a thread that hands them to the connections which they are about.
 
 #include <rdma/rdma_cma.h>
 
@@ -20,11 +20,12 @@ struct CloseChannel {
   void operator()(rdma_event_channel* channel) const { rdma_destroy_event_channel(channel); }
 };
 using Channel = std::unique_ptr<rdma_event_channel, CloseChannel>;
-/// A channel on which taking an event never waits, or none, with the reason in errno. That it is readable promises no
-/// event: an id that is destroyed, or moved to another channel, takes its events along.
+/// Opens a channel on which taking an event never waits. Returns none on an error, with the reason in errno. A readable
+/// channel promises no event: an id that is destroyed, or moved to another channel, takes its events along.
 Channel open_channel();
 
-/// Destroys the queue pair first, if there is one. Waits until all events of the id have been acknowledged.
+/// Destroys the id, and before it its queue pair, if there is one. Waits until all events of the id have been
+/// acknowledged.
 struct CloseId {
   void operator()(rdma_cm_id* id) const {
     if (id->qp != nullptr) rdma_destroy_qp(id);
@@ -38,21 +39,21 @@ struct AckEvent {
 };
 using CmEvent = std::unique_ptr<rdma_cm_event, AckEvent>;
 
-/// "cannot WHAT: the reason in errno", kUnavailable.
+/// Returns "cannot WHAT: the reason in errno", kUnavailable.
 Status cm_error(const std::string& what);
 
-/// An id's context points to this once its events are the thread's.
+/// Gets the events of an id, whose context points to it once the events are the thread's.
 class CmTarget {
  public:
   virtual ~CmTarget() = default;
-  /// Called by the thread. The id cannot be destroyed meanwhile.
+  /// Is called by the thread. The id cannot be destroyed meanwhile.
   virtual void on_event(const rdma_cm_event& event) = 0;
 };
 
 /// Takes events off a channel in a thread of its own until it is destroyed.
 class EventThread {
  public:
-  /// `after_each` is called when an event has been acknowledged: the place to destroy ids. `answer` is called when
+  /// `after_each` is called when an event has been acknowledged, and may destroy ids. `answer` is called when
   /// `descriptor` is readable.
   EventThread(rdma_event_channel* channel, std::function<void()> after_each, int descriptor,
               std::function<void()> answer);
@@ -64,21 +65,22 @@ class EventThread {
  private:
   void run();
   void take_event();
-  /// False if the thread is to end.
+  /// Runs the calls. Returns false if the thread is to end.
   bool run_calls();
 
   rdma_event_channel* const channel_;
   const std::function<void()> after_each_;
   const int descriptor_;
   const std::function<void()> answer_;
-  const int wake_;  ///< an eventfd: written when there is a call, and to end
+  const int wake_;  ///< an eventfd, which is written for a call, and to end the thread
   std::mutex mutex_;
   std::vector<std::packaged_task<void()>> calls_;
   bool ending_ = false;
   std::thread thread_;
 };
 
-/// The next event of a channel, at most until `deadline_us` of base::monotonic_us(); none if the time is up.
+/// Returns the next event of a channel. Waits at most until `deadline_us` of base::monotonic_us(), and returns none if
+/// the time is up.
 CmEvent next_event(rdma_event_channel* channel, std::uint64_t deadline_us);
 
 }  // namespace granary::rdma::verbs

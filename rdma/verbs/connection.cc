@@ -79,7 +79,7 @@ void Connection::on_event(const rdma_cm_event& event) {
   sever(Severed::kEnded);
 }
 
-/// A queue pair in the error state sends nothing any more; its operations come out as flushed.
+/// Puts the queue pair into the error state, in which it sends nothing any more. Its operations come out as flushed.
 void Connection::cut_off() {
   sever(Severed::kCutOff);
   ibv_qp_attr error{};

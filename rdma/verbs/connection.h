@@ -1,5 +1,5 @@
 #pragma once
-// A queue pair from an endpoint to a peer.
+// Has a queue pair from an endpoint to a peer.
 
 #include <atomic>
 #include <span>
@@ -18,7 +18,7 @@ namespace granary::rdma::verbs {
 
 class Connection final : public CmTarget {
  public:
-  /// `alarms` rises when another thread has broken the connection, and then `alarm` is raised.
+  /// When another thread has broken the connection, it adds to `alarms` and then raises `alarm`.
   Connection(ConnectionId name, NodeId to, std::string address, std::uint32_t outstanding, OpenConnections& open,
              std::atomic<std::uint32_t>& alarms, const Alarm& alarm)
       : id(name),
@@ -31,9 +31,9 @@ class Connection final : public CmTarget {
         alarm_(alarm) {}
   ~Connection() override { close(); }
 
-  /// Takes over the queue pair that the handshake has made; kUnavailable if the peer's life is cut off.
+  /// Takes over the queue pair that the handshake has made. Returns kUnavailable if the peer's life is cut off.
   Status open(CmId cm, const Answer& answer);
-  /// Posts a checked chain that fits, with one doorbell. A device that refuses breaks the connection.
+  /// Posts a checked chain that fits, with one doorbell. If the device refuses it, the connection breaks.
   void post(const DeviceContext& device, std::span<const Operation> chain, Signal signal, std::uint64_t tag);
   /// Posts a ring, for which there is room.
   void ring(BellId bell);
@@ -41,13 +41,13 @@ class Connection final : public CmTarget {
   void close();
 
   const PeerRegions& regions() const { return regions_; }
-  /// The thread has seen the peer end, or the device go.
+  /// Notes that the event thread has seen the peer end, or the device go.
   void on_event(const rdma_cm_event& event) override;
   /// Breaks the connection from the thread that cuts the peer's life off: the device begins no operation any more.
-  /// close() waits meanwhile.
+  /// close() waits while this runs.
   void cut_off();
   bool severed() const { return severed_.load(std::memory_order_acquire) != Severed::kNot; }
-  /// Breaks the connection, for the first reason given.
+  /// Breaks the connection. The first reason given is kept.
   void fail(std::string why);
   bool broken() const { return severed() || !cause_.empty(); }
   Status status() const;
@@ -56,9 +56,9 @@ class Connection final : public CmTarget {
   const NodeId peer;
   const std::string place;  ///< the peer's address, for messages
   SendQueue queue;
-  std::uint32_t unpolled = 0;  ///< reports that poll() has still to hand out
-  bool buried = false;         ///< its queue pair is destroyed, and all its chains are reported
-  bool retired = false;        ///< nobody may use its id any more; it goes when its reports have been polled
+  std::uint32_t unpolled = 0;  ///< how many reports poll() has still to hand out
+  bool buried = false;         ///< whether its queue pair is destroyed, and all its chains are reported
+  bool retired = false;        ///< whether its id may not be used any more; it goes when its reports have been polled
 
  private:
   enum class Severed : std::uint8_t { kNot, kEnded, kCutOff };
@@ -73,15 +73,15 @@ class Connection final : public CmTarget {
 
   CmId cm_;
   PeerRegions regions_;
-  std::vector<Key> keys_;  ///< by place in regions_
+  std::vector<Key> keys_;  ///< by the regions' places in regions_
   std::vector<ibv_send_wr> requests_;
   std::vector<ibv_sge> pieces_;
   std::string cause_;
   OpenConnections& open_;
   std::atomic<std::uint32_t>& alarms_;
   const Alarm& alarm_;
-  /// Written by the event thread or by the one that cuts off, the first of them counts, before it raises alarms_; read
-  /// by the endpoint's thread.
+  /// Written by the event thread or by the thread that cuts off, before it adds to alarms_; the first write counts.
+  /// Read by the endpoint's thread.
   std::atomic<Severed> severed_{Severed::kNot};
 };
 

@@ -47,7 +47,8 @@ Status check_device(const DeviceFacts& device) {
   return {};
 }
 
-/// Makes an IPv4 address the one of IPv6 that stands for it, as GIDs have it. Returns none if the text is no address.
+/// Reads an address. An IPv4 address becomes the IPv6 one that stands for it, as GIDs have it. Returns none if the text
+/// is no address.
 std::optional<in6_addr> read_address(const std::string& text) {
   in_addr four{};
   in6_addr address{};
@@ -56,13 +57,13 @@ std::optional<in6_addr> read_address(const std::string& text) {
   return address;
 }
 
-/// Returns whether the GID has this address, which the user may have written in another form than the device.
+/// Whether the GID has this address, which the user may have written in another form than the device.
 bool has_address(const GidFacts& gid, const std::string& text) {
   const std::optional<in6_addr> own = read_address(gid.address), wanted = read_address(text);
   return own && wanted && std::memcmp(&*own, &*wanted, sizeof *own) == 0;
 }
 
-/// The address by which rdma_cm finds this port.
+/// Returns the address by which rdma_cm finds this port.
 Result<std::string> choose_address(const DeviceFacts& device, const PortFacts& port, const VerbsOptions& options) {
   const std::string place = fmt::format("device {} port {}", device.name, port.number);
   if (port.infiniband) {

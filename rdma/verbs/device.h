@@ -1,6 +1,6 @@
 #pragma once
-// Which device, port and address to use. The choice is made on plain values, so that tests can make it for devices that
-// no test machine has.
+// Chooses the device, port and address to use. The choice is made on plain values, so that tests can make it for
+// devices that no test machine has.
 
 #include <cstdint>
 #include <span>
@@ -16,24 +16,24 @@ namespace granary::rdma::verbs {
 struct GidFacts {
   int index = 0;
   bool roce_v2 = false;
-  std::string address;  ///< the IP address it stands for; empty if none, or one that holds on its link only
+  std::string address;  ///< the IP address that it stands for; empty if there is none, or it is valid only on its link
 };
 
 struct PortFacts {
   std::uint8_t number = 0;
   bool active = false;
-  bool infiniband = false;  ///< the link layer; otherwise Ethernet
+  bool infiniband = false;  ///< whether the link layer is InfiniBand; otherwise it is Ethernet
   std::uint32_t message_bytes = 0;
-  std::uint32_t mtu_bytes = 0;  ///< of a packet's payload
+  std::uint32_t mtu_bytes = 0;  ///< the greatest payload of a packet
   std::vector<GidFacts> gids;
 };
 
 struct DeviceFacts {
   std::string name;
-  std::string trouble;  ///< why the device could not be asked; the rest is empty then
+  std::string trouble;  ///< why the device could not be asked; then the rest is empty
   bool atomics = false;
   std::uint32_t reads_out = 0;  ///< READs and atomics that a queue pair may have outstanding
-  std::uint32_t reads_in = 0;   ///< and those that it can serve
+  std::uint32_t reads_in = 0;   ///< how many of them it can serve
   std::uint32_t queue_length = 0;
   std::uint32_t completion_queue_length = 0;
   std::uint64_t region_bytes = 0;
@@ -53,10 +53,11 @@ struct DeviceChoice {
   std::uint32_t operation_bytes = 0;
 };
 
-/// The first device and port that fit the options, or what is in the way and what to do about it.
+/// Returns the first device and port that fit the options, or an error that says what is missing and what to do about
+/// it.
 Result<DeviceChoice> choose_device(std::span<const DeviceFacts> devices, const VerbsOptions& options);
 
-/// Asks all devices of this machine.
+/// Asks all devices of this machine for their facts.
 std::vector<DeviceFacts> list_devices();
 
 }  // namespace granary::rdma::verbs

@@ -33,7 +33,7 @@ Result<std::unique_ptr<DeviceContext>> DeviceContext::open(const DeviceChoice& c
   return context;
 }
 
-// No device says beforehand how much a queue pair takes inline, so it is tried.
+// Finds how much a queue pair takes inline by trying it, as no device tells it.
 Status DeviceContext::find_limits() {
   auto completions = make_completion_queue(choice_.outstanding);
   if (!completions.ok()) return completions.status();

@@ -1,6 +1,6 @@
 #pragma once
-// The things that the queue pairs of a fabric share: the device as rdma_cm opened it, the protection domain, the memory
-// regions.
+// Owns the things that the queue pairs of a fabric share: the device as rdma_cm opened it, the protection domain, and
+// the memory regions.
 
 #include <infiniband/verbs.h>
 
@@ -28,7 +28,7 @@ using CompletionQueue = std::unique_ptr<ibv_cq, Free<ibv_destroy_cq>>;
 
 class DeviceContext {
  public:
-  /// `id` is bound to the choice's address; it outlives this.
+  /// Opens the device. `id` is bound to the choice's address and must outlive the context.
   static Result<std::unique_ptr<DeviceContext>> open(const DeviceChoice& choice, const rdma_cm_id& id);
 
   const DeviceChoice& choice() const { return choice_; }
@@ -36,17 +36,17 @@ class DeviceContext {
   ibv_pd* domain() const { return domain_.get(); }
   const Limits& limits() const { return limits_; }
 
-  /// Notifies `channel`, if there is one, when asked to.
+  /// Makes a completion queue. If there is a `channel`, the queue notifies it when asked to.
   Result<CompletionQueue> make_completion_queue(std::uint32_t places, ibv_comp_channel* channel = nullptr) const;
-  /// The attributes of a queue pair for so many `operations` outstanding. With none, it only serves a peer.
+  /// Returns the attributes of a queue pair for so many `operations` outstanding. With none, it only serves a peer.
   ibv_qp_init_attr queue_pair(ibv_cq* completions, std::uint32_t operations) const;
 
-  /// Pins and registers a region; never with relaxed ordering (I5).
+  /// Pins and registers a region, never with relaxed ordering (I5).
   Status add_region(const RegionSpec& spec, memory::Region& region);
   const LocalRegions& regions() const { return regions_; }
-  /// The key of the region at this position of regions().
+  /// Returns the key of the region at this position of regions().
   std::uint32_t local_key(int place) const { return keys_[static_cast<std::size_t>(place)]->lkey; }
-  /// The regions that peers may reach, as an answer tells them.
+  /// Adds the regions that peers may reach to an answer.
   void describe_regions(Answer& answer) const;
 
  private:

@@ -186,8 +186,9 @@ PostResult VerbsEndpoint::ring(ConnectionId id, BellId bell) {
   return PostResult::kPosted;
 }
 
-/// The queue is armed before it is looked into for the last time, so a completion is seen or makes a notice. Rings and
-/// breakages leave the alarm raised; it is cleared before the callers look for what raised it.
+/// Sleeps. The queue is armed before it is looked into for the last time, so a completion is seen or makes a notice.
+/// Rings and breakages leave the alarm raised. It is cleared before attend_alarms() and the caller look for their
+/// cause.
 bool VerbsEndpoint::sleep(std::uint64_t timeout_us) {
   base::outside_region();
   ibv_req_notify_cq(completions_.get(), 0);
@@ -248,8 +249,8 @@ void VerbsEndpoint::attend_alarms() {
   }
 }
 
-/// The queue is emptied before as well, since some drivers (mlx5) take what a queue pair has completed out of it as
-/// they destroy the pair.
+/// Buries a broken connection. The queue is emptied also before the queue pair is destroyed, since some drivers (mlx5)
+/// take the pair's completions out of the queue as they destroy the pair.
 void VerbsEndpoint::bury(Connection& connection) {
   collect();
   connection.close();

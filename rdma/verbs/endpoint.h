@@ -1,9 +1,9 @@
 #pragma once
-// The endpoint of verbs: one completion queue for all its connections.
+// Implements the endpoint of verbs: it has one completion queue for all its connections.
 //
 // A broken connection is buried: its queue pair is destroyed, the completion queue is emptied before and after that,
-// and all chains that are then not known to be done are reported as broken. So no completion of it is in the queue any
-// more, and the queue, with a place for each operation of each living connection, cannot overflow.
+// and all chains that are not known to be done then are reported as broken. So the queue has no completion of it any
+// more. As the queue has a place for each operation of each living connection, it cannot overflow.
 
 #include <atomic>
 #include <deque>
@@ -19,8 +19,8 @@ namespace granary::rdma::verbs {
 
 class VerbsEndpoint final : public Endpoint {
  public:
-  /// `options`, `device`, `bells`, `open_connections` and `events`, the channel of a running EventThread, outlive the
-  /// endpoint. `number` is its own in this life of the node.
+  /// Opens an endpoint. `options`, `device`, `bells`, `open_connections` and `events`, the channel of a running
+  /// EventThread, must outlive it. `number` is its own in this life of the node.
   static Result<std::unique_ptr<Endpoint>> open(const VerbsOptions& options, const DeviceContext& device,
                                                 OwnRegion& own, Bells& bells, OpenConnections& open_connections,
                                                 rdma_event_channel* events, std::uint32_t number);
@@ -52,19 +52,19 @@ class VerbsEndpoint final : public Endpoint {
     bells_.add(number_, alarm_);
   }
 
-  /// The connection with this id; nullptr if it was given up.
+  /// Returns the connection with this id; nullptr if it was given up.
   Connection* find(ConnectionId id) const;
   Result<NodeAddress> address_of(NodeId peer) const;
-  /// OK if there may be another connection, to this peer; a broken one to it is given up.
+  /// Returns OK if there may be another connection, to this peer. A broken connection to it is given up.
   Status make_way(NodeId peer);
   std::unique_ptr<Connection> new_connection(NodeId peer, const NodeAddress& address);
 
-  /// Waits until the peer knows that the connection is made, and would be missed (acceptor.h).
+  /// Waits until the peer knows that the connection is made, so that its kernel would tell of its death (acceptor.h).
   Status await_welcome(Connection& connection, std::uint16_t place, std::uint64_t deadline_us);
-  /// Posts a READ of one word and waits for it, apart from what poll() reports.
+  /// Posts a READ of one word and waits for it. poll() does not report it.
   Status read_word(Connection& connection, RemoteAddress from, std::uint64_t deadline_us);
 
-  /// Takes all there is from the completion queue; whether there was anything.
+  /// Takes all completions from the queue. Returns whether there were any.
   bool collect();
   bool await_notice(std::uint64_t timeout_us);
   void settle(const ibv_wc& done);
@@ -76,18 +76,18 @@ class VerbsEndpoint final : public Endpoint {
 
   const VerbsOptions& options_;
   const DeviceContext& device_;
-  const OwnRegion::Word word_;  ///< where connect() reads to
+  const OwnRegion::Word word_;  ///< where connect() READs to
   Bells& bells_;
   OpenConnections& open_connections_;
   rdma_event_channel* const events_;
   const std::uint32_t number_;
-  const Alarm alarm_;  ///< raised by other threads: a ring has come, or a connection has broken
+  const Alarm alarm_;  ///< other threads raise it when a ring has come, or a connection has broken
   CompletionChannel notices_;
   CompletionQueue completions_;
-  /// Raised by this or another thread when it breaks a connection; acquire pairs with its release.
+  /// Raised by this or another thread when it breaks a connection. Acquire pairs with its release.
   std::atomic<std::uint32_t> alarms_{0};
   std::uint32_t attended_ = 0;
-  std::uint32_t serial_ = 0;                         ///< attempts to connect
+  std::uint32_t serial_ = 0;                         ///< how often it tried to connect
   std::vector<std::unique_ptr<Connection>> places_;  ///< by the lower half of the id; the upper half counts the uses
   std::vector<std::uint16_t> uses_;
   std::deque<Completion> reports_;

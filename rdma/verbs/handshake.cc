@@ -13,13 +13,13 @@
 namespace granary::rdma::verbs {
 namespace {
 
-/// The device resends after 4.096 us x 2^14 = 67 ms, so a host that is gone is noticed in one or two seconds.
+/// The device sends again after 4.096 us x 2^14 = 67 ms, so a host that is gone is noticed in one or two seconds.
 constexpr std::uint8_t kAckTimeout = 14;
 constexpr std::uint8_t kRetries = 7;
 /// The status that rdma_cm reports when the other side refused with an answer of its own.
 constexpr int kRefusedByPeer = 28;
 
-/// One attempt; its steps end early if the deadline passes.
+/// One attempt to connect. Its steps end early if the deadline passes.
 class Attempt {
  public:
   Attempt(const DeviceContext& device, const Request& request, const NodeAddress& address, std::uint64_t deadline_us)
@@ -30,9 +30,9 @@ class Attempt {
 
   Status find_route(CmTarget& target);
   Status make_queue_pair(ibv_cq* completions);
-  /// The peer's answer, which may be a refusal.
+  /// Asks the peer, and returns its answer, which may be a refusal.
   Result<Answer> ask();
-  /// From now on events go to `channel`.
+  /// Moves the id to `channel`, which gets its events from now on.
   Result<CmId> hand_over(rdma_event_channel* channel);
 
  private:
@@ -43,10 +43,10 @@ class Attempt {
   Status trouble(const std::string& what) const {
     return Status(StatusCode::kUnavailable, fmt::format("node {} at {} {}", address_.node, place_of(address_), what));
   }
-  /// Waits for one event; OK if it is the expected one.
+  /// Waits for one event. Returns OK if it is the expected one.
   Status await(rdma_cm_event_type expected);
   Status explain_event(const rdma_cm_event& event) const;
-  /// The answer of a peer that refused, if it did.
+  /// Returns the answer of a peer that refused, if it did.
   std::optional<Answer> refusal() const;
 
   const DeviceContext& device_;
@@ -74,7 +74,7 @@ Status Attempt::find_route(CmTarget& target) {
   if (Status status = await(RDMA_CM_EVENT_ADDR_RESOLVED); !status.ok()) return status;
   std::uint8_t ack_timeout = kAckTimeout;
   rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &ack_timeout,
-                  sizeof(ack_timeout));  // else the default
+                  sizeof(ack_timeout));  // if this fails, the default stays
   if (rdma_resolve_route(id, left_ms()) != 0) return trouble(fmt::format("has no route: {}", std::strerror(errno)));
   return await(RDMA_CM_EVENT_ROUTE_RESOLVED);
 }
@@ -93,7 +93,7 @@ Result<Answer> Attempt::ask() {
   parameters.private_data = &request_;
   parameters.private_data_len = sizeof(request_);
   parameters.initiator_depth = device_.choice().reads_out;
-  parameters.responder_resources = 0;  // it is never read through this queue pair
+  parameters.responder_resources = 0;  // the peer never READs through this queue pair
   parameters.retry_count = kRetries;
   parameters.rnr_retry_count = kRetries;
   if (rdma_connect(id_.get(), &parameters) != 0)

@@ -14,7 +14,7 @@
 namespace granary::rdma::verbs {
 namespace {
 
-/// The IP address that a GID is, in text; empty for one that holds on its link only.
+/// Returns the IP address of a GID as text; empty if it is valid only on its link.
 std::string ip_address(const ibv_gid& gid) {
   in6_addr address;
   std::memcpy(&address, gid.raw, sizeof(address));

@@ -4,7 +4,8 @@
 
 namespace granary::rdma::verbs {
 
-/// The life is looked up under the lock: if it is cut off after that, cut_off() finds the connection.
+/// Adds a connection. The life is looked up under the lock: if it is cut off after that, cut_off() finds the
+/// connection.
 bool OpenConnections::add(Connection& connection) {
   const std::lock_guard lock(mutex_);
   if (cut_lives_.contains(connection.peer, connection.regions().generation())) return false;

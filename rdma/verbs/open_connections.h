@@ -1,6 +1,6 @@
 #pragma once
-// The connections of a fabric's endpoints to its peers, so that another thread than an endpoint's can break those to a
-// life that is cut off.
+// Keeps the connections of a fabric's endpoints to its peers, so that another thread than an endpoint's can break those
+// to a life that is cut off.
 
 #include <mutex>
 #include <set>
@@ -12,15 +12,15 @@ namespace granary::rdma::verbs {
 
 class Connection;
 
-/// Thread-safe.
+/// The connections of one fabric. Thread-safe.
 class OpenConnections {
  public:
-  /// `cut_lives` outlives this.
+  /// `cut_lives` must outlive this object.
   explicit OpenConnections(const CutLives& cut_lives) : cut_lives_(cut_lives) {}
 
-  /// Takes a connection in until remove(); false if its peer's life is cut off.
+  /// Adds a connection until remove(). Returns false if its peer's life is cut off.
   [[nodiscard]] bool add(Connection& connection);
-  /// After that no other thread touches the connection. It need not have been added.
+  /// Removes a connection, which need not have been added. After that no other thread touches it.
   void remove(Connection& connection);
   /// Breaks the connections to lives of `node` up to `last`, which are noted in `cut_lives` already.
   void cut_off(NodeId node, Generation last);

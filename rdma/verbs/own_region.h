@@ -1,6 +1,6 @@
 #pragma once
-// The region that every fabric of this kind has for itself. There it probes its device, and there callers read that
-// this node knows of the connection.
+// Makes the region that every fabric of this kind has for itself. The fabric probes its device there, and callers read
+// there that this node knows of the connection.
 
 #include <atomic>
 #include <memory>
@@ -15,7 +15,7 @@ namespace granary::rdma::verbs {
 
 class OwnRegion {
  public:
-  /// A word of the region, taken for as long as this lives.
+  /// Takes a word of the region for as long as it lives.
   class Word {
    public:
     Word() = default;
@@ -32,7 +32,7 @@ class OwnRegion {
 
     explicit operator bool() const { return from_ != nullptr; }
     std::uint16_t place() const { return place_; }
-    /// Written by this CPU with release, or by the device; read by either.
+    /// Returns the word. This CPU, with release, or the device writes it, and either reads it.
     std::atomic_ref<std::uint64_t> value() const { return std::atomic_ref(*at()); }
     std::uint64_t* at() const { return reinterpret_cast<std::uint64_t*>(from_->region_->base() + offset_of(place_)); }
 
@@ -44,14 +44,14 @@ class OwnRegion {
   static Result<std::unique_ptr<OwnRegion>> map();
 
   memory::Region& region() { return *region_; }
-  /// A word that is 0; none if all are taken. Thread-safe.
+  /// Returns a word that is 0; none if all are taken. Thread-safe.
   Word take();
 
   static std::uint64_t offset_of(std::uint16_t place) { return kWordsFrom + std::uint64_t{place} * kApart; }
 
  private:
-  static constexpr std::uint64_t kWordsFrom = 64 * 1024;  ///< before it is the probe's
-  static constexpr std::uint64_t kApart = 64;             ///< a cache line each
+  static constexpr std::uint64_t kWordsFrom = 64 * 1024;  ///< the memory before it is the probe's
+  static constexpr std::uint64_t kApart = 64;             ///< each word has a cache line
   static constexpr std::size_t kMost = 16 * 1024;
 
   explicit OwnRegion(std::unique_ptr<memory::Region> region) : region_(std::move(region)), taken_(kMost) {}

@@ -71,7 +71,8 @@ class Probe {
     return {};
   }
 
-  /// Repeats an operation for a while, as a thread does `disturb` all the time; `check` is asked after each.
+  /// Repeats an operation for a while, during which another thread calls `disturb` all the time. `check` is called
+  /// after each.
   Status while_disturbed(const Operation& operation, const std::function<void()>& disturb,
                          const std::function<Status()>& check) {
     std::atomic<bool> over{false};
@@ -114,8 +115,8 @@ class Probe {
     return while_disturbed(
         Operation::read(buffer_, line(), kLineWords * sizeof(std::uint64_t)),
         [&] {
-          // Both halves alike, and the last word first: who loads in ascending order never sees a word older than one
-          // before it.
+          // Both halves are alike, and the last word is stored first. So a reader in ascending order never sees a word
+          // that is older than the one before it.
           ++round;
           for (std::size_t n = kLineWords; n-- > 0;)
             word(n).store(std::uint64_t{round} << 32 | round, std::memory_order_release);

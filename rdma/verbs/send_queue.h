@@ -1,10 +1,10 @@
 #pragma once
-// The account of a connection's send queue: the operations that are posted and not given back, and the chains that are
-// to be reported.
+// Keeps account of a connection's send queue: the operations that are posted and not given back, and the chains that
+// are to be reported.
 //
-// The queue cannot overflow, and cannot fill up for good: at least every half queue one chain is signalled by the
-// device, asked for or not, and a chain is at most half a queue long. So when a chain does not fit, a signalled one is
-// on its way whose completion makes room. Nor can the completion queue overflow, which has a place for each operation.
+// The queue cannot overflow, and cannot fill up for good. At least every half queue the device signals one chain, asked
+// for or not, and a chain is at most half a queue long. So when a chain does not fit, a signalled one is on its way,
+// and its completion makes room. The completion queue has a place for each operation, so it cannot overflow, either.
 
 #include <cstdint>
 #include <vector>
@@ -19,10 +19,10 @@ class SendQueue {
   explicit SendQueue(std::uint32_t capacity) : capacity_(capacity), reported_(capacity) {}
 
   bool fits(std::size_t operations) const { return operations <= capacity_ - (posted_ - completed_); }
-  /// How many operations were posted so far, modulo 2^48: the number of the last one.
+  /// Returns how many operations were posted so far, modulo 2^48, which is the number of the last one.
   std::uint64_t posted() const { return posted_ & kPositionMask; }
 
-  /// Takes a chain that fits into account. Returns whether the device must signal its last operation.
+  /// Takes account of a chain that fits. Returns whether the device must signal its last operation.
   bool push(std::size_t operations, Signal signal, std::uint64_t tag) {
     base::debug_check(fits(operations), "a chain was posted that does not fit");
     posted_ += operations;
@@ -32,8 +32,8 @@ class SendQueue {
     return signalled;
   }
 
-  /// The operation with this number is complete, and with it all before it; calls report(tag) for chains to be
-  /// reported.
+  /// Notes that the operation with this number is complete, and with it all before it. Calls report(tag) for chains to
+  /// be reported.
   template <typename Report>
   void complete(std::uint64_t position, Report report) {
     completed_ += (position - completed_) & kPositionMask;
@@ -41,7 +41,7 @@ class SendQueue {
       report(reported_[first_++ % capacity_].tag);
   }
 
-  /// Nothing more will complete; calls report(tag) for all chains still to be reported.
+  /// Notes that nothing more will complete. Calls report(tag) for all chains that are still to be reported.
   template <typename Report>
   void abandon(Report report) {
     complete(posted_, report);

@@ -112,7 +112,7 @@ Result<std::unique_ptr<Endpoint>> VerbsFabric::open_endpoint() {
                              endpoints_.fetch_add(1, std::memory_order_relaxed) + 1);
 }
 
-/// The lives are noted first, so whatever is not found below is refused.
+/// Cuts off lives. They are noted first, so that a connection which is not found below is refused.
 Status VerbsFabric::cut_off(NodeId node, Generation last) {
   if (Status status = cut_lives_.add(options_.node, node, last); !status.ok()) return status;
   open_connections_.cut_off(node, last);
