@@ -16,7 +16,7 @@
 namespace granary::cluster_config {
 namespace {
 
-/// Things of which each may be had by one node only.
+/// Notes values of which each may belong to one node only.
 class Owners {
  public:
   Owners(const char* what, Problems& problems) : what_(what), problems_(problems) {}
@@ -43,13 +43,13 @@ void check_directories(const NodeConfig& node, Owners& owners) {
   for (const std::string& directory : node.log_directories) take(directory);
 }
 
-/// What serves one host only, and what to do about it.
+/// Says why a kind serves one host only, and what to do about it.
 struct OfOneHost {
   std::string what;
   std::string mend;
 };
 
-/// "use provider "verbs"": those that reach other hosts.
+/// Returns text that names the providers that reach other hosts, such as "use provider "verbs"".
 std::string other_providers() {
   std::string mend;
   for (const ProviderTraits& row : kProviders) {
@@ -110,7 +110,7 @@ bool is_place(const std::string& text) {
            ::inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(), &six) == 1;
   }
   const bool number =
-      host.find_first_not_of("0123456789.") == std::string::npos;  // no name, so it has to be an address
+      host.find_first_not_of("0123456789.") == std::string::npos;  // the host is no name, so it has to be an address
   in_addr four{};
   return !number || ::inet_pton(AF_INET, host.c_str(), &four) == 1;
 }
@@ -134,7 +134,7 @@ bool is_own_address(const std::string& text) {
   in6_addr six{};
   if (::inet_pton(AF_INET, text.c_str(), &four) == 1) {
     const std::uint32_t number = ntohl(four.s_addr);
-    return number != INADDR_ANY && number < 0xe0000000;  // no multicast, no broadcast
+    return number != INADDR_ANY && number < 0xe0000000;  // neither multicast nor broadcast
   }
   return ::inet_pton(AF_INET6, text.c_str(), &six) == 1 && !IN6_IS_ADDR_UNSPECIFIED(&six) &&
          !IN6_IS_ADDR_MULTICAST(&six);

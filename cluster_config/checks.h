@@ -1,5 +1,5 @@
 #pragma once
-// What must hold of the nodes of a cluster file together.
+// Checks the nodes of a cluster file together.
 
 #include <string>
 #include <string_view>
@@ -10,18 +10,18 @@
 
 namespace granary::cluster_config {
 
-/// No id, place or directory belongs to two nodes, and the kinds of membership and provider fit the hosts.
+/// Checks that no id, place or directory belongs to two nodes, and that the kinds of membership and provider fit the
+/// hosts.
 void check_nodes(const ClusterConfig& config, Problems& problems);
 
-/// The first that stands in the list a second time; nullptr if all differ.
+/// Returns the first text that is in the list a second time; nullptr if all differ.
 const std::string* named_twice(const std::vector<std::string>& list);
 
-/// "host:port"; a host of digits and dots, or in brackets, has to be an IP address.
+/// Whether the text is "host:port". A host of digits and dots, or in brackets, has to be an IP address.
 bool is_place(const std::string& text);
-/// Returns whether the text is the identity of a PTP clock as linuxptp prints it, "001122.fffe.334455": 16 hexadecimal
-/// digits.
+/// Whether the text is the identity of a PTP clock as linuxptp prints it, "001122.fffe.334455": 16 hexadecimal digits.
 bool is_clock_identity(std::string_view text);
-/// An IP address that one host can have.
+/// Whether the text is an IP address that one host can have.
 bool is_own_address(const std::string& text);
 
 }  // namespace granary::cluster_config

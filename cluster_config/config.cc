@@ -18,7 +18,7 @@ const NodeConfig* ClusterConfig::find(std::uint16_t id) const {
 
 namespace {
 
-/// So that no two lists of texts are one text.
+/// Returns the text with its size in front, so that no two lists of texts make the same text.
 std::string counted(const std::string& text) { return fmt::format("{}:{}", text.size(), text); }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// The address where a node tells of itself by HTTP, as the cluster file writes it.
+// Holds the address where a node serves its status by HTTP, as the cluster file writes it.
 
 #include <cstdint>
 #include <optional>
@@ -12,27 +12,28 @@ struct HttpAddress {
   std::string ip;  ///< "127.0.0.1", "::1", "0.0.0.0"
   std::uint16_t port = 0;
 
-  /// Only processes of the same host reach it.
+  /// Whether only processes of the same host reach it.
   bool loopback() const;
-  /// It stands for all addresses of the host.
+  /// Whether it stands for all addresses of the host.
   bool any() const { return ip == "0.0.0.0" || ip == "::"; }
-  /// "127.0.0.1:9461", "[::1]:9461".
+  /// Returns the address as text, such as "127.0.0.1:9461" or "[::1]:9461".
   std::string text() const;
 
   bool operator==(const HttpAddress&) const = default;
 };
 
-/// Writes an address of the family in its usual form, so that two ways to write it become the same text. Returns none
-/// if the text is something else.
+/// Returns an address of the family in its usual form, so that two ways to write it become the same text. Returns none
+/// if the text is no such address.
 std::optional<std::string> usual_form(int family, const std::string& text);
 
-/// Reads "127.0.0.1:9461", "[::1]:9461", or "9461", which is a port of 127.0.0.1. None if the text is something else,
-/// or the port is 0.
+/// Reads an address such as "127.0.0.1:9461" or "[::1]:9461". "9461" is a port of 127.0.0.1. Returns none if the text
+/// is something else, or the port is 0.
 std::optional<HttpAddress> http_address_of(std::string_view text);
 
 struct NodeConfig;
 
-/// Where the node is asked by other processes, of its host or of others; none if the file gives it no address.
+/// Returns where other processes, of the node's host or of others, can ask the node. Returns none if the file gives it
+/// no address.
 std::optional<HttpAddress> http_asked_at(const NodeConfig& node);
 
 }  // namespace granary::cluster_config

@@ -48,7 +48,7 @@ Status check_private(const std::string& path, const std::string& what, int fd) {
 
 /// Writes the text to a new file, and returns once it is on the device.
 Status write_durably(const std::string& path, const std::string& text, int fd) {
-  errno = ENOSPC;  // A write that ends early sets no error: the disk had room for a part of the text.
+  errno = ENOSPC;  // a write that ends early sets no error: the disk had room for a part of the text
   if (::write(fd, text.data(), text.size()) != static_cast<ssize_t>(text.size()) || ::fsync(fd) != 0) {
     return base::file_error("write", path, errno);
   }
@@ -68,7 +68,7 @@ Status make_key(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (file.get() < 0) return base::file_error("make", path, errno);
   Status written = write_durably(path, text, file.get());
-  // A file without a whole key would refuse the next try, since a file that exists is left alone.
+  // A file without a whole key is removed, since a file that exists is left alone, and the next try would be refused.
   if (!written.ok()) ::unlink(path.c_str());
   return written;
 }

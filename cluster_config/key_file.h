@@ -1,6 +1,5 @@
 #pragma once
-// Secrets in files of their own, that only their user may read. The cluster key is the one by which nodes know that
-// they belong together.
+// Keeps secrets in files that only their user may read. By the cluster key, nodes know that they belong together.
 
 #include <string>
 
@@ -8,17 +7,18 @@
 
 namespace granary::cluster_config {
 
-/// Bytes of a key.
+/// The least number of bytes of a key.
 inline constexpr std::size_t kLeastKeyBytes = 32;
 inline constexpr std::size_t kMostKeyBytes = 4096;
 
-/// Makes a file with a new random key; kAlreadyExists if there is one. After any other error there is no file.
+/// Makes a file with a new random key. Returns kAlreadyExists if there is such a file. After any other error there is
+/// no file.
 Status make_key(const std::string& path);
 
-/// The key in the file, without line ends after it. kFailedPrecondition if others may read it, kInvalidArgument if it
-/// is too short to be one, with the mend.
+/// Returns the key in the file, without line ends after it. Returns kFailedPrecondition if others may read the file,
+/// kInvalidArgument if the key is too short, with the mend.
 Result<std::string> read_key(const std::string& path);
-/// The same of another secret of 1 byte or more; `what` it is, for messages.
+/// Returns another secret like a key, of at least 1 byte. `what` names it in messages.
 Result<std::string> read_secret(const std::string& path, const std::string& what);
 
 }  // namespace granary::cluster_config

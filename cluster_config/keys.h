@@ -1,12 +1,12 @@
 #pragma once
-// The keys of the cluster file. docs/cluster-file.md says more of each.
+// Lists the keys of the cluster file. docs/cluster-file.md says more about each key.
 
 #include "cluster_config/config.h"
 #include "src/base/options_table.h"
 
 namespace granary::option {
 
-/// Its words are the names that the providers have themselves.
+/// Returns a row whose words are the names of the providers.
 constexpr auto provider_row() {
   using cluster_config::ClusterConfig, cluster_config::Provider;
   Row<ClusterConfig, Provider> row{"provider",
@@ -21,7 +21,7 @@ constexpr auto provider_row() {
   return row;
 }
 
-/// [cluster]
+/// The keys of [cluster].
 template <>
 struct Table<cluster_config::ClusterConfig> {
   using Config = cluster_config::ClusterConfig;
@@ -46,7 +46,7 @@ struct Table<cluster_config::ClusterConfig> {
   };
 };
 
-/// [membership]
+/// The keys of [membership].
 template <>
 struct Table<cluster_config::MembershipConfig> {
   using Config = cluster_config::MembershipConfig;
@@ -64,7 +64,7 @@ struct Table<cluster_config::MembershipConfig> {
   };
 };
 
-/// [clock]
+/// The keys of [clock].
 template <>
 struct Table<cluster_config::ClockConfig> {
   using Config = cluster_config::ClockConfig;
@@ -82,7 +82,7 @@ struct Table<cluster_config::ClockConfig> {
   };
 };
 
-/// [[node]] and [defaults]
+/// The keys of [[node]] and [defaults].
 template <>
 struct Table<cluster_config::NodeConfig> {
   using Config = cluster_config::NodeConfig;

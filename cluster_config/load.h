@@ -8,13 +8,14 @@
 
 namespace granary::cluster_config {
 
-/// Bytes that a cluster file may have.
+/// The greatest number of bytes of a cluster file.
 inline constexpr std::uint64_t kMostFileBytes = std::uint64_t{1} << 20;
 
-/// The file's values; kInvalidArgument with file, line and mend if it has a problem or cannot be read.
+/// Returns the file's values. Returns kInvalidArgument with file, line and mend if the file has a problem or cannot be
+/// read.
 Result<ClusterConfig> load(const std::string& path);
 
-/// The same for whoever wants all problems; an error is one of reading.
+/// Returns the file's values and adds all problems to `problems`. An error is one of reading.
 Result<ClusterConfig> examine(const std::string& path, Problems& problems);
 
 }  // namespace granary::cluster_config

@@ -16,7 +16,7 @@
 namespace granary::cluster_config {
 namespace {
 
-/// A socket's path has 107 characters, of which a node's name takes some.
+/// The path of a socket has at most 107 characters, of which a node's name takes some.
 constexpr std::size_t kLongestRunDirectory = 90;
 
 class Parser {
@@ -38,15 +38,15 @@ class Parser {
   }
 
  private:
-  /// A table of the file; an empty one if it is not there.
+  /// Returns a table of the file, or an empty one if it is not there.
   const toml::table& table(const char* key);
   void read_cluster();
   void read_membership();
   void read_clock();
   void read_nodes();
   NodeConfig read_node(Section& section);
-  /// Complains of keys that only sections of `kind` have. Precondition: `section` is of another kind, or of none and so
-  /// of `here`.
+  /// Complains of keys that only sections of `kind` have. Precondition: `section` is of another kind, or of no kind and
+  /// so of `here`.
   static void refuse_keys_of(const char* kind, const std::string& here, std::initializer_list<const char*> keys,
                              Section& section);
 
@@ -168,7 +168,7 @@ void Parser::read_nodes() {
             [](const NodeConfig& a, const NodeConfig& b) { return a.id < b.id; });
 }
 
-/// Whoever reaches an address of the network has to show a token.
+/// Checks that a token is set if the node listens at an address of the network.
 void check_http(Section& section, const NodeConfig& node) {
   if (node.http.empty()) return;
   const std::optional<HttpAddress> address = http_address_of(node.http);
@@ -192,11 +192,11 @@ NodeConfig Parser::read_node(Section& section) {
   if (traits(config_.provider).addresses) section.require<&NodeConfig::address>();
   if (!node.address.empty() && !is_own_address(node.address))
     section.complain("address", fmt::format(" = \"{}\": expected the IP address of one host", node.address));
-  for (const int family : {AF_INET, AF_INET6}) {  // devices and network interfaces tell theirs like that
+  for (const int family : {AF_INET, AF_INET6}) {  // devices and network interfaces tell theirs in this form
     if (auto usual = usual_form(family, node.address)) node.address = std::move(*usual);
   }
   check_http(section, node);
-  // A directory of the defaults is that above all nodes' own.
+  // A directory in the defaults is the parent of all nodes' own directories.
   const std::string own = fmt::format("/node-{}", node.id);
   if (section.is_default("data_directory")) node.data_directory += own;
   if (section.is_default("reliable_directory")) node.reliable_directory += own;

@@ -1,5 +1,5 @@
 #pragma once
-// From the text of a cluster file to values.
+// Turns the text of a cluster file into values.
 
 #include <string>
 #include <string_view>
@@ -9,8 +9,8 @@
 
 namespace granary::cluster_config {
 
-/// What the text says, complete only if no problem was added. `file` is its name for messages; relative paths count
-/// from `folder`.
+/// Returns the values of the text, which are complete only if no problem was added. `file` is its name for messages;
+/// relative paths count from `folder`.
 ClusterConfig parse(std::string_view text, const std::string& file, const std::string& folder, Problems& problems);
 
 }  // namespace granary::cluster_config

@@ -1,5 +1,5 @@
 #pragma once
-// What is wrong with a cluster file: all of it, each with its line.
+// Collects everything that is wrong with a cluster file, each problem with its line.
 
 #include <string>
 #include <vector>
@@ -17,12 +17,12 @@ class Problems {
  public:
   explicit Problems(std::string file) : file_(std::move(file)) {}
 
-  /// A problem that is there already (of a default that several nodes take) is not added again.
+  /// Adds a problem. If it is there already (of a default that several nodes take), it is not added again.
   void add(int line, std::string message);
   bool empty() const { return list_.empty(); }
-  /// "FILE:LINE: message", by line.
+  /// Returns "FILE:LINE: message" for each problem, by line.
   std::vector<std::string> lines() const;
-  /// The first one, and how many more there are. Precondition: not empty.
+  /// Returns the first problem, and how many more there are. Precondition: not empty.
   Status status() const;
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
-// The fabrics that a cluster can run over, and what each of them can do and needs. Code asks for a trait and not which
-// provider it is, so a further one is an enumerator, a row here, and an opener in src/node/node_fabric.cc; what is
-// missing does not compile.
+// Lists the fabrics that a cluster can run over, and what each of them can do and needs. Code asks for a trait and not
+// for a provider. So a further provider is an enumerator, a row here, and an opener in src/node/node_fabric.cc. If one
+// of them is missing, the program does not compile.
 
 #include <algorithm>
 #include <array>
@@ -17,15 +17,15 @@ struct ProviderTraits {
   Provider provider = Provider::kShm;
   const char* name = "";     ///< in cluster files, flags and reports; that of its rdma::Fabric, too
   const char* summary = "";  ///< how nodes reach each other, in a few words
-  bool one_host = false;     ///< it reaches processes of its own host only
+  bool one_host = false;     ///< whether it reaches only processes of its own host
   bool addresses = false;  ///< each node listens at an IP address, so `address` is required and `host` has to be found
-  bool devices = false;    ///< each host needs an RDMA device, and memory is pinned
-  bool needs_key = false;  ///< others than the nodes' user may reach a node, so `key_file` is required
-  bool loopback = false;   ///< a node can connect to itself
-  bool by_processor = false;  ///< the asking node's processor does the operations: they compare with plain copies
+  bool devices = false;    ///< whether each host needs an RDMA device, and memory is pinned
+  bool needs_key = false;  ///< whether others than the nodes' user may reach a node, so `key_file` is required
+  bool loopback = false;   ///< whether a node can connect to itself
+  bool by_processor = false;  ///< whether the asking node's processor does the operations, like plain copies
 };
 
-/// In the order of the enumerators.
+/// The rows, in the order of the enumerators.
 inline constexpr std::array<ProviderTraits, static_cast<std::size_t>(Provider::kLast) + 1> kProviders{{
     {.provider = Provider::kShm,
      .name = "shm",
@@ -43,17 +43,17 @@ inline constexpr std::array<ProviderTraits, static_cast<std::size_t>(Provider::k
 
 constexpr const ProviderTraits& traits(Provider provider) { return kProviders[static_cast<std::size_t>(provider)]; }
 
-/// The word for it in the file.
+/// Returns the provider's word in the file.
 constexpr const char* name(Provider provider) { return traits(provider).name; }
 
-/// Nullptr if none has this name.
+/// Returns the provider with this name, or nullptr if there is none.
 constexpr const ProviderTraits* find_provider(std::string_view name) {
   const auto* const found = std::find_if(kProviders.begin(), kProviders.end(),
                                          [name](const ProviderTraits& row) { return row.name == name; });
   return found == kProviders.end() ? nullptr : found;
 }
 
-/// Each row stands at its enumerator, and is found by its name.
+/// Whether the provider's row stands at its enumerator, and is found by its name.
 constexpr bool has_row(Provider provider) {
   return traits(provider).provider == provider && find_provider(name(provider)) == &traits(provider);
 }

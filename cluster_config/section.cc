@@ -19,7 +19,7 @@ constexpr std::uint32_t kMostCpus = 4096;
 
 int line_of(const toml::node& node) { return static_cast<int>(node.source().begin.line); }
 
-/// What of a text belongs in a message of one line.
+/// Returns the part of a text that belongs in a message of one line.
 std::string shown(std::string_view text) {
   std::string result;
   for (const char c : text.substr(0, kShownBytes)) result += c < ' ' || c == '\x7f' ? '?' : c;
@@ -38,7 +38,7 @@ const char* kind_of(const toml::node& node) {
   }
 }
 
-/// Reads "0-3,8"; false if it is not so written.
+/// Reads numbers such as "0-3,8". Returns false if the text is not of this form.
 bool parse_cpus(std::string_view text, std::vector<std::uint32_t>& cpus) {
   const char* at = text.data();
   const char* const end = at + text.size();

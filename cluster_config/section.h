@@ -1,6 +1,6 @@
 #pragma once
 // Reads one table of a cluster file into a struct, by the rows of its keys (keys.h). Each value is checked against what
-// is allowed; whatever is not as it should be becomes a problem with its line, and the member keeps its default.
+// is allowed. A wrong value becomes a problem with its line, and the member keeps its default.
 
 #include <algorithm>
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace granary::cluster_config {
 
 class Section {
  public:
-  /// `name` is for messages: "[cluster]". Paths count from `folder`. What the table does not have is taken from
+  /// `name` is for messages: "[cluster]". Paths count from `folder`. Keys that the table does not have are taken from
   /// `defaults`, if that is not null.
   Section(std::string name, std::string folder, const toml::table& table, Problems& problems,
           const toml::table* defaults = nullptr)
@@ -36,9 +36,9 @@ class Section {
   }
 
   bool has(std::string_view key) const { return table_.contains(key); }
-  /// Returns whether the key's value is not one of its words, which was complained of.
+  /// Whether the key's value is not one of its words, which was complained of.
   bool mistaken(std::string_view key) const { return mistaken_.contains(key); }
-  /// The value comes from the defaults.
+  /// Whether the value comes from the defaults.
   bool is_default(std::string_view key) const { return !has(key) && defaults_ != nullptr && defaults_->contains(key); }
   /// Complains if there is no such key: require<&NodeConfig::address>().
   template <auto kMember>
@@ -47,12 +47,12 @@ class Section {
   }
   /// Complains of the key's value, or of the section if the key is not there.
   void complain(std::string_view key, const std::string& message);
-  /// Complains of keys that nobody asked for.
+  /// Complains of keys that were never asked for.
   void close();
-  /// Those that were asked for.
+  /// Returns the keys that were asked for.
   const std::vector<std::string>& known() const { return known_; }
 
-  /// 1 if the file does not have the section.
+  /// Returns the section's line; 1 if the file does not have the section.
   int line() const { return std::max(1, static_cast<int>(table_.source().begin.line)); }
 
  private:
@@ -83,8 +83,8 @@ class Section {
   /// Reads numbers that are written as "0-3,8".
   void read(std::string_view key, bool path, std::vector<std::uint32_t>& numbers);
 
-  // These return the key's value, or none if the key is missing or its value is not allowed; the latter is noted as an
-  // error.
+  // These return the key's value, or none if the key is missing or its value is not allowed. The latter is noted as a
+  // problem.
   std::optional<std::uint64_t> integer(std::string_view key, Range allowed);
   std::optional<std::uint64_t> size(std::string_view key, Range allowed);
   std::optional<std::size_t> choose(std::string_view key, const std::vector<std::string>& words);

@@ -1,9 +1,9 @@
 #pragma once
-// The TOML library, as it is used here: errors are values, nothing is written back.
+// Includes the TOML library, with errors as values and without writing.
 //
-// Its parser asserts what it goes on to check, and refuses with a line: a file of the user's must not abort the program
-// in a build with assertions, nor be taken for well-formed by the optimizer in one without. So its assertions are off,
-// and are not turned into assumptions, which they are where NDEBUG is defined.
+// The library's parser asserts conditions that it checks right after that, and then refuses with a line. A user's file
+// must neither abort the program in a build with assertions, nor be taken for well-formed by the optimizer in a build
+// without. So its assertions are off, and are not turned into assumptions either, as they are where NDEBUG is defined.
 
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0

@@ -6,18 +6,19 @@
 namespace granary::cluster_config::clock {
 namespace {
 
-/// A reading of the source between two of the counter that are further apart was disturbed.
+/// If two readings of the counter are further apart, the reading of the source between them was disturbed.
 constexpr double kMostWidthNs = 10'000;
 constexpr int kLooks = 8;
-/// How far time and counter may drift apart: 500 ppm, by which systems slew their clocks, and the counter's own error.
+/// The rate at which time and counter may drift apart: 500 ppm, by which systems slew their clocks, and the counter's
+/// own error.
 constexpr double kDrift = 600e-6;
-/// And what two readings may be off.
+/// The error of two readings, in addition to the drift.
 constexpr double kJitterUs = 10;
 
 double allowed_us(double elapsed_us) { return kJitterUs + elapsed_us * kDrift; }
 
-/// One node's readings are off by no more than a jump or a slew may amount to that goes unnoticed while a reading ages,
-/// and the rounding.
+/// Returns the greatest error of one node's readings: a jump or a slew that goes unnoticed while a reading ages, and
+/// the rounding.
 std::uint64_t reading_error_us(std::uint64_t max_age_us) {
   return 2 * static_cast<std::uint64_t>(std::ceil(allowed_us(static_cast<double>(max_age_us)) + 1));
 }
@@ -43,7 +44,7 @@ Clock::Clock(std::unique_ptr<TimeSource> source, const base::TscClock& ticks, co
 
 void Clock::step(std::uint64_t now_us) {
   const std::optional<Moment> now = look();
-  if (!now) return;  // what was written before counts on, as long as it may
+  if (!now) return;  // the time that was written before counts on, as long as it may
   if (was_set(*now)) {
     time_.jump();
     hold_until_us_ = now_us + options_.hold_us;
@@ -53,13 +54,14 @@ void Clock::step(std::uint64_t now_us) {
     ++report_.jumps;
   } else if (!looks_.empty() &&
              since(looks_.back(), *now).apart_us > allowed_us(static_cast<double>(options_.max_age_us))) {
-    source_->forget();  // nobody has looked for long: it may have drifted so far, or have been set
+    source_->forget();  // there was no look for long, in which the clock may have drifted, or have been set
   }
   remember(*now);
   write(*now, source_->bound(now_us), now_us < hold_until_us_);
 }
 
-/// The tightest of several tries, so that it does no harm if this thread has to wait for its processor in between.
+/// Reads source and counter together. It takes the first tight one of several tries, so it does no harm if this thread
+/// has to wait for its processor within a try.
 std::optional<Clock::Moment> Clock::look() {
   const base::TscClock& ticks = time_.ticks();
   for (int attempt = 0; attempt < kLooks; ++attempt) {
@@ -78,9 +80,8 @@ Clock::Passed Clock::since(const Moment& then, const Moment& now) const {
   return {.counted_us = counted_us, .apart_us = std::abs(told_us - counted_us)};
 }
 
-/// Returns whether the clock was set, or slewed faster than systems do. The jitter of two readings is granted once for
-/// all the time between them. If the last look were the only one to be compared with, a clock could gain that much at
-/// each step.
+/// Whether the clock was set, or slewed faster than systems do. Two readings may differ by their jitter once for all
+/// the time between them. If only the last look were compared, a clock could gain that much at each step.
 bool Clock::was_set(const Moment& now) const {
   return std::any_of(looks_.begin(), looks_.end(), [&](const Moment& then) {
     const Passed passed = since(then, now);

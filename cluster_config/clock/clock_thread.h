@@ -1,5 +1,5 @@
 #pragma once
-// Drives a clock.
+// Runs a clock in a thread.
 
 #include <chrono>
 
@@ -9,7 +9,7 @@
 
 namespace granary::cluster_config::clock {
 
-/// Steps `clock`, which outlives it, from when it is made until it is destroyed.
+/// Steps `clock`, which must outlive it, from its construction until its destruction.
 class ClockThread {
  public:
   explicit ClockThread(Clock& clock, std::chrono::microseconds period = std::chrono::milliseconds(1))

@@ -12,18 +12,18 @@ namespace {
 
 constexpr const char* kOffsets = "/proc/self/timens_offsets";
 
-/// The offsets are of the namespace that children are born into; mostly it is the process's own.
+/// Whether the offsets, which are of the namespace that children are born into, are the process's own. Mostly they are.
 bool offsets_are_ours() {
   std::error_code missing;
   return std::filesystem::read_symlink("/proc/self/ns/time", missing) ==
          std::filesystem::read_symlink("/proc/self/ns/time_for_children", missing);
 }
 
-/// How far the monotonic clocks of this process, CLOCK_MONOTONIC_RAW among them, are ahead of the host's. The file has
-/// a line for each clock that is shifted by itself: its name, seconds, nanoseconds.
+/// Returns how far the monotonic clocks of this process, CLOCK_MONOTONIC_RAW among them, are ahead of the host's. The
+/// file has a line for each clock that is shifted by itself: its name, seconds, nanoseconds.
 Result<std::int64_t> namespace_shift_ns() {
   std::ifstream offsets(kOffsets);
-  if (!offsets) return std::int64_t{0};  // a system without time namespaces
+  if (!offsets) return std::int64_t{0};  // the system has no time namespaces
   std::string clock;
   std::int64_t seconds = 0;
   std::int64_t nanoseconds = 0;

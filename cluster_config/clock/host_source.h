@@ -1,8 +1,8 @@
 #pragma once
-// The time of one host, for nodes that are all processes of it: CLOCK_MONOTONIC_RAW, which nobody sets or slews and
-// which is the same in all of them, so that δ is 0. (Daemons that keep the system's time slew CLOCK_MONOTONIC, by up to
-// 10 %.) Processes may live in different time namespaces, which shift both monotonic clocks alike; the shift is taken
-// off again. Asked of the kernel itself, so that no library that fakes clocks comes in between.
+// Reads the time of one host, for nodes that are all processes of it: CLOCK_MONOTONIC_RAW. It is never set or slewed,
+// and is the same in all processes, so δ is 0. (Daemons that keep the system's time slew CLOCK_MONOTONIC, by up to 10
+// %.) Processes may live in different time namespaces, which shift both monotonic clocks alike; the shift is
+// subtracted. The kernel itself is asked, so that no library that fakes clocks comes in between.
 
 #include <memory>
 
@@ -21,7 +21,7 @@ class HostSource final : public TimeSource {
 
  private:
   explicit HostSource(std::int64_t shift_ns) : shift_ns_(shift_ns) {}
-  const std::int64_t shift_ns_;  ///< of this process's namespace
+  const std::int64_t shift_ns_;  ///< the shift of this process's namespace
 };
 
 }  // namespace granary::cluster_config::clock

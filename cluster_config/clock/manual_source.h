@@ -1,5 +1,6 @@
 #pragma once
-// Time as tests and simulations want it: one time for all nodes, and each node's clock with an error of its own.
+// Gives tests and simulations the time that they set: one time for all nodes, and for each node's clock an error of its
+// own.
 
 #include <atomic>
 #include <cstdint>
@@ -10,7 +11,7 @@ namespace granary::cluster_config::clock {
 
 class ManualSource final : public TimeSource {
  public:
-  /// `time_ns` is everybody's and outlives it. The clock is ahead of it by `skew_us`.
+  /// `time_ns` is the time of all nodes and must outlive the source. The clock is ahead of it by `skew_us`.
   ManualSource(const std::atomic<std::uint64_t>& time_ns, std::int64_t skew_us, Bound bound)
       : time_ns_(time_ns),
         skew_us_(skew_us),

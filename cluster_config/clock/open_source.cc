@@ -7,11 +7,11 @@
 namespace granary::cluster_config::clock {
 namespace {
 
-/// No time that the nodes have in common: for nodes on several hosts whose clocks nobody keeps together. There is never
-/// a bound, so there are no leases.
+/// Has no time that the nodes share: for nodes on several hosts whose clocks are not kept together. There is never a
+/// bound, so there are no leases.
 class NoSource final : public TimeSource {
  public:
-  /// Nobody slews this clock, so no jumps are counted that mean nothing.
+  /// Returns a clock that is never slewed, so no jumps are counted that mean nothing.
   std::uint64_t time_us() override { return static_cast<std::uint64_t>(system_ns(CLOCK_MONOTONIC_RAW)) / 1000; }
   Bound bound(std::uint64_t) override {
     return Bound::none("the cluster file says that there is no clock; to have leases, use clock \"ptp\"");

@@ -1,5 +1,5 @@
 #pragma once
-// The source of time that the cluster file names.
+// Opens the source of time that the cluster file names.
 
 #include <memory>
 

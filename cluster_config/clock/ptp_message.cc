@@ -7,7 +7,7 @@
 namespace granary::cluster_config::clock::ptp {
 namespace {
 
-// The header is 34 bytes, what management messages add to it 14; a TLV follows.
+// The header has 34 bytes, to which management messages add 14. A TLV follows.
 constexpr std::size_t kLengthAt = 2;
 constexpr std::size_t kDomainAt = 4;
 constexpr std::size_t kPortAt = 28;
@@ -32,7 +32,7 @@ constexpr std::size_t kTimeStatusBytes = 50;
 
 using Bytes = std::span<const std::uint8_t>;
 
-/// Big-endian, as all numbers of the protocol are.
+/// Reads a number, which is big-endian as all numbers of the protocol.
 template <typename Number>
 Number number_at(Bytes bytes, std::size_t at) {
   std::uint64_t number = 0;
@@ -45,7 +45,7 @@ void put_two(std::vector<std::uint8_t>& bytes, std::size_t at, std::uint16_t num
   bytes[at + 1] = static_cast<std::uint8_t>(number);
 }
 
-/// Nanoseconds in units of 2^-16.
+/// Reads nanoseconds in units of 2^-16.
 double interval_at(Bytes bytes, std::size_t at) {
   return static_cast<double>(number_at<std::int64_t>(bytes, at)) / 65536;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// PTP management messages (IEEE 1588, clause 15), as linuxptp's daemon ptp4l answers them on its Unix socket: requests
-// for a data set, and their answers. An answer counts only if it is exactly of the form and length that it has to have.
+// Writes requests for data sets and parses their answers: PTP management messages (IEEE 1588, clause 15), as linuxptp's
+// daemon ptp4l answers them on its Unix socket. An answer counts only if it has exactly the right form and length.
 
 #include <array>
 #include <cstdint>
@@ -15,13 +15,13 @@ namespace granary::cluster_config::clock::ptp {
 
 enum class DataSet : std::uint16_t {
   kCurrent = 0x2001,     ///< CURRENT_DATA_SET
-  kPort = 0x2004,        ///< PORT_DATA_SET, of each port
+  kPort = 0x2004,        ///< PORT_DATA_SET, one for each port
   kTimeStatus = 0xC000,  ///< TIME_STATUS_NP, linuxptp's own
 };
 
 using ClockIdentity = std::array<std::uint8_t, 8>;
 
-/// "001122.fffe.334455", as linuxptp prints it; nothing if it is none.
+/// Reads an identity as linuxptp prints it, such as "001122.fffe.334455". Returns nothing if the text is no identity.
 std::optional<ClockIdentity> parse_identity(std::string_view text);
 std::string print(const ClockIdentity& identity);
 
@@ -36,13 +36,13 @@ struct PortData {
 };
 struct TimeStatus {
   std::int64_t offset_ns = 0;
-  bool grandmaster_present = false;  ///< another clock is
+  bool grandmaster_present = false;  ///< whether another clock is the grandmaster
   ClockIdentity grandmaster{};
 };
 
 inline constexpr std::uint8_t kMaster = 6;
 inline constexpr std::uint8_t kSlave = 9;
-/// "SLAVE", ...
+/// Returns the state's name, such as "SLAVE".
 std::string_view port_state_name(std::uint8_t state);
 
 struct Answer {

@@ -23,7 +23,7 @@ bool Socket::connect() {
   std::memcpy(peer.sun_path, path_.data(), path_.size());
   descriptor_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (descriptor_ < 0) return false;
-  // A name that the system chooses, to which ptp4l can answer; there is no file to clear away.
+  // The system chooses the name, to which ptp4l can answer. There is no file to clear away.
   const sockaddr_un own{.sun_family = AF_UNIX, .sun_path = {}};
   const bool done = ::bind(descriptor_, reinterpret_cast<const sockaddr*>(&own), sizeof own.sun_family) == 0 &&
                     ::connect(descriptor_, reinterpret_cast<const sockaddr*>(&peer), sizeof peer) == 0;
@@ -42,7 +42,7 @@ bool Socket::send(std::span<const std::uint8_t> message) {
   if (!connect()) return false;
   const ssize_t sent = ::send(descriptor_, message.data(), message.size(), MSG_NOSIGNAL);
   if (sent == static_cast<ssize_t>(message.size())) return true;
-  close();  // ptp4l may have begun anew; the next one finds out
+  close();  // ptp4l may have begun anew; the next send() finds out
   return false;
 }
 
@@ -51,7 +51,7 @@ std::optional<std::vector<std::uint8_t>> Socket::receive() {
   std::vector<std::uint8_t> message(kMostMessageBytes);
   const ssize_t bytes = ::recv(descriptor_, message.data(), message.size(), MSG_TRUNC);
   if (bytes < 0) return {};
-  // One that is longer than any answer is cut, which its parser finds.
+  // A message that is longer than any answer is cut, which its parser finds.
   message.resize(std::min(message.size(), static_cast<std::size_t>(bytes)));
   return message;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// A connection to ptp4l's Unix socket. Sends and receives without waiting; only ptp4l's datagrams arrive.
+// Connects to ptp4l's Unix socket. It sends and receives without waiting, and only ptp4l's datagrams arrive.
 
 #include <cstdint>
 #include <optional>
@@ -16,9 +16,10 @@ class Socket {
   Socket(const Socket&) = delete;
   Socket& operator=(const Socket&) = delete;
 
-  /// Connects if need be. False: ptp4l is not there, or does not take any more now; the reason is in errno.
+  /// Sends the message, and connects before if need be. Returns false if ptp4l is not there, or takes no more messages
+  /// now. The reason is in errno.
   bool send(std::span<const std::uint8_t> message);
-  /// What has arrived next, if anything.
+  /// Returns the next message that has arrived, if there is one.
   std::optional<std::vector<std::uint8_t>> receive();
 
  private:

@@ -58,11 +58,11 @@ void PtpSource::forget() {
   current_.reset();
   status_.reset();
   ports_.clear();
-  ++sequence_;  // answers that are under way are of before
+  ++sequence_;  // answers under way are older than this
   forgotten_ = true;
 }
 
-/// One number for all three; an answer to an earlier one is too late.
+/// Asks for all three data sets by one number. Answers to an earlier number come too late.
 void PtpSource::ask(std::uint64_t now_us) {
   asked_us_ = now_us;
   ++sequence_;
@@ -117,7 +117,8 @@ Bound PtpSource::judge(std::uint64_t now_us) const {
       fmt::format("not synchronized to {}: {}", ptp::print(grandmaster_), states.empty() ? "no port" : states));
 }
 
-/// The offset is as ptp4l last measured it; the path may be as much longer in one direction as it is long.
+/// Judges a clock that follows the grandmaster. The offset is as ptp4l last measured it, and may be wrong by the path's
+/// delay, if the path is that much longer in one direction.
 Bound PtpSource::judge_slave() const {
   const TimeStatus& status = status_->data;
   if (!status.grandmaster_present || status.grandmaster != grandmaster_)

@@ -1,12 +1,12 @@
 #pragma once
-// The time of hosts that linuxptp keeps together: the system clock, which ptp4l steers (with hardware time stamps,
-// phc2sys).
+// Reads the time of hosts that linuxptp keeps together: the system clock, which ptp4l steers (with hardware time
+// stamps, phc2sys does).
 //
 // The cluster agrees on how far any node's clock may be from the grandmaster's, `max_error_us`; δ is twice that. Each
-// node sees to it that its own is not further away: it asks ptp4l for the state, the offset and the path delay several
-// times a second, and the kernel when it was steered last, and knows no bound unless all of that is good and fresh. The
-// grandmaster is named, since a node that loses it may elect itself, and then each of two halves would find itself in
-// order.
+// node checks that its own clock is not further away. It asks ptp4l for the state, the offset and the path delay
+// several times a second, and the kernel for the last steering of its clock. It knows no bound unless all answers are
+// good and fresh. The grandmaster is named, because a node that loses it may elect itself. Without the name, each of
+// two halves of a cluster would think that its clocks are in order.
 
 #include <cstdint>
 #include <functional>
@@ -23,10 +23,10 @@
 
 namespace granary::cluster_config::clock {
 
-/// How the kernel's clock is steered (adjtimex).
+/// Tells how the kernel's clock is steered (adjtimex).
 struct Discipline {
   bool synchronized = false;
-  std::uint64_t max_error_us = 0;  ///< the kernel lets it grow from when it was last steered, by 500 us a second
+  std::uint64_t max_error_us = 0;  ///< the kernel lets it grow since the last steering, by 500 us a second
 };
 Discipline kernel_discipline();
 
@@ -34,11 +34,11 @@ struct PtpOptions {
   std::string socket = "/var/run/ptp4l";
   std::uint8_t domain = 0;
   std::string grandmaster{};              ///< "001122.fffe.334455": pmc's "GET TIME_STATUS_NP" tells it as gmIdentity
-  std::uint64_t max_error_us = 50;        ///< of each node; leases are told apart by twice as much
-  std::uint64_t ask_us = 200'000;         ///< how often
-  std::uint64_t stale_us = 1'500'000;     ///< answers to older questions count no more
-  std::uint64_t measured_us = 1'000'000;  ///< so long after forget() ptp4l tells what it measured since
-  std::uint64_t steered_us = 5'000;       ///< most of the kernel's own estimate: 10 s without steering
+  std::uint64_t max_error_us = 50;        ///< for each node's clock; leases are told apart by twice as much
+  std::uint64_t ask_us = 200'000;         ///< how often it asks
+  std::uint64_t stale_us = 1'500'000;     ///< answers to older questions do not count any more
+  std::uint64_t measured_us = 1'000'000;  ///< so long after forget(), ptp4l tells what it has measured since
+  std::uint64_t steered_us = 5'000;       ///< the greatest estimate of the kernel's own: 10 s without steering
   std::function<Discipline()> discipline = kernel_discipline;
 };
 
@@ -74,7 +74,7 @@ class PtpSource final : public TimeSource {
   std::optional<std::uint64_t> asked_us_;  ///< when the last questions were sent
   bool forgotten_ = false;
   std::uint64_t ask_from_us_ = 0;
-  std::string unreachable_;  ///< why they were not
+  std::string unreachable_;  ///< why they could not be sent
   std::optional<Known<ptp::CurrentData>> current_;
   std::optional<Known<ptp::TimeStatus>> status_;
   std::map<std::uint16_t, std::optional<Known<ptp::PortData>>> ports_;

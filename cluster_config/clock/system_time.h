@@ -1,5 +1,5 @@
 #pragma once
-// The system's clocks, from the kernel itself and not from a library.
+// Reads the system's clocks from the kernel itself and not from a library.
 
 #include <cstdint>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Where a node has the cluster's time from, and how far the nodes' clocks may be apart.
+// Declares the source of the cluster's time at a node, and the bound between the nodes' clocks.
 
 #include <cstdint>
 #include <optional>
@@ -7,23 +7,24 @@
 
 namespace granary::cluster_config::clock {
 
-/// δ: no two nodes' clocks differ by more. Or that no such bound is known, and why.
+/// δ, by which no two nodes' clocks differ at most. Or it says that no such bound is known, and why.
 struct Bound {
   std::optional<std::uint64_t> delta_us;
-  std::string cause{};  ///< without a bound: what is wrong, and what mends it
+  std::string cause{};  ///< without a bound: what is wrong, and how to mend it
 
   static Bound within(std::uint64_t delta_us) { return {.delta_us = delta_us}; }
   static Bound none(std::string cause) { return {.delta_us = {}, .cause = std::move(cause)}; }
 };
 
-/// Called by the one thread that drives the clock. Nothing here waits.
+/// A source of time. The one thread that drives the clock calls it, and nothing here waits.
 class TimeSource {
  public:
   virtual ~TimeSource() = default;
   virtual std::uint64_t time_us() = 0;
-  /// `now_us` counts steadily, from whenever. To be called again and again: so a source asks whom it has to ask.
+  /// Returns the bound. `now_us` counts steadily, from any moment. It is called again and again, so that a source can
+  /// ask for the state of its clock.
   virtual Bound bound(std::uint64_t now_us) = 0;
-  /// The time has jumped, or may have: what was learnt of it before counts no more.
+  /// Forgets all that was learnt of the time, as the time has jumped, or may have.
   virtual void forget() {}
 };
 

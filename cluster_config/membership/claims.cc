@@ -1,4 +1,4 @@
-// Who recovers what a dead life owes: one at a time, and nobody before all are quiet.
+// Lets one member at a time recover the debt of a dead life, and none before all members are quiet.
 
 #include <fmt/format.h>
 
@@ -13,9 +13,9 @@
 namespace granary::membership {
 namespace {
 
-/// The number of the membership about which all have to be quiet before somebody else may act on the debt. A former
-/// claimer may still be acting until it has been cut off, like the dead node itself. One that owes nothing any more was
-/// cut off before it was recovered.
+/// Returns the number of the membership about which all have to be quiet before another member may act on the debt. A
+/// former claimer may still act until it has been cut off, like the dead node itself. A claimer that owes nothing any
+/// more was cut off before it was recovered.
 std::uint64_t quiet_number(const Configuration& configuration, const Owed& debt) {
   const Owed* const claimer = configuration.debt(debt.claimed_by, debt.claimed_generation);
   const bool waits = claimer != nullptr && !base::injected("claim-before-claimer-is-cut");
@@ -38,7 +38,8 @@ Status Membership::claim(NodeId node, Generation generation) {
       return refuse(fmt::format("{} is recovered by {}", life_text(node, generation),
                                 life_text(debt->claimed_by, debt->claimed_generation)));
     }
-    // The next life of the node itself visits, and whoever claims may have an older configuration.
+    // The next life of the node itself makes a visit for this, and a member that claims may have an older
+    // configuration.
     if (node != options_.node && configuration.lives(node))
       return refuse(fmt::format("{} is left to the next life of its node", life_text(node, generation)));
     if (!configuration.quiet_since(quiet_number(configuration, *debt)) && !base::injected("claim-before-quiet"))
@@ -50,9 +51,9 @@ Status Membership::claim(NodeId node, Generation generation) {
   });
 }
 
-/// While this member lives, nobody but it ends its claim, unless the debt itself is settled by a start of all nodes
-/// together. So if the claim is gone after an earlier turn, that turn has made the edit: its answer was lost, and
-/// another member has made the next change.
+/// While this member lives, only it ends its claim, unless a start of all nodes together settles the debt itself. So if
+/// the claim is gone after an earlier turn, that turn has made the edit: its answer was lost, and another member has
+/// made the next change.
 Status Membership::change_claimed(NodeId node, Generation generation, FunctionRef<Status(Configuration&, Owed&)> edit) {
   bool edited = false;
   return document_.amend([&](Configuration& configuration) -> Status {
@@ -74,8 +75,8 @@ Status Membership::note_phase(NodeId node, Generation generation, RecoveryPhase 
   });
 }
 
-/// This member was quiet when it claimed. Another one may have begun to serve since then, and have yet to say that it
-/// is.
+/// This member was quiet when it claimed. Another member may have begun to serve since then, and may not have said that
+/// it is quiet yet.
 Status Membership::note_recovered(NodeId node, Generation generation) {
   return change_claimed(
       node, generation, [this, node, generation](Configuration& configuration, Owed& recovered) -> Status {

@@ -19,7 +19,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint64_t kFormat = 2;
-constexpr std::uint64_t kFormatWithoutOwed = 1;  ///< of releases that let dead nodes come back only with all others
+constexpr std::uint64_t kFormatWithoutOwed = 1;  ///< from releases that let dead nodes come back only with all others
 constexpr std::array<std::string_view, 5> kStates = {"joining", "ready", "serving", "left",
                                                      "dead"};  // in MemberState's order
 constexpr std::array<std::string_view, 4> kPhases = {"waiting", "settling", "adopting",
@@ -27,10 +27,10 @@ constexpr std::array<std::string_view, 4> kPhases = {"waiting", "settling", "ado
 
 bool before(const Member& member, NodeId id) { return member.id < id; }
 
-/// A 64-bit value as text, since JSON's numbers are doubles to many readers.
+/// Returns a 64-bit value as text, since many readers take JSON's numbers as doubles.
 std::string hexadecimal(std::uint64_t value) { return fmt::format("{:016x}", value); }
 
-/// Takes members of an object, and remembers whether one was not there, or of another kind, or too large.
+/// Reads members of an object, and remembers whether one was missing, of another kind, or too large.
 class Fields {
  public:
   explicit Fields(const json& object) : object_(object), ok_(object.is_object()) {}
@@ -59,7 +59,7 @@ class Fields {
     const json* const value = find(key);
     return value == nullptr || !value->is_boolean() ? wrong<bool>() : value->get<bool>();
   }
-  /// One of an enum's words, which are in the order of its values.
+  /// Reads one of an enum's words, which are in the order of its values.
   template <typename T>
   T word(const char* key, std::span<const std::string_view> words) {
     const auto found = std::ranges::find(words, text(key));
@@ -98,7 +98,7 @@ std::optional<Member> member_of(const json& object) {
   if (object.contains("protocol")) member.protocol = fields.hexadecimal("protocol");
   if (object.contains("release")) member.release = fields.text("release");
   if (object.contains("has_data")) member.has_data = fields.flag("has_data");
-  // Older releases count every life as one of the data.
+  // Older releases count every life as one that had data.
   member.data_life = object.contains("data_life") ? fields.number<Generation>("data_life") : member.generation;
   if (object.contains("recovers")) member.recovers = fields.flag("recovers");
   if (object.contains("quiet"))
@@ -135,7 +135,7 @@ std::optional<Owed> owed_of(const json& object) {
   return sound ? std::optional(std::move(owed)) : std::nullopt;
 }
 
-/// Takes what is told of lives that begin and end; false if it is not sound.
+/// Reads what the document says of lives that begin and end. Returns false if that is not sound.
 bool take_lives(const json& document, Configuration& configuration) {
   Fields fields(document);
   configuration.number = fields.number<std::uint64_t>("number");
@@ -150,7 +150,8 @@ bool take_lives(const json& document, Configuration& configuration) {
   return !configuration.leads || configuration.find(*configuration.leads) != nullptr;
 }
 
-/// In a document of an older release, which counts no lives, a dead node owes something until it serves again.
+/// Counts lives in a document of an older release, which does not. There a dead node owes something until it serves
+/// again.
 void count_old_lives(Configuration& configuration) {
   configuration.number = configuration.version;
   for (const Member& member : configuration.members) {
@@ -246,19 +247,18 @@ Member& Configuration::add(NodeId id) {
 
 namespace {
 
-/// Whether what an earlier life of the node owes stands for this life as well, which has ended and not in order.
+/// Whether the entry of an earlier life's debt stands for this life as well, which has ended, but not in order.
 /// Otherwise each start of a node alone, after all nodes have died, would add an entry that stays until all of them
-/// serve. The life needs none of its own if it never served, if no other member was ready or served at its end, and if
-/// nothing is claimed for it:
+/// serve. The life needs no entry of its own if it never served, if no other member was ready or served at its end, and
+/// if it has no claim:
 ///
 /// - It holds nothing at other nodes, because a life begins no transaction there before it has said that it serves.
 /// - It may have written to the memory of others only in messages, as the leader of epochs, or for a claim. Messages
-///   and epochs go to members that are ready or serve, and none of those lives any more. So there is nobody who would
-///   have to cut it off, or to be quiet about it; and a member that becomes ready later does so in a configuration by
-///   which this life is over. A claim keeps the entry of the life that has it, since the next claimer waits until that
-///   life is cut off.
-/// - What it has written at home, whoever recovers the earlier life finds: that is the recovery of the directory as it
-///   is then, with all of its rings.
+///   and epochs go to members that are ready or serve, and none of those lives any more. So no member would have to cut
+///   it off, or to be quiet about it. A member that becomes ready later does so in a configuration by which this life
+///   is over. A claim keeps the entry of the life that has it, since the next claimer waits until that life is cut off.
+/// - A recovery of the earlier life finds all that this life has written at home: it recovers the directory as it is
+///   then, with all of its rings.
 /// - D, C and the node's return wait for the earlier life's entry as they would for both.
 bool is_covered(const Configuration& before, const Configuration& after, const Member& life) {
   const bool others = std::ranges::any_of(before.members, [&life](const Member& member) {

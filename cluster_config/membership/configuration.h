@@ -1,15 +1,17 @@
 #pragma once
-// The configuration: what the members of a cluster agree on. A document that lies at a Board (board.h) and is changed
-// by compare-and-set on its version, so of two that change the same version one fails and looks again.
+// Holds the configuration, on which the members of a cluster agree. It is a document at a Board (board.h), which is
+// changed by compare-and-set on its version. So if two members change the same version, one of them fails and looks
+// again.
 //
-// Members are never removed from it: one that left or died stays, so that its next life gets a greater generation.
+// Members are never removed from it: one that has left or died stays, so that its next life gets a greater generation.
 //
 // Two numbers count its changes. The document's version grows with each of them. The membership's number grows only
-// when a life begins or ends, and all that has to begin anew then goes by it: fences, the nodes' epochs, and who leads
-// them. So notes, claims and the like, which are frequent during a recovery, abort no transaction.
+// when a life begins or ends. Everything that has to begin anew then goes by that number: fences, the nodes' epochs,
+// and the choice of their leader. So notes, claims and the like, which are frequent during a recovery, abort no
+// transaction.
 //
-// What a dead life owes is kept apart from the members, since the node's next life takes the place of the dead one
-// there.
+// The debts of dead lives are kept apart from the members, since there a node's next life takes the place of its dead
+// one.
 
 #include <cstdint>
 #include <optional>
@@ -33,20 +35,20 @@ inline constexpr std::size_t kMostReleaseBytes = 256;
 
 enum class MemberState : std::uint8_t {
   kJoining,  ///< lives, and does not serve yet
-  kReady,    ///< the same; it has its data, and can be reached by the leader of epochs, who lets it in
+  kReady,    ///< lives, but does not serve yet; the leader of epochs can reach it, and lets it in
   kServing,
-  kLeft,  ///< ended in order; it left nothing behind
-  kDead,  ///< lost its membership: what it had under way is to be recovered
+  kLeft,  ///< ended in order, and left nothing behind
+  kDead,  ///< lost its membership; its transactions under way are to be recovered
 };
 std::string_view name(MemberState state);
 
-/// What a member says when a life has ended or begun, and it has done its part.
+/// What a member says once a life has ended or begun, and it has done its part.
 struct Quiet {
-  /// It has cut off all lives that were over in the membership of this number, and of its own transactions all have
-  /// ended that began in an earlier one. 0: it has said nothing yet.
+  /// The number of a membership. The member has cut off all lives that were over in it, and all its own transactions
+  /// that began in an earlier membership have ended. 0: it has said nothing yet.
   std::uint64_t number = 0;
-  std::uint64_t epoch = 0;  ///< these transactions' epochs are not greater
-  bool logged = false;      ///< its log has all transactions up to that epoch on the device
+  std::uint64_t epoch = 0;  ///< no greater epoch is of these transactions
+  bool logged = false;      ///< whether its log has all transactions up to that epoch on the device
   bool operator==(const Quiet&) const = default;
 };
 
@@ -55,14 +57,14 @@ struct Member {
   Generation generation = 0;
   MemberState state = MemberState::kJoining;
   std::string address;         ///< where peers find it; not interpreted here
-  std::string note{};          ///< what it lets the others know in this life; not interpreted here
-  std::uint64_t protocol = 0;  ///< all that live have the same
-  std::string release{};       ///< of the program that it runs, for messages; empty in entries of old releases
-  bool has_data = false;       ///< the node has served with a data directory; later lives are to find data there, too
-  /// The last life that found data in its directory, or served; an older copy of the data is of a life before it. Lives
-  /// in between found an empty directory, as of a volume that is not mounted, and left the data alone.
+  std::string note{};          ///< its message to the others in this life; not interpreted here
+  std::uint64_t protocol = 0;  ///< all members that live have the same
+  std::string release{};       ///< the release of its program, for messages; empty in entries of old releases
+  bool has_data = false;       ///< whether the node has served with a data directory; later lives must find data there
+  /// The last life that found data in its directory, or served. An older copy of the data is of an earlier life. Lives
+  /// after it found an empty directory, as of a volume that is not mounted, and left the data alone.
   Generation data_life = 0;
-  bool recovers = true;  ///< it recovers dead nodes whose directories it sees
+  bool recovers = true;  ///< whether it recovers dead nodes whose directories it sees
   Quiet quiet{};
 
   bool live() const { return state != MemberState::kLeft && state != MemberState::kDead; }
@@ -71,32 +73,32 @@ struct Member {
 
 /// How far the recovery of a dead life has come.
 enum class RecoveryPhase : std::uint8_t {
-  kWaiting,   ///< for all members to be quiet, and for one that can open the dead node's directory
-  kSettling,  ///< claimed: what the life had under way at other nodes is written there and freed
-  kAdopting,  ///< what its rings have is being put into its log
-  kGivenUp,   ///< nobody has the claim, since whoever had it could not recover the life
+  kWaiting,   ///< until all members are quiet, and one that can open the dead node's directory claims it
+  kSettling,  ///< claimed: the life's transactions under way are settled at other nodes
+  kAdopting,  ///< the contents of its rings are being put into its log
+  kGivenUp,   ///< there is no claim, as its last claimer could not recover the life
 };
 std::string_view name(RecoveryPhase phase);
 
-/// A life of a node, by name.
+/// Names a life of a node.
 struct NamedLife {
   NodeId node = 0;
   Generation generation = 0;
   bool operator==(const NamedLife&) const = default;
 };
 
-/// A life that ended without having given back what it held. Somebody recovers it; until then the node does not come
+/// A life that ended without having given back what it held. Some member recovers it. Until then the node does not come
 /// back, and results of the whole cluster wait.
 struct Owed {
   NodeId node = 0;
   Generation generation = 0;
-  std::uint64_t number = 0;  ///< of the membership in which it was over
+  std::uint64_t number = 0;  ///< the number of the first membership in which it was over
   RecoveryPhase phase = RecoveryPhase::kWaiting;
-  /// The life that recovers it; generation 0: nobody's. It loses the claim by dying.
+  /// The life that recovers it; generation 0: there is none. It loses the claim by dying.
   NodeId claimed_by = 0;
   Generation claimed_generation = 0;
-  /// Lives that had the claim and gave it up. They try again from time to time, but nobody counts on them any more: a
-  /// life stays in this list, whatever it does later, until it ends or the debt does.
+  /// Lives that had the claim and gave it up. They try again from time to time, but other members do not count on them
+  /// any more. A life stays in this list, whatever it does later, until the life or the debt ends.
   std::vector<NamedLife> declined{};
   bool operator==(const Owed&) const = default;
 };
@@ -107,47 +109,48 @@ bool recovers(const Member& member, const Owed& debt);
 
 struct Configuration {
   std::string cluster;           ///< the cluster's name
-  std::uint64_t cluster_id = 0;  ///< drawn when the first member ever joined; never 0
-  /// Of the cluster whose nodes go on here with their data, as its own board has been lost; 0: none.
+  std::uint64_t cluster_id = 0;  ///< chosen at random when the first member ever joined; never 0
+  /// The id of the cluster whose nodes go on here with their data, because its own board has been lost; 0: there is
+  /// none.
   std::uint64_t former_id = 0;
-  std::uint64_t fingerprint = 0;  ///< of what all members must have alike
+  std::uint64_t fingerprint = 0;  ///< the fingerprint of everything that all members must have alike
   std::uint64_t version = 0;      ///< grows by 1 with each change; the first is 1
-  std::uint64_t number = 0;       ///< of the membership: grows by 1 with each change in which a life begins or ends
+  std::uint64_t number = 0;       ///< the membership's; grows by 1 with each change in which a life begins or ends
   std::optional<NodeId> leads{};  ///< chosen when the number grows
   std::vector<Member> members;    ///< in the order of their ids
   std::vector<Owed> owed{};       ///< in the order in which the lives ended
 
-  /// Nullptr if the node never joined.
+  /// Returns the member, or nullptr if the node never joined.
   const Member* find(NodeId id) const;
   Member* find(NodeId id);
   bool lives(NodeId id) const;
-  /// Those of `nodes` that do not live.
+  /// Returns those of `nodes` that do not live.
   std::vector<NodeId> missing(std::span<const NodeId> nodes) const;
-  /// Who advances the cluster's epoch: the lowest id that served when the number grew; if nobody did, the lowest that
-  /// lived; nullptr if nobody does.
+  /// Returns the member that advances the cluster's epoch: the lowest id that served when the number grew, or if none
+  /// did, the lowest that lived. Returns nullptr if no member lives.
   const Member* leader() const;
-  /// What the life, or any life of the node, still owes; nullptr if nothing.
+  /// Returns the debt of the life, or of any life of the node; nullptr if there is none.
   const Owed* debt(NodeId node, Generation generation) const;
   Owed* debt(NodeId node, Generation generation);
   bool owes(NodeId node) const;
-  /// Whether the life that has claimed the debt lives on.
+  /// Whether the life that has claimed the debt still lives.
   bool is_claimed(const Owed& debt) const;
   /// Whether every member that serves is quiet about the lives that were over in the membership of that number.
   bool quiet_since(std::uint64_t ended) const;
-  /// The member, added at its place if need be.
+  /// Returns the member, which is added at its place if need be.
   Member& add(NodeId id);
 
   bool operator==(const Configuration&) const = default;
 };
 
-/// Completes a change that was made to `before`: counts lives that have begun or ended in it, chooses the leader if
-/// there are any, and notes what lives owe that did not end in order. A life that never served is not noted if another
-/// one's entry stands for it. Forgets which claims the ended lives have given up.
+/// Completes a change that was made to `before`. It counts the lives that have begun or ended in the change, chooses
+/// the leader if there are any, and notes the debts of lives that did not end in order. A life that never served is not
+/// noted if another life's entry stands for it. It forgets which claims the ended lives have given up.
 void count_lives(const Configuration& before, Configuration& after);
 
-/// The document; the same for equal configurations.
+/// Returns the document, which is the same for equal configurations.
 std::string to_text(const Configuration& configuration);
-/// kDamaged if the text, which may be anything, is no configuration.
+/// Reads a configuration. Returns kDamaged if the text, which may be anything, is none.
 Result<Configuration> configuration_of(std::string_view text);
 
 }  // namespace granary::membership

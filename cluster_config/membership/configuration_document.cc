@@ -7,7 +7,7 @@
 
 namespace granary::membership {
 
-/// Reads the configuration, an empty one if there is none, and returns the version of its document.
+/// Reads the configuration, which is empty if there is none, and returns the version of its document.
 Result<std::uint64_t> ConfigurationDocument::read(Configuration& configuration) {
   const Result<Document> document = board_->read();
   if (!document.ok() && document.status().code() != StatusCode::kNotFound) return document.status();
@@ -26,7 +26,7 @@ Result<std::uint64_t> ConfigurationDocument::read(Configuration& configuration) 
 
 Status ConfigurationDocument::amend(Edit edit) {
   const std::lock_guard lock(mutex_);
-  while (true) {  // where another member has won the compare-and-set, read and edit again
+  while (true) {  // if another member has won the compare-and-set, it reads and edits again
     Configuration configuration;
     const Result<std::uint64_t> version = read(configuration);
     if (!version.ok()) return version.status();

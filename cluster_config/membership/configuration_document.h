@@ -1,6 +1,6 @@
 #pragma once
-// The configuration as a document of the board: it is read, changed by compare-and-set, and waited for. Each of these
-// is a conversation with the board. There is one at a time: a thread that wants to begin another waits.
+// Keeps the configuration as a document of the board: reads it, changes it by compare-and-set, and waits for changes.
+// Each of these is a conversation with the board. There is one at a time; a thread that wants to begin another waits.
 
 #include <cstdint>
 #include <functional>
@@ -18,26 +18,28 @@ namespace granary::membership {
 
 class ConfigurationDocument {
  public:
-  /// Makes of the newest configuration the next one, or refuses; leaving it as it is makes none.
+  /// Makes the next configuration of the newest one, or refuses. If it leaves the configuration as it is, there is no
+  /// change.
   using Edit = FunctionRef<Status(Configuration&)>;
-  /// True if what is waited for has happened, by the newest configuration and the marks that were read after it.
+  /// Whether the awaited event has happened, by the newest configuration and the marks that were read after it.
   using Over = FunctionRef<bool(const Configuration&, const Marks&)>;
 
-  /// `publish` is told of each configuration that amend() has read or made, within the conversation.
+  /// `publish` gets each configuration that amend() has read or made, within the conversation.
   ConfigurationDocument(std::unique_ptr<Board> board, std::function<void(Configuration)> publish)
       : board_(std::move(board)),
         publish_(std::move(publish)) {}
 
-  /// Returns the board for what needs no conversation: its constants, wait() and wake(). An edit, which is within a
-  /// conversation, may also ask it for the marks.
+  /// Returns the board for calls that need no conversation: its constants, wait() and wake(). An edit, which is within
+  /// a conversation, may also ask it for the marks.
   Board& board() const { return *board_; }
 
   /// Changes the configuration. An error is that of the edit, or of the board. The edit is called again if the
-  /// compare-and-set fails, and may find its own change in the configuration then (Board::replace).
+  /// compare-and-set fails, and then may find its own change in the configuration (Board::replace).
   Status amend(Edit edit);
-  /// Shows the newest configuration, an empty one if there is none, and returns what `look` says of it.
+  /// Shows `look` the newest configuration, which is empty if there is none, and returns the result.
   Status inspect(Edit look);
-  /// Waits until it is `over`; false after `patience_us`. kUnavailable if `give_up` says so meanwhile.
+  /// Waits until the newest configuration is `over`. Returns false after `patience_us`; kUnavailable if `give_up` says
+  /// so meanwhile.
   Result<bool> await(std::uint64_t patience_us, FunctionRef<bool()> give_up, Over over);
   /// Takes this node's mark away.
   Status unmark();

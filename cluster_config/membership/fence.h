@@ -1,13 +1,13 @@
 #pragma once
-// A node's right to commit. I11: a node that lost its membership stops before others may act on its behalf, and a
-// transaction of an older configuration can no longer commit.
+// Holds a node's right to commit. I11: a node that lost its membership stops before others may act on its behalf, and a
+// transaction that began in an older membership can no longer commit.
 //
 // A transaction notes number() when it begins, and asks open() before its decision. When a life begins or ends, the
-// node's Membership moves or closes the fence before it tells anybody of that: whoever was told, and then waits for the
-// commits that were under way, knows that no other transaction of the older membership commits. Where nodes share
-// memory (`local`), others set a bit of a word that the fence asks before they count the node as dead, so it is closed
-// by then even if the node's own threads have not run. No question helps a process that is stopped between the answer
-// and what follows; therefore peers also cut a victim off.
+// node's Membership moves or closes the fence before it tells the rest of the node. So once a thread was told, and has
+// waited for the commits that were under way, no other transaction of the older membership commits. If nodes share
+// memory (`local`), other nodes set a bit of a word that the fence asks, before they count the node as dead. So the
+// fence is closed by then even if the node's own threads have not run. No question helps if a process is stopped
+// between the answer and its next step. Therefore peers also cut a victim off.
 
 #include <atomic>
 #include <cstdint>
@@ -18,15 +18,17 @@
 
 namespace granary::membership {
 
-/// Written by the node's Membership, read by workers; a cache line of its own, that changes a few times a second at
-/// most. Stores are releases and loads acquires: who sees a number sees what was done before the fence moved to it.
+/// The fence of one node. The node's Membership writes it, and workers read it. It has a cache line of its own, which
+/// changes a few times a second at most. Stores are releases and loads acquires: a worker that sees a number sees
+/// everything that was done before the fence moved to it.
 class alignas(base::kCacheLine) Fence {
  public:
   static constexpr std::uint64_t kClosed = 0;  ///< the number at a node that is no member
 
-  /// The number of the present membership (Configuration::number).
+  /// Returns the number of the present membership (Configuration::number).
   std::uint64_t number() const { return number_.load(std::memory_order_acquire); }
-  /// Until then, by lifetime_us(), nobody takes this node for gone; kForever while its process lives.
+  /// Returns the time, by lifetime_us(), until which no member takes this node for gone; kForever while its process
+  /// lives.
   std::uint64_t valid_until_us() const { return valid_until_us_.load(std::memory_order_acquire); }
 
   /// Whether a transaction that noted `number` may commit now.
@@ -35,7 +37,7 @@ class alignas(base::kCacheLine) Fence {
     const std::uint64_t end = valid_until_us();
     return end == kForever || lifetime_us() < end;
   }
-  /// The same at a time that the caller tells (simulations).
+  /// Tells the same as open(), for a time that the caller gives (simulations).
   bool open_at(std::uint64_t noted, std::uint64_t now_us) const {
     return noted != kClosed && number() == noted && !condemned() && now_us < valid_until_us();
   }
@@ -44,7 +46,8 @@ class alignas(base::kCacheLine) Fence {
   bool condemned() const {
     return (verdict_->load(std::memory_order_acquire) & 1) != 0 && !base::injected("fence-ignores-verdict");
   }
-  /// Before anybody asks: the word that tells it (Board::verdict()), which outlives the fence.
+  /// Sets the word that condemned() asks (Board::verdict()), before the first question. The word must outlive the
+  /// fence.
   void heed(const std::atomic<std::uint64_t>& verdict) { verdict_ = &verdict; }
 
   void move(std::uint64_t number) { number_.store(number, std::memory_order_release); }
@@ -57,7 +60,7 @@ class alignas(base::kCacheLine) Fence {
  private:
   std::atomic<std::uint64_t> number_{kClosed};
   std::atomic<std::uint64_t> valid_until_us_{0};
-  std::atomic<std::uint64_t> no_verdict_{0};  ///< of kinds without one; nobody sets it
+  std::atomic<std::uint64_t> no_verdict_{0};  ///< for kinds without such a word; it is never set
   const std::atomic<std::uint64_t>* verdict_ = &no_verdict_;
 };
 

@@ -20,9 +20,9 @@ std::string to_text(const Life& life) {
   return text + fmt::format("crc32c {:08x}\n", base::crc32c(0, text.data(), text.size()));
 }
 
-/// False if it is not exactly what to_text() makes of some life.
+/// Reads a life. Returns false if the text is not exactly what to_text() makes of some life.
 bool parse(const std::string& text, Life& life) {
-  constexpr std::size_t kRoom = 65;  // for a name, which has up to 64 characters
+  constexpr std::size_t kRoom = 65;  // room for a name, which has up to 64 characters
   char cluster[kRoom] = {};
   std::sscanf(text.c_str(), "granary member 2 node %" SCNu16 " of %64s cluster %16" SCNx64 " generation %" SCNu32,
               &life.node, cluster, &life.cluster_id, &life.generation);

@@ -1,12 +1,13 @@
 #pragma once
-// The clock of memberships.
+// Reads the clock of memberships.
 
 #include <cstdint>
 #include <limits>
 
 namespace granary::membership {
 
-/// CLOCK_BOOTTIME in microseconds: never jumps, and runs on while the process is stopped or the machine suspended.
+/// Returns CLOCK_BOOTTIME in microseconds. It never jumps, and runs on while the process is stopped or the machine
+/// suspended.
 std::uint64_t lifetime_us();
 
 /// A time that never comes.

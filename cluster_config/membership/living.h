@@ -1,5 +1,5 @@
 #pragma once
-// Which nodes live, and in which life, for workers that meet what others hold: one load, without locks.
+// Tells workers that meet other nodes' locks which nodes live, and in which life: by one load, without locks.
 
 #include <array>
 #include <atomic>
@@ -8,16 +8,16 @@
 
 namespace granary::membership {
 
-/// Written by the node's Membership with each configuration, read by workers. Each word tells something by itself, so
-/// nothing is ordered by it.
+/// The living nodes. The node's Membership writes them with each configuration, and workers read them. Each word tells
+/// something by itself, so it orders nothing.
 class Living {
  public:
-  /// Of the node's present life; 0 if it is no member that lives.
+  /// Returns the node's present life; 0 if it is no member that lives.
   Generation generation(NodeId id) const {
     return id < kMostMembers ? generations_[id].load(std::memory_order_relaxed) : 0;
   }
   bool lives(NodeId id) const { return generation(id) != 0; }
-  /// Whether it lives and lets others connect.
+  /// Whether the node lives and lets others connect.
   bool reached(NodeId id) const { return id < kMostMembers && reached_[id].load(std::memory_order_relaxed); }
 
   void follow(const Configuration& configuration) {

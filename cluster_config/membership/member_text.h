@@ -1,5 +1,6 @@
 #pragma once
-// Small questions about members and marks that several parts of a membership ask, and words for messages about them.
+// Answers small questions about members and marks that several parts of a membership ask, and has words for messages
+// about them.
 
 #include <fmt/format.h>
 
@@ -18,19 +19,19 @@ inline bool has(const Marks& marks, NodeId id) { return std::ranges::find(marks.
 
 inline Status refuse(std::string message) { return Status(StatusCode::kFailedPrecondition, std::move(message)); }
 
-/// For messages: "node 1 (127.0.0.1:7001)".
+/// Returns, for messages, "node 1 (127.0.0.1:7001)".
 inline std::string who(const Member& member) {
   return member.address.empty() ? fmt::format("node {}", member.id)
                                 : fmt::format("node {} ({})", member.id, member.address);
 }
 
-/// For messages: "life 2 of node 1".
+/// Returns, for messages, "life 2 of node 1".
 inline std::string life_text(NodeId node, Generation generation) {
   return fmt::format("life {} of node {}", generation, node);
 }
 
-/// A sentence's end that says what keeps others waiting: "life 2 of node 1 ended without giving back what it held, and
-/// ...".
+/// Returns the end of a sentence that says what keeps others waiting: "life 2 of node 1 ended without giving back what
+/// it held, and ...".
 inline std::string debt_text(const Owed& debt) {
   const std::string life = life_text(debt.node, debt.generation);
   if (debt.claimed_generation == 0)

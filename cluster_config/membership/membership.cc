@@ -90,7 +90,7 @@ void Membership::stop() {
     if (!status_.ok()) return;
     fence_.close();
     status_ = Status(StatusCode::kMembershipLost, fmt::format("left the cluster at generation {}", generation_));
-    stopped_ = told_lost_ = true;  // it is no loss
+    stopped_ = told_lost_ = true;  // the node has ended it by itself, so it is no loss
   }
   changed_.notify_all();
 }
@@ -106,9 +106,9 @@ Status Membership::die(const std::string& why) {
   return said;
 }
 
-/// An attempt whose answer was lost may have changed the configuration, which the next attempt finds. Nobody but this
-/// life says of it that it has left; to a life that ends as dead it makes no difference whether it or another member
-/// has said so.
+/// Ends the membership. An attempt whose answer was lost may have changed the configuration, which the next attempt
+/// finds then. Only this life says of itself that it has left. If it ends as dead, it makes no difference whether it or
+/// another member has said so.
 Status Membership::end_as(MemberState state) {
   stop();
   {
@@ -130,7 +130,7 @@ Status Membership::end_as(MemberState state) {
   };
   Status status = try_once();
   while (status.code() == StatusCode::kUnavailable && lifetime_us() < end) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // the board's wait() is step()'s
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // board's wait() belongs to step()
     status = try_once();
   }
   if (status.code() == StatusCode::kUnavailable) {
@@ -155,8 +155,8 @@ void Membership::step(std::uint64_t most_us) {
   tell();
 }
 
-/// What a member does with a configuration it has read: sees whether it is still in it, and says who died. The marks
-/// are read after the configuration, so a member that is in the one and not among the others had a mark and lost it.
+/// Follows a configuration that was read: checks whether this node is still in it, and notes who has died. The marks
+/// are read after the configuration. So a member that is in the configuration and has no mark had one and has lost it.
 Status Membership::follow(Configuration& configuration) {
   const Result<Marks> marks = board_.marks();
   if (!marks.ok()) return marks.status();
@@ -194,7 +194,8 @@ bool Membership::has_ended_as(const Configuration& configuration, MemberState st
          own->state == state;
 }
 
-/// The fence moves first, then whoever asks for the configuration gets it, then step() tells the listener.
+/// Publishes a configuration. The fence moves first, then callers get the configuration, and at last step() tells the
+/// listener.
 void Membership::publish(Configuration configuration) {
   {
     const std::lock_guard lock(mutex_);
@@ -208,7 +209,7 @@ void Membership::publish(Configuration configuration) {
   board_.wake();
 }
 
-/// Returns false if the membership is over already.
+/// Ends the membership as lost. Returns false if it is over already.
 bool Membership::lose(const std::string& why, bool by_itself) {
   {
     const std::lock_guard lock(mutex_);

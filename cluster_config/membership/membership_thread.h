@@ -1,5 +1,5 @@
 #pragma once
-// A thread that steps a membership while this object lives. The listener's calls come from it.
+// Steps a membership in a thread as long as this object lives. The listener's calls come from that thread.
 
 #include <atomic>
 #include <thread>

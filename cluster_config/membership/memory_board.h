@@ -1,6 +1,6 @@
 #pragma once
-// A board in memory, for tests and simulated clusters: all members are objects of one process, and what happens to them
-// and to the board is said by calls.
+// Has a board in memory, for tests and simulated clusters. All members are objects of one process, and calls say what
+// happens to them and to the board.
 
 #include <condition_variable>
 #include <cstdint>
@@ -13,18 +13,18 @@
 
 namespace granary::membership {
 
-/// What the boards of one cluster share. Thread-safe.
+/// The state that the boards of one cluster share. Thread-safe.
 class MemoryPlace {
  public:
-  /// The node's mark goes, as at the end of its process or its session.
+  /// Removes the node's mark, as at the end of its process or its session.
   void remove_mark(NodeId id);
-  /// Forgets everything, as a board that was wiped.
+  /// Forgets everything, like a board that was wiped.
   void wipe();
-  /// Whether boards reach the place; if not, their calls fail with kUnavailable.
+  /// Sets whether boards reach the place. If not, their calls fail with kUnavailable.
   void set_reachable(bool reachable);
-  /// Another end for own_valid_until_us, which is kForever otherwise.
+  /// Sets another end for own_valid_until_us, which is kForever otherwise.
   void set_valid_until(std::uint64_t time_us);
-  /// Another value of fence_lasts_us(), which is 0 otherwise.
+  /// Sets another value of fence_lasts_us(), which is 0 otherwise.
   void set_fence_lasts(std::uint64_t time_us);
 
  private:
@@ -70,7 +70,7 @@ class MemoryBoard final : public Board {
   bool marked_ = false;
   NodeId id_ = 0;
   bool woken_ = false;              ///< guarded by the place's mutex
-  std::uint64_t seen_changes_ = 0;  ///< the waiting thread's
+  std::uint64_t seen_changes_ = 0;  ///< only for the waiting thread
 };
 
 }  // namespace granary::membership

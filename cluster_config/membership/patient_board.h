@@ -1,6 +1,6 @@
 #pragma once
-// A board that is asked again if it does not answer, while a node starts: servers that stand still for a few seconds
-// must not end a node that has yet to serve, and so has nothing that others could wait for.
+// Asks a board again if it does not answer while a node starts. Servers that stand still for a few seconds must not end
+// a node that does not serve yet, since that node has nothing that others could wait for.
 
 #include <atomic>
 #include <chrono>
@@ -15,17 +15,17 @@
 
 namespace granary::membership {
 
-/// Forwards all calls. A change that got no answer may have been made: replace() then finds another version, and says
+/// Forwards all calls. A change that got no answer may have been made. Then replace() finds another version, and says
 /// so.
 class PatientBoard final : public Board {
  public:
-  /// `patience_us` counts from a call that gets no answer; `give_up` ends it early.
+  /// `patience_us` counts from a call that gets no answer. `give_up` ends it early.
   PatientBoard(std::unique_ptr<Board> board, std::uint64_t patience_us, std::function<bool()> give_up)
       : board_(std::move(board)),
         patience_us_(patience_us),
         give_up_(std::move(give_up)) {}
 
-  /// While one lives, calls of any thread are made again. Else the first answer counts.
+  /// While one lives, calls of any thread are made again. Otherwise the first answer counts.
   class Patience {
    public:
     explicit Patience(PatientBoard& board) : waiting_(board.waiting_) {
@@ -77,7 +77,7 @@ class PatientBoard final : public Board {
     const std::uint64_t end = lifetime_us() + patience_us_;
     while (code_of(answer) == StatusCode::kUnavailable && waiting_.load(std::memory_order_relaxed) != 0 &&
            lifetime_us() < end && !give_up_()) {
-      std::this_thread::sleep_for(kPause);  // the board's wait() is that of the thread that steps
+      std::this_thread::sleep_for(kPause);  // the board's wait() belongs to the thread that steps
       answer = call();
     }
     return answer;
@@ -86,7 +86,7 @@ class PatientBoard final : public Board {
   const std::unique_ptr<Board> board_;
   const std::uint64_t patience_us_;
   const std::function<bool()> give_up_;
-  std::atomic<unsigned> waiting_{0};  ///< how many Patience live; it publishes nothing
+  std::atomic<unsigned> waiting_{0};  ///< how many Patience objects live; it publishes nothing
 };
 
 }  // namespace granary::membership

@@ -22,7 +22,7 @@ constexpr std::string_view kBell = "bell-";
 std::vector<std::string> bells_in(const std::string& directory) {
   const Result<std::vector<std::string>> names = base::system_files().list(directory);
   std::vector<std::string> bells;
-  if (!names.ok()) return bells;  // the next pulse sees what there is
+  if (!names.ok()) return bells;  // the next pulse sees the bells
   std::copy_if(names->begin(), names->end(), std::back_inserter(bells),
                [](const std::string& name) { return name.starts_with(kBell); });
   return bells;
@@ -30,8 +30,8 @@ std::vector<std::string> bells_in(const std::string& directory) {
 
 }  // namespace
 
-/// The pipe gets the name of a bell only when it is open. So a bell that nobody has open for reading belongs to a
-/// process that has ended.
+/// Makes a bell. The pipe gets the name of a bell only when it is open. So a bell that no process has open for reading
+/// belongs to a process that has ended.
 Result<Bells> Bells::hang(const std::string& directory) {
   std::random_device random;
   const std::string name = fmt::format("{}{:08x}{:08x}", kBell, random(), random());
@@ -46,7 +46,7 @@ Result<Bells> Bells::hang(const std::string& directory) {
     return base::file_error("open the pipe", draft, error);
   }
   Bells bells(directory, name, own);
-  bells.ring_all();  // so that the others know it
+  bells.ring_all();  // the other boards learn of this bell
   return bells;
 }
 
@@ -57,19 +57,20 @@ Bells::~Bells() {
   for (const Other& other : others_) ::close(other.end);
 }
 
-/// The ringer opens the pipe for reading as well, since a write to a pipe without a reader would kill this process by
-/// SIGPIPE if the other one ended meanwhile. A pipe that is full takes no byte, and needs none, as its board has not
-/// heard the last ring yet.
+/// Rings all bells. This process opens each pipe for reading as well, since a write to a pipe without a reader would
+/// kill it by SIGPIPE if the other process ended meanwhile. A pipe that is full takes no byte, and needs none, because
+/// its board has not heard the last ring yet.
 void Bells::ring_all() const {
   for (const std::string& name : bells_in(directory_)) {
     const int bell = ::open(path(name).c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    if (bell < 0) continue;  // it has gone, or this process has too many files: a pulse will do
+    if (bell < 0) continue;  // it has gone, or this process has too many files: a pulse is enough
     (void)!::write(bell, "", 1);
     ::close(bell);
   }
 }
 
-/// A killed process cannot take its bell away, so whoever comes across the bell does.
+/// Looks for bells of other boards. A killed process cannot take its bell away, so any board that comes across the bell
+/// does.
 void Bells::look_for_others() {
   for (std::string& name : bells_in(directory_)) {
     const auto is_it = [&name](const Other& other) { return other.name == name; };

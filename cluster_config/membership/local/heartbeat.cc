@@ -23,7 +23,8 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "shared between p
 Result<Heartbeat> Heartbeat::begin(const std::string& path, std::uint64_t timeout_us) {
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (file < 0) return base::file_error("open", path, errno);
-  // Allocated, not only extended: a store into a page that a full file system cannot give would end the process.
+  // The file is allocated, not only extended: a store into a page for which a full file system has no room would end
+  // the process.
   const int error = base::allocate(file, kBytes);
   ::close(file);
   if (error != 0) return base::file_error("allocate", path, error);
@@ -31,8 +32,8 @@ Result<Heartbeat> Heartbeat::begin(const std::string& path, std::uint64_t timeou
   if (!heartbeat.ok()) return heartbeat;
   Words& words = *heartbeat->words_;
   words.timeout_us.store(timeout_us, std::memory_order_relaxed);
-  // The next even number: another one than any that was seen of an earlier life. Nobody else beats, as the mark is
-  // ours.
+  // The beats begin with the next even number, which differs from all that were seen of an earlier life. No other
+  // process beats, as the mark is ours.
   std::uint64_t last = words.beats.load(std::memory_order_relaxed);
   while (!words.beats.compare_exchange_weak(last, (last | kCondemned) + 1, std::memory_order_acq_rel)) {
   }

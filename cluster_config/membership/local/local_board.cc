@@ -24,16 +24,18 @@
 namespace granary::membership {
 namespace {
 
-/// A process that ends lets go of its bell, and a little later or earlier of its mark.
+/// How long a board waits for the next look after a ring or an end. A process that ends lets go of its bell, and a
+/// little later or earlier of its mark.
 constexpr std::uint64_t kSettleUs = 2'000;
 constexpr int kSettleTurns = 10;
-/// A board looks for changes that often without being rung: whoever was to ring it may have been killed, or may open no
-/// more files.
+/// How often a board looks for changes without being rung: a process that should have rung it may have been killed, or
+/// may open no more files.
 constexpr std::uint64_t kPulseUs = 100'000;
-/// Beats in a time-out, and looks at those of others: so many in a row must be missed before a node is removed.
+/// How many beats, and looks at those of others, there are in a time-out. So many in a row must be missed before a node
+/// is removed.
 constexpr std::uint64_t kBeats = 20;
 
-/// Beats while it lives, whatever the node's other threads wait for: what it shows is that the process has processors.
+/// Beats as long as it lives, whatever the node's other threads wait for. It shows that the process has processors.
 class Heart {
  public:
   Heart(Heartbeat& heartbeat, std::uint64_t period_us)
@@ -95,7 +97,7 @@ class LocalBoard final : public Board {
     return {};
   }
   Result<Marks> marks() override;
-  /// Kept until this object ends, as workers may ask for as long.
+  /// Returns the word, which is kept until this object ends, as workers may ask for it that long.
   const std::atomic<std::uint64_t>* verdict() const override { return own_ ? &own_->verdict() : nullptr; }
 
   Result<Document> read() override { return files_.newest(); }
@@ -120,15 +122,15 @@ class LocalBoard final : public Board {
   const MembershipFiles files_;
   const std::uint64_t timeout_us_;
   Bells bells_;
-  const int alarm_;             ///< eventfd of wake()
-  std::vector<pollfd> polled_;  ///< the waiting thread's, kept for its memory
-  int settling_ = 0;            ///< the waiting thread's: looks to take soon after a ring or an end
+  const int alarm_;             ///< the eventfd of wake()
+  std::vector<pollfd> polled_;  ///< only for the waiting thread; kept for its memory
+  int settling_ = 0;            ///< only for the waiting thread: how many looks to take soon after a ring or an end
   NodeId id_ = 0;
   int mark_ = -1;
   pid_t marked_by_ = 0;           ///< the process that has made the mark
-  std::optional<Heartbeat> own_;  ///< of this node, once it had a mark
-  std::optional<Heart> heart_;    ///< while it has it
-  Silence silence_;               ///< of the others
+  std::optional<Heartbeat> own_;  ///< the heartbeat of this node, once it had a mark
+  std::optional<Heart> heart_;    ///< beats while the node has its mark
+  Silence silence_;               ///< the silence of the other nodes
 };
 
 Status LocalBoard::begin_heartbeat() {
@@ -139,7 +141,8 @@ Status LocalBoard::begin_heartbeat() {
   return {};
 }
 
-/// The mark of a node that stands still does not count any more, once the node is condemned (heartbeat.h).
+/// Returns the marks. The mark of a node that stands still does not count any more once the node is condemned
+/// (heartbeat.h).
 Result<Marks> LocalBoard::marks() {
   const auto lost = [](std::string why) { return Status(StatusCode::kMembershipLost, std::move(why)); };
   if (mark_ >= 0 && !files_.is_mark(mark_, id_)) return lost(fmt::format("its mark is gone from {}", name()));
@@ -155,16 +158,16 @@ Result<Marks> LocalBoard::marks() {
   return Marks{.nodes = std::move(*nodes), .own_valid_until_us = kForever};
 }
 
-/// Whether the node, whose mark is there, is condemned, by this call or before. What cannot be looked at is no
-/// standstill.
+/// Whether the node, whose mark is there, is condemned, by this call or before. A heartbeat that cannot be looked at is
+/// no standstill.
 bool LocalBoard::stands_still(NodeId id) {
   if (mark_ >= 0 && id == id_) return false;
   const Result<Heartbeat> heartbeat = Heartbeat::look(files_.heartbeat(id));
   if (!heartbeat.ok()) return false;
   const std::uint64_t word = heartbeat->word();
   if ((word & Heartbeat::kCondemned) != 0) return true;
-  // The node said itself for how long it may stand still. A file that differs, of nodes that cannot be members
-  // together, shortens nobody's time.
+  // The node said itself for how long it may stand still. If its file differs from this one's, the longer time counts.
+  // Such nodes cannot be members together.
   const std::uint64_t timeout_us = std::max(timeout_us_, heartbeat->timeout_us());
   if (silence_.of(id, word, timeout_us, lifetime_us()) < timeout_us) return false;
   Result<Heartbeat> reached = Heartbeat::reach(files_.heartbeat(id));

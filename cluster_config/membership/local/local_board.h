@@ -1,7 +1,7 @@
 #pragma once
-// The board of processes on one host: files of a run directory (membership_files.h). A process's death is seen within
-// milliseconds, since the system then closes its mark and its bell (bells.h). A process that is merely stopped keeps
-// its mark, so a membership is valid as long as the process lives.
+// Opens the board of processes on one host: files of a run directory (membership_files.h). A process's death is seen
+// within milliseconds, since the system then closes its mark and its bell (bells.h). A process that is merely stopped
+// keeps its mark, so a membership is valid as long as the process lives, unless other nodes condemn it (heartbeat.h).
 
 #include <memory>
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace granary::membership {
 
-/// kUnavailable if the directory, which exists, cannot be used. Below it, all is in `membership/`. A node that stands
-/// still for `timeout_us` loses its mark, to whichever other node notices first.
+/// Opens the board. Returns kUnavailable if the directory, which exists, cannot be used. Everything is in `membership/`
+/// below it. If a node stands still for `timeout_us`, the first other node that notices takes its mark away.
 Result<std::unique_ptr<Board>> open_local_board(const std::string& run_directory, std::uint64_t timeout_us);
 
 }  // namespace granary::membership

@@ -22,7 +22,7 @@ constexpr std::string_view kNode = "node-";
 constexpr std::string_view kMark = ".alive";
 constexpr std::string_view kBeat = ".beat";
 
-/// The number between prefix and suffix, if the name is of this form.
+/// Returns the number between prefix and suffix, if the name is of this form.
 std::optional<std::uint64_t> number_in(std::string_view name, std::string_view prefix, std::string_view suffix) {
   if (!name.starts_with(prefix) || !name.ends_with(suffix)) return std::nullopt;
   name.remove_prefix(prefix.size());
@@ -36,7 +36,7 @@ std::optional<std::uint64_t> number_in(std::string_view name, std::string_view p
 std::string document_name(std::uint64_t version) { return fmt::format("{}{}", kDocument, version); }
 std::string mark_name(NodeId id) { return fmt::format("{}{}{}", kNode, id, kMark); }
 
-/// All of a file, from its start.
+/// Returns a lock of all of a file.
 struct flock whole_file(short type) {
   struct flock lock {};
   lock.l_type = type;
@@ -44,7 +44,7 @@ struct flock whole_file(short type) {
   return lock;
 }
 
-/// An error must not pass for an answer: nodes whose marks are free are dead.
+/// Whether another process has the lock. An error must not pass for an answer: nodes whose marks are free are dead.
 Result<bool> is_locked(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return base::file_error("open", path, errno);
@@ -65,7 +65,7 @@ Status write_whole(const std::string& path, int file, std::string_view text) {
   return {};
 }
 
-/// A new file with this text, where there is none.
+/// Writes the text to a new file. The file must not exist.
 Status write_file(const std::string& path, std::string_view text) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) return base::file_error("create", path, errno);
@@ -116,9 +116,9 @@ Result<int> MembershipFiles::lock_mark(NodeId id, const std::string& who) const 
                   holder.ok() && !holder->empty() ? *holder : "another process", mark));
 }
 
-/// The lock is one of the open file (F_OFD_SETLK), which a child shares, so closing the descriptor here would leave it
-/// with the child. base::unlock() does the same for locks by flock(), but nobody can ask for such a lock without taking
-/// it, as is_locked() has to.
+/// Unlocks the mark. The lock belongs to the open file (F_OFD_SETLK), which a child shares, so closing the descriptor
+/// here would leave the lock with the child. base::unlock() does the same for locks by flock(). But a process can ask
+/// for such a lock only by taking it, and is_locked() has to ask.
 void MembershipFiles::unlock_mark(int descriptor, pid_t taker) {
   struct flock none = whole_file(F_UNLCK);
   if (::getpid() == taker) (void)::fcntl(descriptor, F_OFD_SETLK, &none);
@@ -160,8 +160,8 @@ Result<std::vector<std::uint64_t>> MembershipFiles::versions() const {
 }
 
 Result<Document> MembershipFiles::newest() const {
-  // A document that goes away between the look and the reading has successors. A listing during such changes may miss
-  // the old one and the new one; it would have to several times to pass for an empty directory.
+  // A document that goes away between the look and the reading has successors. During such changes a listing may miss
+  // both the old one and the new one. Several listings in a row would have to, before the directory counts as empty.
   constexpr int kLooks = 100;
   for (int look = 0; look < kLooks; ++look) {
     const Result<std::vector<std::uint64_t>> found = versions();
@@ -178,8 +178,8 @@ Result<Document> MembershipFiles::newest() const {
 }
 
 /// Reads the newest document that has its bytes. Nothing is synced, so a power loss may leave the name of a document
-/// without them. It takes all nodes of the host at once, and they recover from their directories then: it does not
-/// matter that they find an older configuration, as they may find none. The next document comes behind the empty one.
+/// without its bytes. A power loss ends all nodes of the host at once, and they recover from their directories after
+/// it. So it does not matter if they find an older configuration, or none. The next document follows the empty one.
 Result<std::string> MembershipFiles::read_whole(const std::vector<std::uint64_t>& versions) const {
   Result<std::string> text = std::string();
   for (auto version = versions.rbegin(); version != versions.rend(); ++version) {
@@ -207,7 +207,7 @@ Result<bool> MembershipFiles::add(std::uint64_t version, const std::string& text
   return true;
 }
 
-/// Whether the document that was just made behind `version` was never there before.
+/// Whether the document that was just made after `version` was never there before.
 bool MembershipFiles::is_next(std::uint64_t version) const {
   if (version != 0) return ::access(path(document_name(version)).c_str(), F_OK) == 0;
   const Result<std::vector<std::uint64_t>> all = versions();

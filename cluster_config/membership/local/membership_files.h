@@ -1,5 +1,5 @@
 #pragma once
-// The files of a `local` board, below a directory that belongs to one user:
+// Keeps the files of a `local` board, below a directory that belongs to one user:
 //
 //   node-N.alive      node N's mark: locked by its process, so that the end of the process, however it comes, frees it.
 //                     The text says who it is. The file itself stays. If the process is killed, a child that it has
@@ -31,31 +31,32 @@ namespace granary::membership {
 
 class MembershipFiles {
  public:
-  /// Makes the directory below `run_directory` if need be. kUnavailable if it is not this user's alone.
+  /// Makes the directory below `run_directory` if need be. Returns kUnavailable if it is not this user's alone.
   static Result<MembershipFiles> open(const std::string& run_directory);
 
   const std::string& directory() const { return directory_; }
 
   /// Locks the node's mark and returns the descriptor, which holds the lock until unlock_mark(), or until no process
-  /// has the descriptor any more: a child of this process inherits it. kAlreadyExists if another process has the lock.
+  /// has the descriptor any more, as a child of this process inherits it. Returns kAlreadyExists if another process has
+  /// the lock.
   Result<int> lock_mark(NodeId id, const std::string& who) const;
   /// Gives up the lock that the process `taker` took by lock_mark(), even if a child of that process has inherited the
-  /// descriptor, and closes the descriptor. In any other process the descriptor is closed only, as a child must not
+  /// descriptor, and closes the descriptor. In any other process the descriptor is only closed, as a child must not
   /// give up the mark of its parent.
   static void unlock_mark(int descriptor, pid_t taker);
-  /// Whether the descriptor is still that of the mark, which is not so if the directory was emptied.
+  /// Whether the descriptor is still that of the mark. It is not if the directory was emptied.
   bool is_mark(int descriptor, NodeId id) const;
   std::string heartbeat(NodeId id) const;
-  /// Nodes whose marks are locked.
+  /// Returns the nodes whose marks are locked.
   Result<std::vector<NodeId>> locked_marks() const;
 
-  /// How many documents stay: only a process that was stopped meanwhile can miss one.
+  /// How many documents stay. Only a process that was stopped meanwhile can miss one of them.
   static constexpr std::uint64_t kKept = 256;
 
-  /// The document of the greatest version; kNotFound if there is none. If a power loss has taken its bytes, those of
-  /// the one before count.
+  /// Returns the document of the greatest version, or kNotFound if there is none. If a power loss has taken its bytes,
+  /// the newest document with bytes counts.
   Result<Document> newest() const;
-  /// Makes the document of version `version` + 1; false if there is or was one. `writer` has its mark.
+  /// Makes the document of version `version` + 1. Returns false if there is or was one. `writer` has its mark.
   Result<bool> add(std::uint64_t version, const std::string& text, NodeId writer) const;
 
  private:

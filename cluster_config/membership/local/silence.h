@@ -14,8 +14,8 @@
 
 namespace granary::membership {
 
-/// Remembers which heartbeats one watcher has seen, and since when. One thread may use it at a time. Times are those
-/// of lifetime_us(), or a test's.
+/// The heartbeats that one watcher has seen, and since when. One thread may use it at a time. Times are those of
+/// lifetime_us(), or a test's.
 class Silence {
  public:
   /// Returns for how long the node's heartbeat has been `word`. The caller loads the word first and then takes the time

@@ -16,11 +16,12 @@
 namespace granary::membership {
 namespace {
 
-/// The client's messages: it repeats them many times a second while there is no server, and errors tell us all.
+/// Discards the client's messages: it repeats them many times a second while there is no server, and its errors say
+/// enough.
 void discard(const char* /*message*/) {}
 
-/// Returns whether the text is "host:port,host:port". The client's own error does not tell such texts from names that
-/// do not resolve.
+/// Whether the text is "host:port,host:port". The client's own error does not tell such texts from names that do not
+/// resolve.
 bool are_places(std::string_view servers) {
   while (true) {
     const std::string_view place = servers.substr(0, servers.find(','));
@@ -33,7 +34,8 @@ bool are_places(std::string_view servers) {
   }
 }
 
-/// The client takes what is before the last colon for the host as it is, so the brackets of IPv6 addresses have to go.
+/// Returns the servers as the client wants them. It takes everything before the last colon for the host, so the
+/// brackets of IPv6 addresses have to go.
 std::string as_client_wants(std::string servers) {
   std::erase_if(servers, [](char c) { return c == '[' || c == ']'; });
   return servers;
@@ -51,8 +53,8 @@ Session::~Session() {
   if (handle_ != nullptr) ::zookeeper_close(handle_);
 }
 
-/// The client does not begin before names of the servers resolve (some of its releases: all), which may be a while
-/// after the machine's start.
+/// Makes the client. The client does not begin before names of the servers resolve (with some of its releases: all of
+/// them), which may be a while after the machine's start.
 Status Session::reach_servers(std::uint64_t end_us) {
   if (!are_places(options_.servers)) {
     return Status(StatusCode::kInvalidArgument,
@@ -67,7 +69,7 @@ Status Session::reach_servers(std::uint64_t end_us) {
     if (handle_ != nullptr) return {};
     const std::uint64_t now = lifetime_us();
     if (now >= end_us) {
-      const bool unresolved = error == ENOENT || error == EINVAL;  // as the client tells what the resolver says
+      const bool unresolved = error == ENOENT || error == EINVAL;  // as the client reports the resolver's errors
       return Status(StatusCode::kUnavailable,
                     fmt::format("cannot use ZooKeeper's servers '{}' after {} ms: {}", options_.servers,
                                 options_.connect_ms, unresolved ? "their names do not resolve" : std::strerror(error)));
@@ -138,8 +140,8 @@ std::int64_t Session::id() const { return ::zoo_client_id(handle_)->client_id; }
 
 std::uint64_t Session::timeout_us() const { return static_cast<std::uint64_t>(::zoo_recv_timeout(handle_)) * 1000; }
 
-/// An answer that does not come in time counts as the client's own time-out. It may still come, as late as when the
-/// session ends, so its memory stays until then.
+/// Sends a call and waits for its answer. An answer that does not come in time counts as the client's own time-out. It
+/// may still come, at the latest when the session ends, so its memory stays until then.
 Session::Answer Session::ask(std::uint64_t patience_us, FunctionRef<int(const Answer*)> send) {
   std::unique_lock lock(mutex_);
   const auto asked = answers_.emplace(answers_.end(), *this);
@@ -147,7 +149,7 @@ Session::Answer Session::ask(std::uint64_t patience_us, FunctionRef<int(const An
   const int sent = send(&*asked);
   lock.lock();
   if (sent != ZOK) {
-    asked->came = true;  // the client has not taken the call, and will not answer
+    asked->came = true;  // the client has not taken the call, so it will not answer
     asked->code = sent;
   }
   if (!changed_.wait_for(lock, std::chrono::microseconds(patience_us), [asked] { return asked->came; })) {
@@ -176,7 +178,7 @@ void Session::complete(const void* asked, int code, FunctionRef<void(Answer&)> n
 Result<Session::Node> Session::get(const std::string& path) {
   const data_completion_t completion = [](int code, const char* text, int size, const Stat* stat, const void* asked) {
     complete(asked, code, [&](Answer& answer) {
-      answer.node = {.text = std::string(text, static_cast<std::size_t>(std::max(size, 0))),  // -1: there is no data
+      answer.node = {.text = std::string(text, static_cast<std::size_t>(std::max(size, 0))),  // -1 if there is no data
                      .version = stat->version,
                      .owner = stat->ephemeralOwner};
     });
@@ -279,7 +281,7 @@ Result<bool> Session::open_to_all(const std::string& path) {
 
 void Session::wait(std::uint64_t timeout_us) {
   std::unique_lock lock(mutex_);
-  constexpr std::uint64_t kLongest = 3'600'000'000;  // what the standard library can add to its clock
+  constexpr std::uint64_t kLongest = 3'600'000'000;  // the most that the standard library can add to its clock
   changed_.wait_for(lock, std::chrono::microseconds(std::min(timeout_us, kLongest)), [this] { return woken_; });
   woken_ = false;
 }

@@ -1,14 +1,14 @@
 #pragma once
-// A session at a ZooKeeper ensemble: the C client's calls with errors as Status. Reads leave watches, which end a
-// wait(); watches do nothing else, since calls from the client's own threads would block them.
+// Has a session at a ZooKeeper ensemble: the C client's calls with errors as Status. Reads leave watches, which end a
+// wait(). Watches do nothing else, since calls from the client's own threads would block them.
 //
-// Errors: kUnavailable if the connection is lost, or if no answer has come after a session's time-out; a change may
-// have been made then or not (the client connects again by itself). kMembershipLost once the session has expired, for
-// good; kFailedPrecondition if access is refused.
+// An error is kUnavailable if the connection is lost, or if no answer has come after a session's time-out. Then a
+// change may have been made or not, and the client connects again by itself. It is kMembershipLost once the session has
+// expired, for good; kFailedPrecondition if access is refused.
 //
-// All calls are asynchronous ones of the client, whose answers are waited for here. The client's own synchronous calls
-// may wait for ever: it answers none that it takes just after it has learned that the session has expired
-// (ZOOKEEPER-2802).
+// All calls are asynchronous ones of the client, and this class waits for their answers. The client's own synchronous
+// calls may wait for ever: it does not answer those that it takes just after it has learned that the session has
+// expired (ZOOKEEPER-2802).
 
 #include <condition_variable>
 #include <cstdint>
@@ -23,7 +23,7 @@
 
 #include "cluster_config/membership/zookeeper/options.h"
 
-struct _zhandle;  // the C client's, which only session.cc includes
+struct _zhandle;  // the C client's handle, which only session.cc includes
 
 namespace granary::membership {
 
@@ -32,36 +32,37 @@ class Session {
   struct Node {
     std::string text;
     std::int32_t version = 0;  ///< grows by 1 with each change
-    std::int64_t owner = 0;    ///< of an ephemeral node: the session
+    std::int64_t owner = 0;    ///< the session of an ephemeral node
   };
   enum class Kind { kPersistent, kEphemeral };
-  /// Who may do what with a node: all, or whoever has the session's digest, if it has one.
+  /// Says who may use a node: all users, or only those with the session's digest, if it has one.
   enum class Access { kAll, kOwn };
 
-  /// Connects. kUnavailable if no server answers in time, or their names do not resolve.
+  /// Connects. Returns kUnavailable if no server answers in time, or their names do not resolve.
   static Result<std::unique_ptr<Session>> open(const ZookeeperOptions& options);
-  /// Ends the session: its ephemeral nodes go at once, if a server can be reached.
+  /// Ends the session. Its ephemeral nodes go at once, if a server can be reached.
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
   std::int64_t id() const;
-  /// What the servers granted.
+  /// Returns the time-out that the servers granted.
   std::uint64_t timeout_us() const;
 
-  /// kNotFound if there is no such node.
+  /// Returns the node, or kNotFound if there is none.
   Result<Node> get(const std::string& path);
   Result<std::vector<std::string>> children(const std::string& path);
-  /// kAlreadyExists if there is one.
+  /// Creates the node. Returns kAlreadyExists if there is one.
   Status create(const std::string& path, const std::string& text, Kind kind, Access access);
-  /// False if the node is not of this version.
+  /// Writes the node's text. Returns false if the node is not of this version.
   Result<bool> set(const std::string& path, const std::string& text, std::int32_t version);
-  /// Writes the text of an ephemeral node of this session again. OK: a quorum of the servers has committed that since
-  /// this call began, while the session and its node were there. kNotFound if the node is not there, or is another
-  /// session's; kUnavailable also if no answer has come after `patience_us` (the write may still be made).
+  /// Writes the text of an ephemeral node of this session again. OK means that a quorum of the servers has committed
+  /// that since this call began, while the session and its node were there. Returns kNotFound if the node is not there,
+  /// or is another session's; kUnavailable also if no answer has come after `patience_us` (the write may still be
+  /// made).
   Status confirm(const std::string& path, const std::string& text, std::uint64_t patience_us);
   Status remove(const std::string& path);
-  /// Returns whether there is such a node. Who may use it does not matter.
+  /// Returns whether there is such a node, whoever may use it.
   Result<bool> exists(const std::string& path);
   /// Whether users without the session's digest may change the node.
   Result<bool> open_to_all(const std::string& path);
@@ -73,25 +74,25 @@ class Session {
  private:
   explicit Session(const ZookeeperOptions& options) : options_(options) {}
   static void watch(_zhandle* handle, int type, int state, const char* path, void* session);
-  /// The answer to a call. Written under the session's mutex, by a thread of the client.
+  /// The answer to a call. A thread of the client writes it under the session's mutex.
   struct Answer {
     Session& session;
-    bool awaited = true;  ///< the caller has not stopped waiting
+    bool awaited = true;  ///< whether the caller still waits
     bool came = false;
     int code = 0;
-    Node node = {};                       ///< that was read or written
-    std::vector<std::string> names = {};  ///< of its children
+    Node node = {};                       ///< the node that was read or written
+    std::vector<std::string> names = {};  ///< the names of its children
     bool open_to_all = false;
   };
-  /// Sends a call and waits for its answer. `send` gives the address of the answer to the client, for the call's
+  /// Sends a call and waits for its answer. `send` passes the address of the answer to the client, for the call's
   /// completion.
   Answer ask(std::uint64_t patience_us, FunctionRef<int(const Answer*)> send);
-  /// Ends the wait for an answer, which has come. `note` takes over what the answer says, if the call has succeeded.
+  /// Ends the wait for an answer, which has come. `note` takes the contents of the answer, if the call has succeeded.
   static void complete(const void* asked, int code, FunctionRef<void(Answer&)> note);
   Answer write(const std::string& path, const std::string& text, std::int32_t version, std::uint64_t patience_us);
   Status connect();
-  /// Makes the client. kInvalidArgument if the servers are no places; kUnavailable if their names do not resolve in
-  /// time.
+  /// Makes the client. Returns kInvalidArgument if the servers are no places; kUnavailable if their names do not
+  /// resolve in time.
   Status reach_servers(std::uint64_t end_us);
   Status error(int code, const std::string& what) const;
 
@@ -100,7 +101,7 @@ class Session {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool woken_ = false;         ///< guarded by mutex_
-  std::list<Answer> answers_;  ///< guarded by mutex_; the client has the addresses of those that have not come
+  std::list<Answer> answers_;  ///< guarded by mutex_; the client has the addresses of the answers that have not come
 };
 
 }  // namespace granary::membership

@@ -14,7 +14,7 @@
 namespace granary::membership {
 namespace {
 
-/// "host example process 4711 (127.0.0.1:7000)"
+/// Returns "host example process 4711 (127.0.0.1:7000)".
 std::string this_process(const std::string& who) {
   std::array<char, 256> host{};
   (void)::gethostname(host.data(), host.size() - 1);
@@ -44,7 +44,7 @@ class ZookeeperBoard final : public Board {
 
   void wait(std::uint64_t timeout_us) override { session_->wait(timeout_us); }
   void wake() override { session_->wake(); }
-  /// The servers may have granted another time-out than was wanted, and end a session a little late.
+  /// The servers may have granted another time-out than was asked for, and may end a session a little late.
   std::uint64_t linger_us() const override { return session_->timeout_us() * 3 / 2; }
   std::uint64_t fence_lasts_us() const override { return session_->timeout_us() / 2; }
   std::uint64_t pulse_us() const override { return session_->timeout_us() / 6; }
@@ -61,13 +61,13 @@ class ZookeeperBoard final : public Board {
   const std::string document_;
   const std::string members_;
   std::string mark_;                ///< the path of this process's mark; empty if it has none
-  std::string mark_text_;           ///< what it says
-  std::uint64_t confirmed_us_ = 0;  ///< when the last write of the mark was sent that a quorum has committed
-  /// Since when the session has reached no server, or was last compared with a new one; 0: it does.
+  std::string mark_text_;           ///< the text of the mark
+  std::uint64_t confirmed_us_ = 0;  ///< when the last write of the mark that a quorum has committed was sent
+  /// Since when the session has reached no server, or when it was last compared with a new session; 0: it reaches one.
   std::uint64_t cut_off_us_ = 0;
 };
 
-/// Makes the node unless it is there. ZooKeeper asks first whether this user may create nodes below the parent, so a
+/// Makes the node unless it is there. ZooKeeper checks first whether this user may create nodes below the parent. So a
 /// refusal does not say that the node is missing: an administrator may have made it below a node that is closed.
 Status ZookeeperBoard::make(const std::string& path, Session::Access access) {
   Status made = session_->create(path, "", Session::Kind::kPersistent, access);
@@ -145,8 +145,8 @@ Status ZookeeperBoard::unmark() {
   return removed.code() == StatusCode::kNotFound ? Status() : removed;
 }
 
-/// Has a quorum commit that the mark is there, unless one did a moment ago. What is not answered soon is asked again in
-/// the next turn.
+/// Has a quorum commit that the mark is there, unless a quorum did so a moment ago. If there is no answer soon, the
+/// next turn asks again.
 Status ZookeeperBoard::confirm_mark() {
   const std::uint64_t now = lifetime_us();
   const std::uint64_t timeout_us = session_->timeout_us();
@@ -176,8 +176,8 @@ Result<Marks> ZookeeperBoard::marks() {
   return marks;
 }
 
-/// When this session has reached no server for a time-out: is the mark still there? kMembershipLost if it is not;
-/// otherwise OK, also if nobody can say.
+/// Looks by a new session whether the mark is still there, once this session has reached no server for a time-out.
+/// Returns kMembershipLost if the mark is gone; otherwise OK, also if that cannot be found out.
 Status ZookeeperBoard::look_anew() {
   const std::uint64_t now = lifetime_us();
   const std::uint64_t timeout_us = session_->timeout_us();
@@ -216,8 +216,8 @@ Result<bool> ZookeeperBoard::try_replace(std::uint64_t version, const std::strin
   return true;
 }
 
-/// A connection that is lost leaves open whether the change was made: that is read back. Two that made the same
-/// document of the same version may both take it for theirs, which is as good.
+/// Replaces the document. If the connection is lost, the document is read back to see whether the change was made. Two
+/// nodes that made the same document of the same version may both take it for theirs, which does no harm.
 Result<bool> ZookeeperBoard::replace(std::uint64_t version, const std::string& text) {
   const std::uint64_t end = lifetime_us() + linger_us();
   Result<bool> replaced = try_replace(version, text);
