@@ -1,6 +1,6 @@
 #pragma once
-// A bump allocator for what one transaction needs until it ends: keys, values, batches of steps. Addresses stay valid
-// until clear().
+// Allocates the things that one transaction needs until it ends: keys, values, batches of steps. It is a bump
+// allocator. Addresses stay valid until clear().
 
 #include <cstddef>
 #include <cstring>
@@ -26,7 +26,7 @@ class Arena {
     return block;
   }
 
-  /// A private copy of `text`.
+  /// Returns a private copy of `text`.
   std::string_view copy(std::string_view text) {
     if (text.empty()) return {};
     char* const block = allocate(text.size());
@@ -36,7 +36,7 @@ class Arena {
 
   /// Whether nothing was allocated since clear().
   bool empty() const { return at_ == first_; }
-  /// Forgets everything. Keeps one chunk, large enough for as much the next time if that is at most kMostKept.
+  /// Forgets everything. Keeps one chunk for the next time, large enough for as much, if that is at most kMostKept.
   void clear() {
     if (chunks_.size() > 1) [[unlikely]]
       keep_one();

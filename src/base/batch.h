@@ -1,6 +1,5 @@
 #pragma once
-// A batch holds objects of one kind in an arena's memory, so that making them costs no allocation. Their addresses
-// stay.
+// Holds objects of one kind in an arena's memory, so that making them costs no allocation. Their addresses stay.
 
 #include <algorithm>
 #include <cstddef>
@@ -13,8 +12,8 @@
 
 namespace granary::base {
 
-/// Has room for as many objects as it was made for. A batch whose objects have destructors must end before its arena is
-/// cleared.
+/// A batch with room for as many objects as it was made for. If its objects have destructors, it must end before its
+/// arena is cleared.
 template <typename T>
 class Batch {
  public:
@@ -24,7 +23,7 @@ class Batch {
       : first_(reinterpret_cast<T*>(arena.allocate(capacity * sizeof(T)))),
         capacity_(capacity) {}
   ~Batch() { std::destroy(begin(), end()); }
-  /// The other one is empty afterwards.
+  /// `other` is empty afterwards.
   Batch(Batch&& other) noexcept
       : first_(other.first_),
         capacity_(other.capacity_),

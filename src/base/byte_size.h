@@ -1,5 +1,5 @@
 #pragma once
-// Sizes as people write them: "1TiB", "8GiB", "512MiB", "4KiB", "4096".
+// Reads and writes sizes as people write them: "1TiB", "8GiB", "512MiB", "4KiB", "4096".
 
 #include <cstdint>
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace granary::base {
 
-/// False if it is no size.
+/// Reads a size. Returns false if the text is none.
 bool parse_bytes(std::string_view text, std::uint64_t& bytes);
 
-/// In the greatest unit of which it is a multiple.
+/// Returns the size in the greatest unit of which it is a multiple.
 std::string size_text(std::uint64_t bytes);
 
 }  // namespace granary::base

@@ -1,5 +1,5 @@
 #pragma once
-// Cache-line facts and the two instructions the engine uses to talk to the cache.
+// Has the size of a cache line, and the instructions by which the engine prefetches lines and waits.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace granary::base {
 
 inline constexpr std::size_t kCacheLine = 64;
 
-/// Brings the line that holds `address` closer; never faults.
+/// Brings the line that holds `address` closer. Never faults.
 inline void prefetch(const void* address) { __builtin_prefetch(address, 0, 3); }
 
 /// Brings the lines of [address, address + bytes) closer.
@@ -17,7 +17,7 @@ inline void prefetch_range(const void* address, std::size_t bytes) {
   for (std::size_t offset = 0; offset < bytes; offset += kCacheLine) prefetch(at + offset);
 }
 
-/// The same for lines that are about to be written: brings them for this core alone.
+/// Brings lines that are about to be written closer, for this core alone.
 inline void prefetch_for_write(const void* address, std::size_t bytes) {
   const auto* at = static_cast<const char*>(address);
   for (std::size_t offset = 0; offset < bytes; offset += kCacheLine) __builtin_prefetch(at + offset, 1, 3);

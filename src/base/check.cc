@@ -7,7 +7,7 @@
 namespace granary::base {
 namespace {
 
-std::atomic<bool> debug_invariants_muted{false};  // set before threads start, so relaxed
+std::atomic<bool> debug_invariants_muted{false};  // it is set before threads start, so relaxed
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 #pragma once
-// Counts with plain adds, where only one thread writes a counter and others read it for statistics.
+// Counts with plain adds, for counters that one thread writes and others read for statistics.
 
 #include <atomic>
 #include <type_traits>

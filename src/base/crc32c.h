@@ -1,5 +1,5 @@
 #pragma once
-// CRC-32C (Castagnoli), by the processor's own instruction (SSE 4.2, which every machine of ours has).
+// Computes CRC-32C (Castagnoli) by the processor's own instruction (SSE 4.2, which every machine of ours has).
 
 #include <nmmintrin.h>
 

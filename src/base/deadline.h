@@ -1,5 +1,5 @@
 #pragma once
-// The end of a wait that a caller has limited.
+// Computes the end of a wait that a caller has limited.
 
 #include <algorithm>
 #include <chrono>
@@ -7,8 +7,8 @@
 
 namespace granary::base {
 
-/// The longest time that anybody waits. A longer limit means as much, and the clock cannot count to the end of every
-/// one.
+/// The longest time that any thread waits. A longer limit means as much, and the clock cannot count to the end of every
+/// limit.
 inline constexpr std::uint64_t kLongestWait_us = std::uint64_t{365} * 24 * 3600 * 1'000'000;
 
 /// Returns the time so many microseconds from now, or kLongestWait_us from now if that is sooner.

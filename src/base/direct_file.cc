@@ -15,9 +15,9 @@ namespace {
 constexpr std::uint64_t down_to_block(std::uint64_t at) { return at / kDirectBlock * kDirectBlock; }
 constexpr std::uint64_t up_to_block(std::uint64_t at) { return down_to_block(at + kDirectBlock - 1); }
 
-/// Not every file system can: then without. Only opening tells whether it can: overlayfs lets F_SETFL pass, and then
-/// refuses writes and syncs if what lies below cannot. Where it cannot, some leave a file behind that they have refused
-/// to create, so the file is there before.
+/// Opens a file for direct writes, or without them if the file system has none. Only opening tells that: overlayfs lets
+/// F_SETFL pass, and then refuses writes and syncs if the file system below it cannot. Some file systems that cannot
+/// leave a file behind that they have refused to create, so the file is made before.
 int open_direct(const std::string& path, int flags) {
   const int plain = ::open(path.c_str(), flags | O_WRONLY | O_CLOEXEC, kNewFileMode);
   if (plain < 0) return plain;
@@ -75,8 +75,8 @@ Status DirectFile::append(std::span<const char> bytes) {
   return {};
 }
 
-/// Begins to write what is in the first buffer and not in the file, filled up with zeros to a whole block. The other
-/// buffer is free then.
+/// Begins to write those bytes of the first buffer that are not in the file yet, filled up with zeros to a whole block.
+/// The other buffer is free then.
 Status DirectFile::begin_rest() {
   if (const Status finished = settle(queue_.finish(), "write to"); !finished.ok()) return finished;
   const std::uint64_t end = start_ + filled_;

@@ -1,9 +1,9 @@
 #pragma once
-// A file that is written past the page cache, in whole blocks from buffers of its own: the caller fills one while the
-// device takes the other. On a file system without such writes it is the same with the page cache.
+// Writes a file past the page cache, in whole blocks from buffers of its own: the caller fills one buffer while the
+// device takes the other. On a file system without such writes, it does the same through the page cache.
 //
-// The last block may be written several times, each time with more in it. What was durable of it stays the same bytes,
-// so a power loss in between leaves it as it was: a device writes a sector whole or not at all.
+// The last block may be written several times, each time with more in it. The bytes of it that were durable stay the
+// same, so a power loss in between leaves them as they were: a device writes a sector whole or not at all.
 
 #include <array>
 #include <cstdint>
@@ -19,12 +19,12 @@ namespace granary::base {
 class DirectFile final : public File {
  public:
   static constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
-  /// So much of what was appended may not be in the file yet.
+  /// How much of what was appended may not be in the file yet.
   static constexpr std::size_t kMostUnwritten = 2 * kBufferBytes;
 
-  /// A new file; kAlreadyExists if there is one.
+  /// Makes a new file. Returns kAlreadyExists if there is one.
   static Result<std::unique_ptr<File>> create(const std::string& path);
-  /// An existing one that is all zeros.
+  /// Opens an existing file that is all zeros.
   static Result<std::unique_ptr<File>> open_reserved(const std::string& path);
   ~DirectFile() override;
   DirectFile(const DirectFile&) = delete;
@@ -32,7 +32,7 @@ class DirectFile final : public File {
 
   Status append(std::span<const char> bytes) override;
   Status sync() override;
-  /// An error: the file is there to be written.
+  /// Returns an error, as the file is open only for writing.
   Result<std::size_t> read_at(std::uint64_t offset, std::span<char> bytes) override;
   Result<std::uint64_t> size() override { return start_ + filled_; }
 
@@ -50,11 +50,11 @@ class DirectFile final : public File {
   const int descriptor_;
   const std::string path_;
   std::array<Buffer, 2> buffers_;  // the first is being filled
-  std::uint64_t start_ = 0;        // where it begins in the file
-  std::size_t filled_ = 0;         // bytes in it
-  std::uint64_t begun_ = 0;        // bytes of the file whose write was begun
-  Status failed_;                  // sticks
-  DiskQueue queue_;                // waits for the buffers before they go
+  std::uint64_t start_ = 0;        // where the first buffer begins in the file
+  std::size_t filled_ = 0;         // bytes in the first buffer
+  std::uint64_t begun_ = 0;        // up to here the write of the file was begun
+  Status failed_;                  // the first error, which stays
+  DiskQueue queue_;                // last, so that it waits for the buffers before they are freed
 };
 
 }  // namespace granary::base

@@ -10,7 +10,7 @@
 namespace granary::base {
 namespace {
 
-constexpr std::uint64_t kWrite = 1, kSync = 2;  // which request a completion is of
+constexpr std::uint64_t kWrite = 1, kSync = 2;  // says which request a completion is of
 
 }  // namespace
 
@@ -49,11 +49,11 @@ int DiskQueue::sync() {
   collect();
   const bool whole = !writing || written_ == static_cast<int>(bytes_.size());
   if (const int error = complete_write(); error != 0) return error;
-  if (synced_ < 0) return -synced_;  // must not be tried again: what was not synced may be gone
+  if (synced_ < 0) return -synced_;  // must not be tried again: bytes that were not synced may be gone
   return whole ? confirm_sync(descriptor_) : sync_data(descriptor_);
 }
 
-/// There is always room: at most a write and a sync are under way.
+/// Returns a request. There is always room: at most a write and a sync are under way.
 io_uring_sqe* DiskQueue::request(std::uint64_t what) {
   io_uring_sqe* const sqe = ::io_uring_get_sqe(&*ring_);
   ::io_uring_sqe_set_data64(sqe, what);
@@ -69,18 +69,18 @@ int DiskQueue::submit() {
   return 0;
 }
 
-/// Waits for all that is under way.
+/// Waits for all requests that are under way.
 void DiskQueue::collect() {
   while (under_way_ > 0) {
     io_uring_cqe* done = nullptr;
-    if (::io_uring_wait_cqe(&*ring_, &done) != 0) continue;  // interrupted
+    if (::io_uring_wait_cqe(&*ring_, &done) != 0) continue;  // the call was interrupted
     (done->user_data == kWrite ? written_ : synced_) = done->res;
     ::io_uring_cqe_seen(&*ring_, done);
     --under_way_;
   }
 }
 
-/// What the request did not write, for whatever reason, is written plainly, with an error that tells.
+/// Writes the bytes that the request did not write, for whatever reason, by a plain write, whose error tells the cause.
 int DiskQueue::complete_write() {
   const std::size_t written = written_ > 0 ? static_cast<std::size_t>(written_) : 0;
   const std::span<const char> rest = bytes_.empty() ? bytes_ : bytes_.subspan(written);

@@ -19,7 +19,7 @@ namespace context = boost::context::detail;
 
 constexpr std::size_t kGuardBytes = 4096;
 
-/// Nullptr: there is no memory for it.
+/// Maps a stack. Returns nullptr if there is no memory for it.
 char* try_map_stack() {
   void* at = ::mmap(nullptr, kGuardBytes + kStackBytes, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
@@ -33,7 +33,7 @@ char* try_map_stack() {
 
 }  // namespace
 
-/// Where a body begins, on its own stack.
+/// Begins a body, on its own stack.
 struct FiberEntry {
   static void run(context::transfer_t from) {
     auto* const self = static_cast<Fiber*>(from.data);
@@ -64,7 +64,7 @@ Fiber::Fiber(std::function<void()> body, char* stack) : body_(std::move(body)), 
 Fiber::~Fiber() {
   always_check(ended_ || !begun_, "a fiber ends before it is destroyed");
   if constexpr (kThreadSanitizer) __tsan_destroy_fiber(body_side_.thread_state);
-  // Whatever is mapped there next is no frame of a stack.
+  // The memory may be mapped for something else later, which is no frame of a stack.
   if constexpr (kAddressSanitizer) __asan_unpoison_memory_region(stack_, kStackBytes);
   ::munmap(stack_ - kGuardBytes, kGuardBytes + kStackBytes);
 }
@@ -76,7 +76,8 @@ void Fiber::leave(Side& from, const Side& to, bool for_good) {
   if constexpr (kThreadSanitizer) __tsan_switch_to_fiber(to.thread_state, 0);
 }
 
-/// `from`: learns where the stack lies from which the body was resumed; nullptr where that is known.
+/// Arrives at a side after a switch. `from`, unless it is nullptr, learns where the stack lies from which the body was
+/// resumed.
 void Fiber::arrive(Side& at, Side* from) {
   if constexpr (kAddressSanitizer) {
     __sanitizer_finish_switch_fiber(at.address_stack, from == nullptr ? nullptr : &from->bottom,
@@ -84,8 +85,8 @@ void Fiber::arrive(Side& at, Side* from) {
   }
 }
 
-/// Returns the exceptions of the thread that runs. The runtime is asked once a thread: a switch would be a tenth slower
-/// otherwise.
+/// Returns the exceptions of the thread that runs. The runtime is asked once for each thread, since a switch would be a
+/// tenth slower otherwise.
 Fiber::Exceptions& Fiber::exceptions_of_thread() {
   static thread_local constinit Exceptions* at = nullptr;
   if (at == nullptr) [[unlikely]]
@@ -93,14 +94,14 @@ Fiber::Exceptions& Fiber::exceptions_of_thread() {
   return *at;
 }
 
-/// Mostly neither side handles an exception, so that there is nothing to store.
+/// Exchanges the exceptions of two sides. Mostly neither side handles one, and then nothing is stored.
 void Fiber::exchange(Exceptions& running, Exceptions& kept) {
   if (running != kept) [[unlikely]]
     std::swap(running, kept);
 }
 
-/// Never inlined: a body that resumes another fiber may run in another thread later, and is to look again where that
-/// thread's exceptions are.
+/// Resumes the body. It is never inlined: a body that resumes another fiber may run in another thread later, and has to
+/// look again where that thread's exceptions are.
 [[gnu::noinline]] void Fiber::resume() {
   begun_ = true;
   if constexpr (kThreadSanitizer) resumer_side_.thread_state = __tsan_get_current_fiber();

@@ -1,9 +1,9 @@
 #pragma once
-// A fiber: a body with a stack of its own that runs on the thread that resumes it, until it suspends or ends.
+// Runs a body with a stack of its own on the thread that resumes it, until the body suspends or ends.
 //
-// A thin layer over Boost.Context's fcontext, which tells AddressSanitizer and ThreadSanitizer of each switch, so that
-// both know on which stack they are. Exceptions do not leave a body. It may throw and catch its own, and may suspend
-// while it handles one: each side of a switch has its own exceptions.
+// A fiber is a thin layer over Boost.Context's fcontext. It tells AddressSanitizer and ThreadSanitizer of each switch,
+// so that both know on which stack they are. Exceptions do not leave a body. It may throw and catch its own, and may
+// suspend while it handles one: each side of a switch has its own exceptions.
 
 #include <cstddef>
 #include <functional>
@@ -11,47 +11,48 @@
 
 namespace granary::base {
 
-/// Bytes of a fiber's stack, below which lies a page that must not be touched.
+/// The size of a fiber's stack. Below it lies a page that must not be touched.
 inline constexpr std::size_t kStackBytes = std::size_t{256} << 10;
 
-/// Resumed by one thread at a time. If it is another one than before, the body may not use, behind the suspension, what
-/// it has known of the thread before it, such as addresses of thread-local variables, which the compiler may keep.
+/// A fiber, which one thread at a time resumes. If another thread than before resumes it, the body may not use after
+/// the suspension what it knew of the former thread before, such as addresses of thread-local variables, which the
+/// compiler may keep.
 class Fiber {
  public:
   explicit Fiber(std::function<void()> body);
-  /// Makes one, or returns nullptr if there is no memory for its stack, where the constructor ends the process.
+  /// Makes a fiber. Returns nullptr if there is no memory for its stack; the constructor ends the process then.
   static std::unique_ptr<Fiber> try_make(std::function<void()> body);
-  /// The body has ended, or never begun.
+  /// The body must have ended, or never have begun.
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  /// Runs the body until it suspends or ends. Called outside of it.
+  /// Runs the body until it suspends or ends. Called outside of the body.
   void resume();
-  /// Goes back to who resumed it. Called by the body.
+  /// Goes back to the code that resumed the body. Called by the body.
   void suspend();
   bool ended() const { return ended_; }
 
  private:
   Fiber(std::function<void()> body, char* stack);
-  /// The facts about one side of a switch that sanitizers ask for.
+  /// The facts about one side of a switch that sanitizers need.
   struct Side {
     void* address_stack = nullptr;  ///< ASan's fake stack, while the side is not running
     const void* bottom = nullptr;
     std::size_t bytes = 0;
-    void* thread_state = nullptr;  ///< TSan's
+    void* thread_state = nullptr;  ///< TSan's state of the side
   };
   friend struct FiberEntry;
-  /// The exceptions of a side that does not run: what the C++ runtime keeps of each thread. The layout of
+  /// The exceptions of a side that does not run, as the C++ runtime keeps them for each thread. The layout of
   /// __cxa_eh_globals is fixed by the Itanium C++ ABI, section 2.2.2 of its part on exceptions.
   struct Exceptions {
-    void* caught = nullptr;     ///< those being handled, the latest first
+    void* caught = nullptr;     ///< the exceptions being handled, the latest first
     unsigned int uncaught = 0;  ///< how many have been thrown and not been caught yet
     bool operator==(const Exceptions&) const = default;
   };
   static Exceptions& exceptions_of_thread();
   static void exchange(Exceptions& running, Exceptions& kept);
-  /// Before and after a switch.
+  /// These are called before and after a switch.
   static void leave(Side& from, const Side& to, bool for_good);
   static void arrive(Side& at, Side* from);
 

@@ -46,14 +46,15 @@ namespace {
 
 Status failed(const char* operation, const std::string& path) { return file_error(operation, path, errno); }
 
-/// A file system in memory only books what is set aside, and finds the page at the first write to it.
+/// Writes zeros to a file that was set aside if its file system is in memory. Such a file system only books the pages
+/// that are set aside, and finds each of them at the first write to it.
 void touch_if_memory(int descriptor, std::uint64_t bytes) {
   struct statfs status {};
   if (::fstatfs(descriptor, &status) != 0 || status.f_type != TMPFS_MAGIC) return;
   const std::vector<char> zeros(std::size_t{1} << 20);
   for (std::uint64_t at = 0; at < bytes; at += zeros.size()) {
     const std::size_t length = static_cast<std::size_t>(std::min<std::uint64_t>(zeros.size(), bytes - at));
-    if (::pwrite(descriptor, zeros.data(), length, static_cast<off_t>(at)) < 0) return;  // it is only slower
+    if (::pwrite(descriptor, zeros.data(), length, static_cast<off_t>(at)) < 0) return;  // then writes are only slower
   }
 }
 
@@ -108,7 +109,7 @@ class SystemFile : public File {
   const std::string path_;
 };
 
-/// Closing it would not do while a child of this process has the descriptor, too.
+/// Unlocks the file explicitly, since closing it would not do so while a child of this process has the descriptor, too.
 class LockFile final : public SystemFile {
  public:
   using SystemFile::SystemFile;
@@ -168,7 +169,7 @@ class SystemFiles final : public FileSystem {
     DIR* const stream = ::opendir(directory.c_str());
     if (stream == nullptr) return failed("list", directory);
     std::vector<std::string> names;
-    errno = 0;  // the end and an error look alike but for this
+    errno = 0;  // the end and an error look alike otherwise
     for (const dirent* entry = ::readdir(stream); entry != nullptr; errno = 0, entry = ::readdir(stream)) {
       const std::string name = entry->d_name;
       if (name != "." && name != "..") names.push_back(name);
@@ -186,13 +187,13 @@ class SystemFiles final : public FileSystem {
     for (std::filesystem::path at = std::filesystem::absolute(path, error).lexically_normal();
          !error && !std::filesystem::exists(at, error) && !error; at = at.parent_path())
       made.push_back(at);
-    error.clear();  // it will come again if it matters
+    error.clear();  // an error that matters will come again
     std::filesystem::create_directories(path, error);
     if (error) {
       errno = error.value();
       return failed("make the directory", path);
     }
-    // Durable at once: what is synced in a directory is worth as much as the directory's own name.
+    // This is durable at once: files that are synced in a directory are lost if the directory's own name is.
     for (auto at = made.rbegin(); at != made.rend(); ++at) {
       if (const Status synced = sync_directory(at->parent_path()); !synced.ok()) return synced;
     }
@@ -209,7 +210,7 @@ class SystemFiles final : public FileSystem {
 
  private:
   static Result<std::unique_ptr<File>> open_with(const std::string& path, int flags, const char* operation) {
-    // Without O_NONBLOCK a pipe in the place of a file would be waited for until somebody writes into it.
+    // Without O_NONBLOCK, opening a pipe in the place of a file would wait until a process writes into it.
     const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, kNewFileMode);
     if (descriptor < 0) return failed(operation, path);
     struct stat about {};
@@ -258,7 +259,7 @@ Status replace_file(FileSystem& files, const std::string& path, std::span<const 
     return removed;
   const Status written = write_synced(files, aside, bytes);
   if (const Status renamed = written.ok() ? files.rename(aside, path) : written; !renamed.ok()) {
-    static_cast<void>(files.remove(aside));  // the first error is what is told
+    static_cast<void>(files.remove(aside));  // the caller gets the first error
     return renamed;
   }
   if (base::injected("skip-directory-sync")) return {};

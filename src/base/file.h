@@ -1,6 +1,6 @@
 #pragma once
-// The file layer: all that Granary asks of a file system, so that tests can put one below that fails, fills up or
-// forgets what was not synced.
+// Declares the file layer: everything that Granary asks of a file system. So tests can put a file system below it that
+// fails, fills up or forgets bytes that were not synced.
 //
 // Errors name the path, the operation and the system's reason. A write is whole or an error: short writes and
 // interruptions are completed below this interface.
@@ -16,14 +16,14 @@
 
 namespace granary::base {
 
-/// One open file. Used by one thread at a time.
+/// One open file. One thread at a time uses it.
 class File {
  public:
   virtual ~File() = default;
 
   /// Writes at the end. After an error the file's end is unknown; nothing more may be appended.
   virtual Status append(std::span<const char> bytes) = 0;
-  /// Returns once what was appended is on the device. After an error it must count as lost, also if a later call
+  /// Returns once all that was appended is on the device. After an error it must count as lost, even if a later call
   /// succeeds: the system may have dropped the dirty pages.
   virtual Status sync() = 0;
   /// Reads up to bytes.size() bytes from `offset`; fewer only at the end of the file. Returns how many.
@@ -31,61 +31,64 @@ class File {
   virtual Result<std::uint64_t> size() = 0;
 };
 
-/// Of new files: they hold what was committed, which is not for every user of the machine.
+/// The mode of new files. They hold committed data, which not every user of the machine may read.
 inline constexpr unsigned kNewFileMode = 0600;
 
-/// What a direct file's size is a multiple of.
+/// The size of a direct file is a multiple of this.
 inline constexpr std::size_t kDirectBlock = 4096;
 
-/// Thread-safe.
+/// A file system. Thread-safe.
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
 
-  /// A new empty file, to append to; kAlreadyExists if there is one. Durable only after sync() and sync_directory().
+  /// Makes a new empty file, to append to. Returns kAlreadyExists if there is one. The file is durable only after
+  /// sync() and sync_directory().
   virtual Result<std::unique_ptr<File>> create(const std::string& path) = 0;
-  /// As create(), for much that nobody reads soon: past the page cache where the system can. Appends are gathered and
-  /// written while the caller goes on, so their errors may come later, at the latest with sync(). Zeros may follow what
-  /// was appended, up to a multiple of kDirectBlock.
+  /// Makes a file as create() does, for many bytes that are not read soon: past the page cache if the system can do
+  /// that. Appends are gathered and written while the caller goes on, so their errors may come later, at the latest
+  /// with sync(). Zeros may follow the appended bytes, up to a multiple of kDirectBlock.
   virtual Result<std::unique_ptr<File>> create_direct(const std::string& path) { return create(path); }
-  /// A new file of `bytes` zeros whose space is set aside; kDiskFull, and no file, if there is not so much.
+  /// Makes a new file of `bytes` zeros whose space is set aside. Returns kDiskFull, and leaves no file, if there is not
+  /// so much space.
   virtual Status reserve(const std::string& path, std::uint64_t bytes) = 0;
-  /// Such a file, which nobody has written to, to append from its start on, as with create_direct().
+  /// Opens such a file, which was never written to, to append from its start on, as with create_direct().
   virtual Result<std::unique_ptr<File>> open_reserved(const std::string& path) = 0;
-  /// An existing file, to write over: append() begins at `offset`, which is not behind its end. What is not written
-  /// over stays as it is.
+  /// Opens an existing file, to write over its bytes: append() begins at `offset`, which is not after its end. Bytes
+  /// that are not written over stay as they are.
   virtual Result<std::unique_ptr<File>> open_at(const std::string& path, std::uint64_t offset) = 0;
-  /// An existing file, to read; kNotFound if there is none.
+  /// Opens an existing file, to read. Returns kNotFound if there is none.
   virtual Result<std::unique_ptr<File>> open(const std::string& path) = 0;
-  /// Makes the file if need be and locks it until the returned object or the process ends; kUnavailable if it is locked
-  /// already, by whatever process, kFailedPrecondition if it is no regular file.
+  /// Makes the file if need be and locks it until the returned object or the process ends. Returns kUnavailable if any
+  /// process has locked it already, kFailedPrecondition if it is no regular file.
   virtual Result<std::unique_ptr<File>> lock(const std::string& path) = 0;
-  /// Puts `from` in the place of `to`, atomically; durable after sync_directory().
+  /// Renames `from` to `to`, which it replaces atomically. Durable after sync_directory().
   virtual Status rename(const std::string& from, const std::string& to) = 0;
-  /// A file, or an empty directory. kNotFound if there is none.
+  /// Removes a file, or an empty directory. Returns kNotFound if there is none.
   virtual Status remove(const std::string& path) = 0;
-  /// Names in the directory, sorted, without "." and "..".
+  /// Returns the names in the directory, sorted, without "." and "..".
   virtual Result<std::vector<std::string>> list(const std::string& directory) = 0;
-  /// Makes the directory and those above, durable at once; none of them missing is success.
+  /// Makes the directory and those above it, durable at once. Succeeds if none of them is missing.
   virtual Status make_directory(const std::string& path) = 0;
   /// Makes creations, renames and removals in the directory durable.
   virtual Status sync_directory(const std::string& path) = 0;
 };
 
-/// The system's files.
+/// Returns the system's files.
 FileSystem& system_files();
 
-/// The status of a system call that failed with errno: "cannot OPERATION 'PATH': reason".
+/// Returns the status of a system call that failed with errno: "cannot OPERATION 'PATH': reason".
 Status file_error(const char* operation, const std::string& path, int error);
 
-/// All of a file.
+/// Reads all of a file.
 Result<std::string> read_file(FileSystem& files, const std::string& path);
 
-/// replace_file() appends this to a file's name for the one that it writes aside.
+/// The suffix that replace_file() appends to a file's name for the new file that it writes first.
 inline constexpr std::string_view kAsideSuffix = ".new";
 
-/// Replaces a file as a whole: written aside, synced, renamed, directory synced. A crash leaves the old or the new one,
-/// and perhaps an unfinished one beside it; an error before the renaming leaves the old one alone.
+/// Replaces a file as a whole: writes and syncs the new bytes under another name, renames that file, and syncs the
+/// directory. A crash leaves the old file or the new one, and perhaps an unfinished one beside it. An error before the
+/// renaming leaves the old one alone.
 Status replace_file(FileSystem& files, const std::string& path, std::span<const char> bytes);
 
 }  // namespace granary::base

@@ -8,8 +8,9 @@
 namespace granary::base {
 namespace {
 
-/// Sets the file's times to now: a change that costs little, and that the next fdatasync() does not wait for. Returns
-/// 0, or an errno that tells of a broken file system; that this process may not do it says nothing about the disk.
+/// Sets the file's times to now, a change that costs little and that the next fdatasync() does not wait for. Returns 0,
+/// or an errno that tells of a broken file system. It also returns 0 if this process may not change the times, which
+/// says nothing about the disk.
 int touch(int descriptor) {
   if (::futimens(descriptor, nullptr) == 0) return 0;
   return errno == EIO || errno == EROFS ? errno : 0;
@@ -17,7 +18,8 @@ int touch(int descriptor) {
 
 }  // namespace
 
-/// The first change lets ext4 find its journal broken, without an error; the second one is refused.
+/// Makes two changes. The first one lets ext4 find its journal broken, without an error; the second one is refused
+/// then.
 int confirm_sync(int descriptor) {
   const int error = touch(descriptor);
   return error != 0 ? error : touch(descriptor);

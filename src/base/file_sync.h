@@ -1,18 +1,19 @@
 #pragma once
-// Making what was written to a file durable, by a sync whose success can be believed.
+// Makes the bytes that were written to a file durable, by a sync whose success can be believed.
 //
-// ext4 forgets a failure: when its journal cannot be written, the sync that was waiting for it fails, and every later
-// sync of another file whose changes were in the same transaction of the journal succeeds, although they are lost; only
-// the next change to any file fails. So after a sync of the log may be called a success, a harmless change must succeed
-// as well. A journal that broke before the sync makes that fail; one that breaks later has the synced transaction.
+// ext4 forgets a failure. When its journal cannot be written, the sync that was waiting for it fails. Every later sync
+// of another file whose changes were in the same transaction of the journal succeeds, although they are lost; only the
+// next change to any file fails. So a sync of the log counts as a success only if a harmless change succeeds after it
+// as well. If the journal broke before the sync, that change fails. If it breaks later, it has the synced transaction.
 
 namespace granary::base {
 
-/// fdatasync(). Returns 0, or the errno of what failed.
+/// Calls fdatasync(). Returns 0, or the errno of what failed.
 int sync_data(int descriptor);
-/// fsync(), for directories. Returns 0, or the errno of what failed.
+/// Calls fsync(), for directories. Returns 0, or the errno of what failed.
 int sync_all(int descriptor);
-/// For a sync that was made otherwise and has succeeded: returns 0 if its success can be believed, or else an errno.
+/// Confirms a sync that was made in another way and has succeeded. Returns 0 if its success can be believed, or else an
+/// errno.
 int confirm_sync(int descriptor);
 
 }  // namespace granary::base

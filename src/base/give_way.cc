@@ -11,11 +11,11 @@
 namespace granary::base {
 namespace {
 
-/// A yield that takes longer has let somebody else compute for as long as the scheduler lets anybody.
+/// A yield that takes longer has let another thread compute for as long as the scheduler lets any thread.
 constexpr std::uint64_t kTimeSlice_us = 500;
-/// For so many times as long as a yield took, the thread does not yield again.
+/// After a yield, the thread does not yield again for so many times as long as the yield took.
 constexpr std::uint64_t kPatience = 10;
-/// Asked for; Linux adds its timer slack of 50 us.
+/// The time to ask for. Linux adds its timer slack of 50 us.
 constexpr auto kSleep = std::chrono::microseconds(1);
 
 thread_local std::uint64_t sleeps_until_us = 0;

@@ -1,7 +1,7 @@
 #pragma once
-// A file system in front of another one, whose reads fail once somebody wants the work to end: a recovery reads from
-// its beginning to its end, and leaves at any read what the next one can take up. What writes is passed on, so nothing
-// is left half written that would not be without.
+// Forwards to another file system, but reads fail once the work is to end. A recovery reads from its beginning to its
+// end, and at any read it leaves a state that the next one can take up. Writes are passed on, so they leave nothing
+// half written that they would not leave anyway.
 
 #include <functional>
 
@@ -11,8 +11,8 @@ namespace granary::base {
 
 class InterruptibleFiles final : public FileSystem {
  public:
-  /// `interrupted` is asked by any thread that reads, several at once. Once it returns true, opening and reading files
-  /// and taking locks ends with kFailedPrecondition.
+  /// Any thread that reads calls `interrupted`, several at once. Once it returns true, opening and reading files and
+  /// taking locks ends with kFailedPrecondition.
   InterruptibleFiles(FileSystem& below, std::function<bool()> interrupted)
       : below_(below),
         interrupted_(std::move(interrupted)) {}

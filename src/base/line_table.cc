@@ -13,10 +13,10 @@ namespace granary::base::lines {
 namespace {
 
 constinit Table table;
-// Written when the first one watches, and in the child of a fork; read by fabrics that hand the file on.
+// Written when the first Watch begins, and in the child of a fork; read by fabrics that pass the file on.
 constinit std::atomic<int> table_file{-1};
 
-/// A memory file for the table; -1 if the system gives none.
+/// Makes a memory file for the table. Returns -1 if the system gives none.
 int make_file() {
   const int file = ::memfd_create("granary-lines", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (file < 0) return -1;
@@ -25,7 +25,7 @@ int make_file() {
   return -1;
 }
 
-/// Lays an empty table over this process's. Nobody may be between lock and unlock.
+/// Lays an empty table over this process's. No thread may hold a lock in it.
 void lay_out_table() {
   constexpr int kAccess = PROT_READ | PROT_WRITE;
   int file = make_file();
@@ -39,8 +39,8 @@ void lay_out_table() {
   if (before >= 0) ::close(before);
 }
 
-/// The child of a fork has other memory at the same addresses, so it must not share its parent's table. Only the thread
-/// that has forked lives on there, and that is not in the midst of a store.
+/// Makes the table shareable. The child of a fork has other memory at the same addresses, so it must not share its
+/// parent's table. Only the thread that has forked lives on there, and it is not in the midst of a store.
 void share_table_once() {
   static std::once_flag once;
   std::call_once(once, [] {

@@ -1,23 +1,24 @@
 #pragma once
-// What the simulated HTM (htm/simulator.h) knows of ordinary loads and stores, in builds with test hooks. In other
-// builds every call here vanishes.
+// Tells the simulated HTM (htm/simulator.h) of ordinary loads and stores, in builds with test hooks. In other builds
+// every call here vanishes.
 //
-// Hardware sees each access to a cache line; a simulation sees those that ask here. A table has one entry for the lines
-// whose addresses hash to it: a lock bit and a count of changes. An ordinary store holds its line's entry locked
-// meanwhile and counts. A region that commits locks the entries of all lines that it writes, compares the counts of
-// those that it has read, stores, and unlocks. So no ordinary store falls between its check and its stores, and an
-// ordinary load, which waits while its line is locked, that saw one of its stores sees all of them from then on.
+// Hardware sees each access to a cache line; a simulation sees only those that call this file. A table has one entry
+// for the lines whose addresses hash to it: a lock bit and a count of changes. An ordinary store holds its line's entry
+// locked meanwhile and counts. A region that commits locks the entries of all lines that it writes, compares the counts
+// of those that it has read, stores, and unlocks. So no ordinary store falls between its check and its stores. An
+// ordinary load waits while its line is locked, so if it saw one of the region's stores, later loads see all of them.
 //
-// Lines are the machine's, hence one table for the process. It does nothing until somebody watches.
+// A line belongs to the machine, so there is one table for the process. It does nothing unless there is a Watch.
 //
 // Other processes may reach this one's memory by mapping it (rdma/shm). The table lies in a memory file of its own, so
-// that they map it, too, and use the entries of this process: a line has one entry, by its address here, for everybody.
+// that they map it, too, and use the entries of this process. So a line has one entry, by its address here, for all
+// processes.
 //
-// A process may be killed while it holds an entry locked, and nobody may wait for it for ever. So a locked entry names
-// its holder. This process hears of the death of those that map its memory, and then breaks their locks
+// A process may be killed while it holds an entry locked, and no thread may wait for it for ever. So a locked entry
+// names its holder. This process hears of the death of processes that map its memory, and then breaks their locks
 // (Table::break_locks): a dead process stores no more, and its lock counts as a change. No time is involved, so the
-// lock of a process that is only slow is never broken. Those that wait for an entry of another process stop when that
-// has died.
+// lock of a process that is only slow is never broken. A thread that waits for an entry of another process stops when
+// that process has died.
 
 #include <array>
 #include <atomic>
@@ -29,8 +30,8 @@
 
 namespace granary::base::lines {
 
-/// Written by the holder of its lock, and by the CAS that takes it or breaks it. Taking is acquire and pairs with the
-/// release of the unlock before.
+/// The entry of some lines. Written by the holder of its lock, and by the CAS that takes or breaks the lock. Taking is
+/// acquire and pairs with the release of the previous unlock.
 ///
 ///   63 ............ 26 | 25 ....... 1 | 0
 ///   changes so far     | holder       | locked
@@ -58,35 +59,37 @@ class alignas(kTestHooks ? kPage : kCacheLine) Table {
   Table(const Table&) = delete;
   Table& operator=(const Table&) = delete;
 
-  /// The entry of the line at this address of the table's process.
+  /// Returns the entry of the line at this address of the table's process.
   Entry& entry_of(std::uint64_t address) {
     const std::uint64_t line = address / kCacheLine;
-    // Lines that lie together have entries that lie together: those of one object never share one.
+    // Neighbouring lines have neighbouring entries, so lines of one object never share one.
     return entries_[(line ^ (line >> kEntryBits)) % entries_.size()];
   }
 
   /// Counts a store that is about to be made, to any line. The caller has locked the line's entry.
   void count_store() { stores_.fetch_add(1, std::memory_order_acq_rel); }
-  /// The count so far. Once a thread has seen what a store left, it sees that the store was counted.
+  /// Returns the count so far. Once a thread has seen the effect of a store, it sees that the store was counted.
   std::uint64_t stores() const { return stores_.load(std::memory_order_acquire); }
 
-  /// Unlocks all entries that a process held which has ended. Acquire and release, as in the process's place.
+  /// Unlocks all entries that a process held which has ended. Acquire and release, in the place of that process.
   void break_locks(Holder ended);
 
  private:
   static constexpr unsigned kEntryBits = kTestHooks ? 16 : 0;
 
-  // Written by all that store, in this process and others; read by this process's regions. A full fence on x86-64.
+  // Written by all threads that store, in this process and others; read by this process's regions. A full fence on
+  // x86-64.
   alignas(kCacheLine) std::atomic<std::uint64_t> stores_{0};
   alignas(kCacheLine) std::array<Entry, std::size_t{1} << kEntryBits> entries_{};
 };
 
-/// This process's table.
+/// Returns this process's table.
 Table& own();
-/// The memory file in which it lies, which cannot shrink; -1 before anybody has watched. Stays the table's.
+/// Returns the memory file in which the table lies, which cannot shrink; -1 before there was a Watch. The table keeps
+/// it.
 int file_of_own();
 
-/// How many watch. Written before the threads start whose accesses are to be seen.
+/// How many Watch objects there are. Written before the threads start whose accesses are to be seen.
 extern std::atomic<std::uint32_t> watchers;
 
 inline bool watched() {
@@ -97,7 +100,7 @@ inline bool watched() {
   }
 }
 
-/// While one lives, ordinary accesses of this process go through the table.
+/// Makes ordinary accesses of this process go through the table for as long as it lives.
 class Watch {
  public:
   Watch();
@@ -106,29 +109,29 @@ class Watch {
   Watch& operator=(const Watch&) = delete;
 };
 
-/// The entry of a line of this process.
+/// Returns the entry of a line of this process.
 inline Entry& entry_of(const void* address) { return own().entry_of(reinterpret_cast<std::uintptr_t>(address)); }
 
-/// Locks the entry if it is not locked, and returns what it is then; 0 if it was. A full fence on x86-64, as a locked
-/// instruction is.
+/// Locks the entry if it is not locked. Returns its word then, or 0 if it was locked. A full fence on x86-64, as a
+/// locked instruction is.
 std::uint64_t try_lock(Entry& entry, Holder holder);
 /// Unlocks an entry that try_lock() has made `locked`, and counts a change.
 inline void unlock(Entry& entry, std::uint64_t locked) {
   entry.store((locked & ~(kLocked | kHolders)) + kOneChange, std::memory_order_release);
 }
 inline bool is_locked(const Entry& entry) { return (entry.load(std::memory_order_acquire) & kLocked) != 0; }
-/// Passes the time between two looks at a locked entry; `turn` counts them from 0.
+/// Passes the time between two looks at a locked entry. `turn` counts them from 0.
 void pause(std::uint32_t turn);
 
-/// Locks it for this process, as soon as nobody else holds it.
+/// Locks the entry for this process, as soon as no other thread holds it. Returns its word then.
 std::uint64_t lock(Entry& entry);
-/// Waits until nobody holds it.
+/// Waits until the entry is not locked.
 void wait_unlocked(const Entry& entry);
 
 /// An open region implements this to be told of ordinary stores of its thread, which belong to it.
 class OwnStores {
  public:
-  /// Called behind a store to a line whose count was `changes_before`.
+  /// Is called after a store to a line whose count was `changes_before`.
   virtual void stored(const Entry& entry, std::uint64_t changes_before) = 0;
 
  protected:

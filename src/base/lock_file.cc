@@ -19,16 +19,16 @@ Status no_lock(const std::string& path) {
               "makes it again"};
 }
 
-/// The reason why open() did not open the path. A directory, a socket and a link to itself are refused by open()
+/// Returns the reason why open() did not open the path. open() itself refuses a directory, a socket and a link to
 /// itself.
 Status open_failure(const std::string& path, int error) {
   return error == EISDIR || error == ENXIO || error == ELOOP ? no_lock(path) : file_error("open", path, error);
 }
 
-/// Returns a descriptor of whatever is at the path; of a new file if nothing is there and `make`. A link to nothing is
-/// not followed, or the lock would be made where it points to.
+/// Returns a descriptor of the file at the path. If nothing is there and `make`, it makes a new file. A link to nothing
+/// is not followed, since that would make the lock at the place that it points to.
 Result<int> open_or_make(const std::string& path, int flags, bool make) {
-  // Without O_NONBLOCK a pipe in the place of the file would be waited for until somebody opens its other end.
+  // Without O_NONBLOCK, opening a pipe in the place of the file would wait until a process opens its other end.
   flags |= O_CLOEXEC | O_NONBLOCK;
   for (;;) {
     const int found = ::open(path.c_str(), flags);
@@ -39,7 +39,7 @@ Result<int> open_or_make(const std::string& path, int flags, bool make) {
     if (!make) return file_error("open", path, ENOENT);
     const int made = ::open(path.c_str(), flags | O_CREAT | O_EXCL, kNewFileMode);
     if (made >= 0) return made;
-    if (errno != EEXIST) return open_failure(path, errno);  // else another process has just made it
+    if (errno != EEXIST) return open_failure(path, errno);  // otherwise another process has just made it
   }
 }
 
@@ -59,7 +59,7 @@ Result<int> open_locked(const std::string& path, LockKind kind) {
   const auto take = [&opened](int operation) { return ::flock(*opened, operation | LOCK_NB) == 0; };
   if (take(whole ? LOCK_EX : LOCK_SH)) return opened;
   if (errno != EWOULDBLOCK) return fail(file_error("lock", path, errno));
-  // Another process that looks as this one does just now has the shared lock for a moment, too, and gives it up again.
+  // Another process that looks at the same moment has the shared lock, too, for a moment, and gives it up again.
   bool others_read = false;
   for (int attempt = 0; whole && attempt < 3; ++attempt) {
     others_read = take(LOCK_SH);

@@ -1,6 +1,7 @@
 #pragma once
-// The buckets of a log-linear histogram, in the manner of HdrHistogram: values below 2^(sub_bits + 1) have a bucket
-// each; above, each power of two is cut into 2^sub_bits buckets. Values beyond kMaxValue count in the last bucket.
+// Computes the buckets of a log-linear histogram, in the manner of HdrHistogram. Each value below 2^(sub_bits + 1) has
+// a bucket of its own; above, each power of two is cut into 2^sub_bits buckets. Values beyond kMaxValue count in the
+// last bucket.
 
 #include <bit>
 #include <cstddef>
@@ -21,7 +22,7 @@ struct LogLinear {
     const unsigned shift = top_bit - kSubBits;
     return (static_cast<std::size_t>(shift) << kSubBits) + static_cast<std::size_t>(value >> shift);
   }
-  /// Smallest and largest value that count in a bucket.
+  /// Returns the smallest value that counts in a bucket; bucket_high() returns the largest.
   static constexpr std::uint64_t bucket_low(std::size_t bucket) {
     const std::size_t octave = bucket >> kSubBits;
     const std::size_t shift = octave == 0 ? 0 : octave - 1;

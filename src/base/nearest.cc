@@ -30,8 +30,8 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
   std::size_t best_distance = (word.size() <= kShortWord ? 1 : std::max<std::size_t>(2, word.size() / 3)) + 1;
   for (const std::string& candidate : known) {
     std::size_t distance = edit_distance(word, candidate);
-    if (word.size() >= kShortWord && candidate.starts_with(word)) distance = 1;  // cut short
-    // People mistype the first letter least, so several mistakes with another one make another word.
+    if (word.size() >= kShortWord && candidate.starts_with(word)) distance = 1;  // the word was cut short
+    // People seldom mistype the first letter, so a word with several mistakes and another first letter is another word.
     if (distance > 1 && !candidate.empty() && candidate.front() != word.front()) continue;
     if (distance < best_distance && distance < std::max(word.size(), candidate.size())) {
       best_distance = distance;

@@ -1,5 +1,5 @@
 #pragma once
-// How the library tells a notice. No other place prints to stderr, except for checks that end the process.
+// Tells the library's notices. No other place prints to stderr, except for checks that end the process.
 
 #include <granary/notice.h>
 

@@ -1,8 +1,8 @@
 #pragma once
-// Each option is described once. Its type and default are those of a member of a struct of options; its name, range,
-// unit and help are one row of that struct's table, a specialization of Table beside the struct. Checks of options,
-// flags of programs, keys of the cluster file and their documentation are made from the rows. docs/architecture.md
-// tells how to add an option.
+// Describes each option once. Its type and default are those of a member of a struct of options. Its name, range, unit
+// and help are one row of that struct's table, a specialization of Table beside the struct. Checks of options, flags of
+// programs, keys of the cluster file and their documentation are made from the rows. docs/architecture.md tells how to
+// add an option.
 
 #include <algorithm>
 #include <array>
@@ -29,12 +29,12 @@ namespace granary::option {
 template <typename Struct>
 struct Table;
 
-/// Whether options of this type have a range. Those of an enumeration have words, and all others neither.
+/// Whether options of this type have a range. Those of an enumeration have words instead, and all others have neither.
 template <typename T>
 inline constexpr bool kIsNumber = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 
 inline constexpr std::string_view kBytes = "bytes";        ///< the unit of sizes, which people write as "8GiB"
-inline constexpr std::string_view kRequired = "required";  ///< what holds if nobody sets an option that has no default
+inline constexpr std::string_view kRequired = "required";  ///< stands for the default of an option that must be set
 inline constexpr std::string_view kWithoutNul = " without NUL bytes";
 inline constexpr std::size_t kMostWords = 4;
 
@@ -49,14 +49,14 @@ template <typename Struct, typename T>
 struct Row {
   std::string_view name;
   T Struct::*member;
-  std::string_view unit;   ///< "milliseconds"; of what is neither number nor choice, what it is: "a path"
+  std::string_view unit;   ///< such as "milliseconds"; for neither number nor choice, what the option is: "a path"
   std::string_view help;   ///< part of a sentence
-  std::string_view unset;  ///< what holds if nobody sets it; empty: its default says so
+  std::string_view unset;  ///< what holds if the option is not set; empty: its default says so
   /// The range of a number. A default outside of it means that the option is not set.
   std::conditional_t<kIsNumber<T>, T, bool> low = {}, high = {};
-  /// The values of a choice and their words. Elements behind the last one are empty.
+  /// The values of a choice and their words. Elements after the last one are empty.
   std::conditional_t<std::is_enum_v<T>, std::array<Word<T>, kMostWords>, bool> words = {};
-  bool path = false;  ///< one path, or several, that count from the folder of the file that names them
+  bool path = false;  ///< whether it is one path or several, which count from the folder of the file that names them
 
   T initial() const { return Struct().*member; }
   /// Returns the value's word, which is empty if `value` is no enumerator.
@@ -75,7 +75,7 @@ struct Row {
   }
 };
 
-// Makers of rows, so that a table needs no types.
+// These make rows, so that a table needs no types.
 
 template <typename Struct, typename T>
 constexpr auto number(std::string_view name, T Struct::*member, std::type_identity_t<T> low,
@@ -111,7 +111,7 @@ constexpr auto path(std::string_view name, T Struct::*member, std::string_view w
   return row;
 }
 
-// Rows of a table.
+// These find rows of a table.
 
 template <typename Member>
 struct MemberOf;
@@ -120,7 +120,7 @@ struct MemberOf<T Class::*> {
   using Struct = Class;
 };
 
-/// The row of a member: row<&Options::epoch_ms>(). Without one it does not compile.
+/// Returns the row of a member: row<&Options::epoch_ms>(). If there is none, this does not compile.
 template <auto kMember>
 constexpr const auto& row() {
   constexpr const auto& kRows = Table<typename MemberOf<decltype(kMember)>::Struct>::kRows;
@@ -140,7 +140,8 @@ constexpr const auto& row() {
   return std::get<kAt>(kRows);
 }
 
-/// The row for a member of another struct that means the same: same_as<&Options::epoch_ms>(&ClusterConfig::epoch_ms).
+/// Makes the row of a member of another struct that means the same:
+/// same_as<&Options::epoch_ms>(&ClusterConfig::epoch_ms).
 template <auto kOther, typename Struct, typename T>
 constexpr auto same_as(T Struct::*member) {
   const auto& other = row<kOther>();
@@ -154,15 +155,15 @@ constexpr void for_each(Visitor&& visit) {
   std::apply([&](const auto&... rows) { (visit(rows), ...); }, Table<Struct>::kRows);
 }
 
-/// The word for the member's value: word_of<&ClusterConfig::provider>(config).
+/// Returns the word for the member's value: word_of<&ClusterConfig::provider>(config).
 template <auto kMember>
 constexpr std::string_view word_of(const typename MemberOf<decltype(kMember)>::Struct& values) {
   return row<kMember>().word_of(values.*kMember);
 }
 
-// Texts of rows.
+// These make texts of rows.
 
-/// A value as people write it: "40", "8MiB", "durable". Empty for what is none of these.
+/// Returns a value as people write it: "40", "8MiB", "durable". It is empty for any other type.
 template <typename Struct, typename T>
 std::string text_of(const Row<Struct, T>& row, const T& value) {
   if constexpr (std::is_enum_v<T>)
@@ -175,18 +176,18 @@ std::string text_of(const Row<Struct, T>& row, const T& value) {
     return {};
 }
 
-/// A range without an end: "a whole number of epochs, 0 or more". `unit` may be empty.
+/// Returns the text of a range without an end: "a whole number of epochs, 0 or more". `unit` may be empty.
 inline std::string whole_number_from(std::uint64_t low, std::string_view unit) {
   return fmt::format("a whole number{}{}, {} or more", unit.empty() ? "" : " of ", unit, low);
 }
 
-/// Whether the range of a number ends at a limit that nobody meets.
+/// Whether the range of a number ends at a limit that users never reach.
 template <typename Struct, typename T>
 constexpr bool is_endless(const Row<Struct, T>& row) {
   return row.high == std::numeric_limits<T>::max() && sizeof(T) >= sizeof(std::uint32_t);
 }
 
-/// What it may be: "1 to 10000", "durable, commit".
+/// Returns which values are allowed: "1 to 10000", "durable, commit".
 template <typename Struct, typename T>
 std::string allowed(const Row<Struct, T>& row) {
   if constexpr (std::is_enum_v<T>) {
@@ -199,7 +200,7 @@ std::string allowed(const Row<Struct, T>& row) {
   }
 }
 
-/// Returns allowed() with the unit behind it: "1 to 10000 milliseconds", "a whole number of epochs, 0 or more".
+/// Returns allowed() followed by the unit: "1 to 10000 milliseconds", "a whole number of epochs, 0 or more".
 template <typename Struct, typename T>
 std::string allowed_with_unit(const Row<Struct, T>& row) {
   if constexpr (kIsNumber<T>) {
@@ -209,14 +210,14 @@ std::string allowed_with_unit(const Row<Struct, T>& row) {
   return allowed(row);
 }
 
-/// What it is if nobody sets it.
+/// Returns what holds if the option is not set.
 template <typename Struct, typename T>
 std::string initially(const Row<Struct, T>& row) {
   return row.unset.empty() ? text_of(row, row.initial()) : std::string(row.unset);
 }
 
-/// Returns the first of the paths that holds a NUL byte, in quotes; nothing if none does. The system would take what is
-/// before that byte for all of the path.
+/// Returns the first of the paths that holds a NUL byte, in quotes; nothing if none does. The system would take the
+/// bytes before it for all of the path.
 inline std::optional<std::string> path_with_nul(std::span<const std::string> paths) {
   for (const std::string& path : paths) {
     if (const std::size_t at = path.find('\0'); at != std::string::npos)
@@ -225,8 +226,8 @@ inline std::optional<std::string> path_with_nul(std::span<const std::string> pat
   return std::nullopt;
 }
 
-/// kInvalidArgument if a member may not have its value, or is required and not set: "Options::epoch_ms is 0; expected 1
-/// to 10000". `owner`: "Options::".
+/// Checks a member. Returns kInvalidArgument if it may not have its value, or is required and not set:
+/// "Options::epoch_ms is 0; expected 1 to 10000". `owner` is such as "Options::".
 template <typename Struct, typename T>
 Status check(std::string_view owner, const Row<Struct, T>& row, const Struct& values) {
   const auto refuse = [&](auto value, std::string_view more) {
@@ -251,7 +252,7 @@ Status check(std::string_view owner, const Row<Struct, T>& row, const Struct& va
   return {};
 }
 
-/// The first complaint of check(), of all members with a row.
+/// Returns the first complaint of check(), for all members with a row.
 template <typename Struct>
 Status check(std::string_view owner, const Struct& values) {
   Status first;

@@ -1,5 +1,6 @@
 #pragma once
-// The options of a database. include/granary/options.h has their types and defaults, and says more of each.
+// Describes the options of a database. include/granary/options.h has their types and defaults, and says more about
+// each.
 
 #include <limits>
 

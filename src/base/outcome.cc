@@ -15,7 +15,7 @@ struct AbortText {
 
 static_assert(kMaxOpenTransactions == 16, "a meaning names it");
 
-// In the order of AbortReason.
+// The rows are in the order of AbortReason.
 constexpr std::array<AbortText, kAbortReasons> kAborts = {{
     {"none", "committed", false},
     {"user", "the application called abort() or dropped the transaction", false},

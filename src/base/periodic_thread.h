@@ -1,5 +1,5 @@
 #pragma once
-// A thread that does the same thing again and again, and waits in between until it is time or until it is ended.
+// Runs a thread that does the same thing again and again, and waits in between until it is time or until it is ended.
 
 #include <chrono>
 #include <condition_variable>
@@ -13,14 +13,14 @@ class PeriodicThread {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Calls `turn` at `first`, and from then on at the time that it has returned; a time that is past means at once.
-  /// `name`: of the thread (name_thread), a literal.
+  /// Calls `turn` at `first`, and after that at the time that it has returned. A time that is past means at once.
+  /// `name`, a literal, names the thread (name_thread()).
   PeriodicThread(const char* name, Clock::time_point first, std::function<Clock::time_point()> turn);
   ~PeriodicThread() { end(); }
   PeriodicThread(const PeriodicThread&) = delete;
   PeriodicThread& operator=(const PeriodicThread&) = delete;
 
-  /// Waits until the turn in progress has returned; there is none afterwards. Not from a turn.
+  /// Waits until the turn in progress has returned. There is no turn afterwards. It may not be called from a turn.
   void end();
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
-// Prints formatted text for people. fmt::print throws where a stream cannot be written, on a full disk for example, and
-// a message that nobody can read must not end a database. The `granary` command looks at its end whether standard
-// output took everything (src/cli/standard_streams.h).
+// Prints formatted text for people. fmt::print throws if a stream cannot be written, for example on a full disk, and a
+// message that cannot be read must not end a database. At its end, the `granary` command checks whether standard output
+// took everything (src/cli/standard_streams.h).
 
 #include <cstdio>
 #include <string>
@@ -17,7 +17,7 @@ void print(std::FILE* to, fmt::format_string<Args...> text, Args&&... args) {
   static_cast<void>(std::fwrite(formatted.data(), 1, formatted.size(), to));
 }
 
-/// On standard output.
+/// Prints on standard output.
 template <typename... Args>
 void print(fmt::format_string<Args...> text, Args&&... args) {
   base::print(stdout, text, std::forward<Args>(args)...);

@@ -12,7 +12,8 @@
 namespace granary::base {
 namespace {
 
-/// What was opened is what is checked and changed: a name may point to something else a moment later.
+/// Opens a directory, and checks and changes the one that was opened: a name may point to something else a moment
+/// later.
 class OpenDirectory {
  public:
   explicit OpenDirectory(const std::string& path)

@@ -10,7 +10,7 @@ namespace {
 
 void count_fork() { fork_count.value.fetch_add(1, std::memory_order_relaxed); }
 
-/// Registered before main(), so that no thread can be in the midst of it when another one forks.
+/// The handler is registered before main(), so that no thread can be in the midst of that when another one forks.
 [[maybe_unused]] const int registered = ::pthread_atfork(nullptr, nullptr, count_fork);
 
 struct Kept {
@@ -27,7 +27,8 @@ Status used_in_fork(std::string_view deed) {
 }
 
 void keep_for_good(std::shared_ptr<void> inherited) {
-  // Written by every thread that keeps something; read by nobody but a leak checker, which so finds what is kept.
+  // Written by every thread that keeps something. Only a leak checker reads it, which finds the kept objects in this
+  // way.
   static constinit std::atomic<Kept*> newest{nullptr};
   auto* const kept = new Kept{std::move(inherited), newest.load(std::memory_order_relaxed)};
   while (!newest.compare_exchange_weak(kept->next, kept, std::memory_order_relaxed)) {

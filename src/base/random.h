@@ -1,6 +1,6 @@
 #pragma once
-// A small fast pseudo-random generator: xoshiro256++ (Blackman, Vigna 2019), seeded through splitmix64 so that
-// neighbouring seeds give unrelated streams. Every source of chance in Granary is seeded and passed, never global.
+// Generates pseudo-random numbers, small and fast: xoshiro256++ (Blackman, Vigna 2019), seeded through splitmix64 so
+// that neighbouring seeds give unrelated streams. Every source of chance in Granary is seeded and passed, never global.
 
 #include <bit>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace granary::base {
 
-/// One step of splitmix64; also a good 64-bit mixing function of `state`.
+/// Takes one step of splitmix64, which is also a good 64-bit mixing function of `state`.
 constexpr std::uint64_t splitmix64(std::uint64_t& state) {
   std::uint64_t z = (state += 0x9e3779b97f4a7c15u);
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -16,7 +16,7 @@ constexpr std::uint64_t splitmix64(std::uint64_t& state) {
   return z ^ (z >> 31);
 }
 
-/// Usable with <random> and std::shuffle as well (UniformRandomBitGenerator).
+/// A generator that also works with <random> and std::shuffle (UniformRandomBitGenerator).
 class Random {
  public:
   using result_type = std::uint64_t;
@@ -40,7 +40,7 @@ class Random {
     return result;
   }
 
-  /// Uniform in [0, bound), without modulo bias (Lemire 2019). Precondition: bound > 0.
+  /// Returns a number that is uniform in [0, bound), without modulo bias (Lemire 2019). Precondition: bound > 0.
   constexpr std::uint64_t below(std::uint64_t bound) {
     unsigned __int128 product = static_cast<unsigned __int128>(next()) * bound;
     if (static_cast<std::uint64_t>(product) < bound) [[unlikely]] {
@@ -52,17 +52,17 @@ class Random {
     return static_cast<std::uint64_t>(product >> 64);
   }
 
-  /// Uniform in [low, high], both ends included. Precondition: low ≤ high.
+  /// Returns a number that is uniform in [low, high], both ends included. Precondition: low ≤ high.
   constexpr std::int64_t between(std::int64_t low, std::int64_t high) {
     const std::uint64_t span = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
     const std::uint64_t offset = span == std::numeric_limits<std::uint64_t>::max() ? next() : below(span + 1);
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + offset);
   }
 
-  /// Uniform in [0, 1), all 53 bits.
+  /// Returns a number that is uniform in [0, 1), with all 53 bits.
   constexpr double unit() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
 
-  /// True with this probability.
+  /// Returns true with this probability.
   constexpr bool chance(double probability) { return unit() < probability; }
 
   static constexpr result_type min() { return 0; }

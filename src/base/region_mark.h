@@ -1,7 +1,8 @@
 #pragma once
-// I6: no system call, allocation, page fault on purpose, yield or fabric operation inside an HTM region. It would abort
-// a real one each time; a simulated one would not notice. In builds with test hooks a region marks its thread, and
-// whatever a region may not do begins with outside_region(); in other builds both vanish.
+// Marks threads that are inside an HTM region. I6: there is no system call, allocation, page fault on purpose, yield or
+// fabric operation inside. It would abort a real region each time; a simulated one would not notice. In builds with
+// test hooks a region marks its thread, and every function that a region may not call begins with outside_region(). In
+// other builds both vanish.
 
 #include <utility>
 
@@ -10,10 +11,10 @@
 
 namespace granary::base {
 
-/// How many regions the calling thread is in: 0 or 1, but for tests that run one at a sync point of another.
+/// Returns how many regions the calling thread is in: 0 or 1, except in tests that run one at a sync point of another.
 int& region_depth();
 
-/// Lives as long as the region's body runs.
+/// Marks the thread for as long as the region's body runs.
 class RegionMark {
  public:
   RegionMark() {
@@ -26,7 +27,8 @@ class RegionMark {
   RegionMark& operator=(const RegionMark&) = delete;
 };
 
-/// While one lives, the thread counts as outside of its regions: what imitates them, and what tests do in their midst.
+/// Takes the thread out of its regions for as long as it lives: for the simulation itself, and for tests in the midst
+/// of a region.
 class RegionPause {
  public:
   RegionPause() {
@@ -42,7 +44,7 @@ class RegionPause {
   int depth_ = 0;
 };
 
-/// The first line of what may not happen inside a region.
+/// Checks that the thread is in no region. It is the first line of everything that may not happen inside one.
 inline void outside_region([[maybe_unused]] std::source_location where = std::source_location::current()) {
   if constexpr (kTestHooks) invariant("I6", region_depth() == 0, where);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Which sanitizer this build runs under: the one place that asks the compiler.
+// Tells under which sanitizer this build runs. No other place asks the compiler.
 
 namespace granary::base {
 

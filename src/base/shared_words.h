@@ -1,15 +1,16 @@
 #pragma once
-// The only way to touch memory that other threads (later: other nodes) may be writing.
+// Has the only way to touch memory that other threads, or other nodes, may be writing.
 //
-// Optimistic readers copy records while writers change them and check a version word afterwards. Each
-// 8-byte word moves through std::atomic_ref with acquire loads and release stores, so the copy is made
-// of whole words, no load passes the version check behind it, and ThreadSanitizer sees no race. On
-// x86-64 these are plain MOVs. Memory handed in is 8-byte aligned and padded to whole words.
+// Optimistic readers copy records while writers change them and check a version word afterwards. Each 8-byte word moves
+// through std::atomic_ref with acquire loads and release stores. So the copy is made of whole words, no load passes the
+// version check after it, and ThreadSanitizer sees no race. On x86-64 these are plain MOVs. All memory given is 8-byte
+// aligned and padded to whole words.
 //
-// Runs of words move two at a time. C++ has no vector loads and stores of atomics; on x86-64 each aligned 8-byte half
-// of one is whole, loads stay in program order and so do stores. What is left is the compiler: acquire_loads() keeps
-// it from moving later loads up, and a release store behind the run from moving the run down. ThreadSanitizer, which
-// cannot see any of this, gets single words; and so does a simulated HTM, which has to see each (line_table.h).
+// Runs of words move two at a time. C++ has no vector loads and stores of atomics. On x86-64 each aligned 8-byte half
+// of such an access is whole, loads stay in program order, and so do stores. Only the compiler could change the order:
+// acquire_loads() keeps it from moving later loads up, and a release store after the run from moving the run down.
+// ThreadSanitizer, which cannot see any of this, gets single words. So does a simulated HTM, which has to see each word
+// (line_table.h).
 
 #include <emmintrin.h>
 
@@ -37,7 +38,8 @@ inline void store_word(std::uint64_t* word, std::uint64_t value) {
   std::atomic_ref<std::uint64_t>(*word).store(value, std::memory_order_release);
 }
 
-/// Acquire and release if it succeeds (a full fence on x86-64), relaxed if not.
+/// Stores `desired` if the word is `expected`, and returns whether it did. Acquire and release if it did (a full fence
+/// on x86-64), relaxed if not.
 inline bool compare_exchange_word(std::uint64_t* word, std::uint64_t expected, std::uint64_t desired) {
   const lines::Store seen(word);
   return std::atomic_ref<std::uint64_t>(*word).compare_exchange_strong(expected, desired, std::memory_order_acq_rel,
@@ -56,20 +58,22 @@ inline void fetch_and_word(std::uint64_t* word, std::uint64_t bits) {
   std::atomic_ref<std::uint64_t>(*word).fetch_and(bits, std::memory_order_acq_rel);
 }
 
-/// Two neighbouring words; acquire_loads() must follow before what depends on their order. Not under ThreadSanitizer.
+/// Loads two neighbouring words. acquire_loads() must follow before anything that depends on their order. Not for use
+/// under ThreadSanitizer.
 inline __m128i load_two_words(const void* words) { return _mm_loadu_si128(static_cast<const __m128i*>(words)); }
-/// Two neighbouring words; a release store must follow. Not under ThreadSanitizer.
+/// Stores two neighbouring words. A release store must follow. Not for use under ThreadSanitizer.
 inline void store_two_words(void* words, __m128i both) { _mm_storeu_si128(static_cast<__m128i*>(words), both); }
-/// Makes the loads so far acquire loads; no instruction.
+/// Makes the loads so far acquire loads. It takes no instruction.
 inline void acquire_loads() { std::atomic_thread_fence(std::memory_order_acquire); }
 
-/// Loads and stores so far stay before those that follow; on x86-64 no instruction. Not under ThreadSanitizer.
+/// Keeps the loads and stores so far before those that follow. On x86-64 it takes no instruction. Not for use under
+/// ThreadSanitizer.
 inline void keep_order() { std::atomic_thread_fence(std::memory_order_acq_rel); }
 
-/// True if runs of words move two at a time: nobody has to see single ones.
+/// Whether runs of words move two at a time, because no observer has to see single ones.
 inline bool in_twos() { return !kThreadSanitizer && !lines::watched(); }
 
-/// The first `bytes` < 8 of a word, without a call.
+/// Copies the first `bytes` < 8 of a word, without a call.
 inline void copy_tail(char* to, std::uint64_t word, std::size_t bytes) {
   for (std::size_t part = kWord / 2; part != 0; part /= 2) {
     if ((bytes & part) == 0) continue;
@@ -94,8 +98,8 @@ inline void copy_from_shared(void* to, const std::uint64_t* from, std::size_t by
   if (bytes != 0) copy_tail(out, load_word(from), bytes);
 }
 
-/// Copies `bytes` of private memory into shared words; the tail of the last word becomes zero. The caller holds the
-/// lock of what lies there and publishes by a release store afterwards, which on x86-64 no earlier store passes.
+/// Copies `bytes` of private memory into shared words. The tail of the last word becomes zero. The caller holds the
+/// lock of these bytes and publishes by a release store afterwards, which on x86-64 no earlier store passes.
 inline void copy_to_shared(std::uint64_t* to, const void* from, std::size_t bytes) {
   const auto* in = static_cast<const char*>(from);
   if (in_twos()) {

@@ -1,13 +1,13 @@
 #pragma once
-// Softtime: the cluster's time as a thread last read it, kept in memory (DrTM: a system call for the time would end an
-// HTM region). Whoever wants the time loads one cache line and reads the time stamp counter: now is the time that was
-// written plus its age.
+// Keeps softtime: the cluster's time as a thread last read it, in memory (DrTM: a system call for the time would end an
+// HTM region). A reader loads one cache line and reads the time stamp counter: now is the time that was written plus
+// its age.
 //
-// I9: the time comes with a bound of how far any other node's may be from it. Without a bound, or once what was written
-// is older than it may be, there is no time: then no lease counts as valid and none as expired. Nor does a lease that
-// was taken before the clock was set count as valid after it: others may have found it expired before their clocks went
-// back, too. One whose end is further ahead than any lease can last is of a time that was set back since, so it is
-// over.
+// I9: the time comes with a bound of how far any other node's may be from it. Without a bound, or once the written time
+// is older than it may be, there is no time. Then no lease counts as valid and none as expired. A lease that was taken
+// before the clock was set does not count as valid after that, either: others may have found it expired before their
+// clocks went back, too. If a lease ends further ahead than any lease can last, the time was set back since it was
+// taken, so it is over.
 
 #include <cstdint>
 
@@ -18,29 +18,30 @@
 
 namespace granary::base {
 
-/// The end of a lease that a node relies on, by its clock as that was when it had jumped so many times.
+/// The end of a lease that a node relies on, by the node's clock as it was after so many jumps.
 struct LeaseEnd {
   std::uint64_t end_us = 0;
   std::uint64_t jumps = 0;
 };
 
-/// What a node knows of the time at one moment.
+/// A node's knowledge of the time at one moment.
 struct TimeReading {
   std::uint64_t now_us = 0;
   std::uint64_t error_us = 0;  ///< no node's clock differs from this reading by more
   bool known = false;
-  std::uint64_t jumps = 0;                ///< of this node's clock, so far
-  std::uint64_t longest_us = kUnlimited;  ///< that any node's leases last
+  std::uint64_t jumps = 0;                ///< how often this node's clock has jumped so far
+  std::uint64_t longest_us = kUnlimited;  ///< no node's lease lasts longer
 
   static constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
 
-  /// A lease that ends then has expired, by every node's clock; or has for so long, by this one's.
+  /// Whether, by every node's clock, a lease with this end expired more than `for_us` ago. A lease whose end is out of
+  /// reach counts as expired, too.
   bool expired(std::uint64_t end_us, std::uint64_t for_us = 0) const {
     if (!known) return false;
     if (now_us <= end_us) return out_of_reach(end_us, 3 * error_us);
     return now_us - end_us > error_us + for_us || base::injected("ignore-clock-error");
   }
-  /// It has not, by any node's.
+  /// Whether a lease with this end is valid by every node's clock.
   bool valid(std::uint64_t end_us) const {
     if (base::injected("honour-expired-lease")) return known;
     if (!known || now_us >= end_us) return false;
@@ -50,9 +51,9 @@ struct TimeReading {
   bool valid(const LeaseEnd& lease) const { return jumps == lease.jumps && valid(lease.end_us); }
 
  private:
-  /// Whoever takes a lease lets it end its length and the error after what his clock shows; ours may be behind that by
-  /// the error once more. And what one node takes for valid, another whose clock is behind by the error must not take
-  /// for out of reach.
+  /// Whether no lease can end so late. A node that takes a lease lets it end its length and the error after what its
+  /// clock shows, and our clock may be behind that one by the error once more. And if one node takes a lease for valid,
+  /// another one whose clock is behind by the error must not find it out of reach.
   bool out_of_reach(std::uint64_t end_us, std::uint64_t margin_us) const {
     return longest_us != kUnlimited && end_us - now_us > longest_us + margin_us;
   }
@@ -60,7 +61,8 @@ struct TimeReading {
 
 class SoftTime {
  public:
-  /// `ticks` tells ages; a time older than `max_age_us` is none; no node's leases last longer than `longest_lease_us`.
+  /// `ticks` tells ages. A time older than `max_age_us` does not count. No node's leases last longer than
+  /// `longest_lease_us`.
   SoftTime(const TscClock& ticks, std::uint64_t max_age_us, std::uint64_t longest_lease_us = TimeReading::kUnlimited)
       : ticks_(ticks),
         max_age_us_(max_age_us),
@@ -69,7 +71,8 @@ class SoftTime {
   const TscClock& ticks() const { return ticks_; }
   std::uint64_t max_age_us() const { return max_age_us_; }
 
-  /// Any thread. Gives up, without a time, if it is rewritten again and again meanwhile.
+  /// Returns the time. Any thread may call it. If the time is rewritten again and again meanwhile, it gives up and
+  /// returns no time.
   TimeReading read() const {
     for (int attempt = 0; attempt < 16; ++attempt) {
       const std::uint64_t turn = load_word(&line_.turn);
@@ -78,13 +81,13 @@ class SoftTime {
     }
     return {};
   }
-  /// The same inside an HTM region, which aborts if the time is written before it ends.
+  /// Returns the time inside an HTM region, which aborts if the time is written before it ends.
   template <typename Memory>
   TimeReading read_in(Memory& memory) const {
     return at_turn(memory.load(&line_.turn), [&memory](const std::uint64_t* word) { return memory.load(word); });
   }
 
-  /// One thread: the time was this when the counter showed `ticks`.
+  /// Writes that the time was `time_us` when the counter showed `ticks`. Only one thread writes.
   void write(std::uint64_t time_us, std::uint64_t ticks, std::uint64_t error_us) {
     const std::uint64_t turn = line_.turn + 1;
     Written& next = line_.written[turn % 2];
@@ -93,10 +96,10 @@ class SoftTime {
     store_word(&next.error_us, error_us);
     store_word(&line_.turn, turn);
   }
-  /// The same thread: there is no time until the next write().
+  /// Withdraws the time until the next write(). Called by the writing thread.
   void withdraw() { write(0, 0, kNone); }
-  /// The same, and the next time written has little to do with those before. Whoever reads one of those does not read
-  /// the new count with it: then the turn has changed.
+  /// Withdraws the time, because the next one has little to do with those before. A reader never returns an earlier
+  /// time with the new count of jumps, as it sees then that the turn has changed. Called by the writing thread.
   void jump() {
     withdraw();
     store_word(&line_.jumps, line_.jumps + 1);
@@ -110,8 +113,8 @@ class SoftTime {
     std::uint64_t ticks = 0;
     std::uint64_t error_us = kNone;
   };
-  /// The writer fills the half that nobody is told of yet, so readers never wait for it. It comes back to the other
-  /// half only after the turn has changed, by which a reader knows that what it loaded may be mixed.
+  /// The writer fills the half that `turn` does not point to, so readers never wait for it. It comes back to the other
+  /// half only after `turn` has changed. By that a reader knows that the words it loaded may be mixed.
   struct alignas(kCacheLine) Line {
     std::uint64_t turn = 0;
     std::uint64_t jumps = 0;

@@ -199,10 +199,10 @@ constexpr KnownBug kBugs[] = {
     {"empty-generation-counts", "the log of a node that was never let in says how far the others' logs count"},
 };
 
-// The number of the bug, 0 for none. Written by the test before it starts threads; relaxed suffices.
+// The number of the injected bug, or 0 for none. A test writes it before it starts threads, so relaxed suffices.
 std::atomic<std::uint64_t> current_bug{0};
 thread_local SyncHook sync_hook;
-SyncHook process_sync_hook;  // written before there are threads that read it
+SyncHook process_sync_hook;  // it is written before there are threads that read it
 
 }  // namespace
 

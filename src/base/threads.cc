@@ -13,7 +13,7 @@ void share_out(unsigned count, FunctionRef<void(unsigned)> work) {
   try {
     for (; helped < count; ++helped) helpers.emplace_back([work, helped] { work(helped); });
   } catch (const std::system_error&) {
-    // The calling thread does what is left.
+    // The calling thread does the other shares.
   }
   if (count > 0) work(0);
   for (; helped < count; ++helped) work(helped);

@@ -1,6 +1,6 @@
 #pragma once
-// Threads that the system may refuse: a process or a container may have only so many, and each needs memory for its
-// stack.
+// Starts threads that the system may refuse: a process or a container may have only so many, and each needs memory for
+// its stack.
 
 #include <system_error>
 #include <type_traits>
@@ -11,18 +11,18 @@
 namespace granary::base {
 
 /// Calls work(0) … work(count - 1) once each, at the same time: the first on the calling thread, the others on threads
-/// of their own. Those that the system refuses a thread are called afterwards by the calling thread. So none of them
-/// may wait for another.
+/// of their own. If the system refuses a thread, the calling thread makes that call afterwards. So no call may wait for
+/// another.
 void share_out(unsigned count, FunctionRef<void(unsigned)> work);
 
 /// Names the calling thread for operators, as `top -H` and `ps -L` show it: "gr-" and at most 12 more characters.
 void name_thread(const char* name);
 
-/// kResourceExhausted, with what the system said.
+/// Returns kResourceExhausted, with the system's reason.
 Status thread_refused(const std::system_error& refusal);
 
-/// Calls `work`, which starts threads, and returns the Status or Result that it returns; thread_refused() if the system
-/// refuses a thread. Another error that `work` throws is not caught, as a std::filesystem::filesystem_error, which is a
+/// Calls `work`, which starts threads, and returns its Status or Result, or thread_refused() if the system refuses a
+/// thread. Other errors that `work` throws are not caught, such as a std::filesystem::filesystem_error, which is a
 /// std::system_error as well.
 template <typename Work>
 std::invoke_result_t<Work&> with_threads(Work&& work) {

@@ -13,7 +13,7 @@ std::uint64_t nanoseconds_of(clockid_t clock) {
   return static_cast<std::uint64_t>(now.tv_sec) * kSecondNs + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-/// CPUID 0x80000007: the counter runs at one rate in all power states.
+/// Whether the counter runs at one rate in all power states (CPUID 0x80000007).
 bool counter_is_invariant() {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   if (__get_cpuid(0x80000007u, &eax, &ebx, &ecx, &edx) == 0) return false;
@@ -25,7 +25,8 @@ struct Reading {
   std::uint64_t ns;
 };
 
-/// Both clocks at one moment: the tightest of several tries, so that being descheduled in between does no harm.
+/// Reads both clocks at one moment. It takes the tightest of several tries, so it does no harm if the thread is
+/// descheduled within one.
 Reading read_both() {
   Reading best{};
   std::uint64_t best_width = ~std::uint64_t{0};

@@ -1,7 +1,7 @@
 #pragma once
-// The one place where engine code waits for another thread. A wait for a lock is bounded:
-// the caller gives up after kBoundedPauses and aborts with a reason. A wait for what surely ends, such as a write under
-// way, is not. Injected, so that a simulator or fibers can run someone else meanwhile.
+// Waits for other threads; engine code waits nowhere else. A wait for a lock is bounded: the caller gives up after
+// kBoundedPauses and aborts with a reason. A wait for an event that surely comes, such as the end of a write under way,
+// is not bounded. The waiter is injected, so that a simulator or fibers can run other code meanwhile.
 
 #include <chrono>
 #include <cstdint>
@@ -18,16 +18,17 @@ class Waiter {
   virtual ~Waiter() = default;
   /// Waits a moment; `turn` counts the pauses of one wait from 0.
   virtual void pause(std::uint32_t turn) = 0;
-  /// Waits for a while in which a thread may sleep: for what comes with an epoch, not with another thread's next step.
+  /// Waits for a while in which a thread may sleep: for an event that comes with an epoch, not with another thread's
+  /// next step.
   virtual void rest();
 };
 
-/// Pauses of a bounded wait before it gives up.
+/// How many pauses a bounded wait makes before it gives up.
 inline constexpr std::uint32_t kBoundedPauses = 512;
 
 inline void Waiter::rest() { pause(kBoundedPauses); }
 
-/// Only spins: for who has others to serve, and rather gives up than waits.
+/// Only spins. For threads that have others to serve, and rather give up than wait.
 class BriefWaiter final : public Waiter {
  public:
   void pause(std::uint32_t) override {
@@ -36,7 +37,7 @@ class BriefWaiter final : public Waiter {
   }
 };
 
-/// Spins briefly, then gives the processor away: the lock holder may be waiting for it.
+/// Spins briefly, then gives the processor away, because the lock holder may be waiting for it.
 class ThreadWaiter final : public Waiter {
  public:
   void pause(std::uint32_t turn) override {
