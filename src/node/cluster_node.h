@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -188,6 +189,7 @@ class ClusterNode {
   Recoveries recoveries_;
   std::unique_ptr<LeaderThread> leader_;
   std::unique_ptr<ClusterThread> survivor_worker_;  ///< used by the survivor's thread, to ask other nodes
+  std::span<char> settle_room_;                     ///< memory of pool_, with which dead nodes' debts are settled
   std::optional<Recoverer> recoverer_;              ///< used by the survivor's thread
   /// The lives whose tables are known. Used by start(), and from may_learn_ on by the survivor's thread.
   std::map<NodeNumber, membership::Generation> learned_;

@@ -1,8 +1,5 @@
 #include "src/node/cluster_thread.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <exception>
 
 #include "src/base/give_way.h"
@@ -78,21 +75,16 @@ void ClusterThread::let_others_run() {
 
 /// If a home is a member and cannot be reached, this fails after kPatience, so that the recoverer gives up its claim:
 /// another one may reach the home.
-Result<cluster::SettleCounts> ClusterThread::settle(std::span<const log::Debt> debts, std::function<bool()> may_act) {
+Result<cluster::SettleCounts> ClusterThread::settle(std::span<const log::Debt> debts, std::span<char> room,
+                                                    std::function<bool()> may_act) {
   constexpr std::chrono::seconds kPatience(5);
   cluster::Reach& reach = remote_->reach();
-  cluster::Buffers buffers(reach.buffers);
-  const std::size_t bytes = std::max(cluster::settle_room_bytes(debts), cluster::BufferPool::kChunkBytes);
-  auto* const room = static_cast<char*>(buffers.allocate(bytes));
-  if (room == nullptr)
-    return Status(StatusCode::kResourceExhausted,
-                  fmt::format("no {} bytes of registered memory are left to recover a dead node with", bytes));
   return cluster::settle_all(debts, {.scheduler = reach.scheduler,
                                      .endpoint = reach.endpoint,
                                      .peers = reach.peers,
                                      .waiter = reach.waiter,
                                      .messenger = reach.messenger,
-                                     .room = {room, bytes},
+                                     .room = room,
                                      .connect_timeout_us = reach.connect_timeout_us,
                                      .lives = reach.lives,
                                      .may_act = std::move(may_act),

@@ -61,7 +61,9 @@ class ClusterThread {
   Status run_together(std::uint32_t count, FunctionRef<void(std::uint32_t)> body);
   void let_others_run();
   /// Settles what a dead node owes at the nodes that live, between this worker's transactions (cluster::settle_all).
-  Result<cluster::SettleCounts> settle(std::span<const log::Debt> debts, std::function<bool()> may_act);
+  /// `room` is registered memory.
+  Result<cluster::SettleCounts> settle(std::span<const log::Debt> debts, std::span<char> room,
+                                       std::function<bool()> may_act);
   /// Sets a function that is called when this ends, while its counters can still be read.
   void on_end(std::function<void(ClusterThread&)> act) { on_end_ = std::move(act); }
 

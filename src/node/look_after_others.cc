@@ -113,8 +113,10 @@ RecovererParts ClusterNode::recoverer_parts() {
           .files = files_,
           .directory_of = [this](membership::NodeId id) { return seen_directory(id); },
           .remembered = [this](membership::NodeId id) { return remembered_life(id); },
-          .settle = [this](std::span<const log::Debt> debts,
-                           const std::function<bool()>& may_act) { return survivor_worker_->settle(debts, may_act); },
+          .settle =
+              [this](std::span<const log::Debt> debts, const std::function<bool()>& may_act) {
+                return survivor_worker_->settle(debts, settle_room_, may_act);
+              },
           .epoch = [this] { return database_->engine().epochs().current(); },
           .tell = [this](NoticeSeverity severity,
                          std::string text) { tell(severity, NoticeTopic::kRecovery, std::move(text)); },

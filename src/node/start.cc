@@ -105,6 +105,9 @@ Status ClusterNode::begin_threads() {
   auto survivor = threads_.open(WorkerNumber(layout_.workers - 2), *survivor_parts_);
   if (!survivor.ok()) return survivor.status();
   survivor_worker_ = std::move(survivor).value();
+  // Taken before there are transactions, which may use up the pool: dead nodes are recovered all the same.
+  const std::size_t room_bytes = cluster::BufferPool::whole_chunks(cluster::sufficient_settle_room_bytes());
+  settle_room_ = {pool_->take(room_bytes), room_bytes};
   recoverer_.emplace(recoverer_parts());
   {
     const std::lock_guard lock(survivor_mutex_);

@@ -27,10 +27,7 @@ bool same_life(record::StateWord a, record::StateWord b) {
 
 }  // namespace
 
-std::size_t Settle::buffer_bytes(const log::Debt& debt) {
-  return base::kWord + record::shared_value_offset(debt.key.size()) +
-         VersionWrite::buffer_bytes(debt.key.size(), value_bytes(debt));
-}
+std::size_t Settle::buffer_bytes(const log::Debt& debt) { return buffer_bytes(debt.key.size(), value_bytes(debt)); }
 
 Settle::Settle(const log::Debt& debt, const rdma::RemoteAddress& home, void* buffer,
                const std::function<bool()>& may_act)

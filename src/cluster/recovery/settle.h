@@ -32,6 +32,9 @@ class Settle final : public AccessStep {
 
   /// How much registered memory it needs, on a cache line's boundary.
   static std::size_t buffer_bytes(const log::Debt& debt);
+  static constexpr std::size_t buffer_bytes(std::size_t key_bytes, std::size_t value_bytes) {
+    return base::kWord + record::shared_value_offset(key_bytes) + VersionWrite::buffer_bytes(key_bytes, value_bytes);
+  }
 
   /// `home`: the region of records in the life of the home that is reached. `may_act` tells whether this node may
   /// still act for the dead one. The step calls it before its second round, the caller before the first. The arguments

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <granary/limits.h>
+
 #include "src/base/cache_line.h"
 #include "src/cluster/record_access/regions.h"
 #include "src/cluster/recovery/settle.h"
@@ -174,6 +176,10 @@ std::size_t settle_room_bytes(std::span<const Debt> debts) {
   std::size_t most = 0;
   for (const Debt& debt : debts) most = std::max(most, whole_lines(Settle::buffer_bytes(debt)));
   return most;
+}
+
+std::size_t sufficient_settle_room_bytes() {
+  return whole_lines(Settle::buffer_bytes(kMaxKeyBytes, kMaxSharedValueBytes));
 }
 
 Result<SettleCounts> settle_all(std::span<const Debt> debts, const SettleParts& parts) {

@@ -50,6 +50,8 @@ struct SettleCounts {
 
 /// How much room the largest of the debts needs. With more, more of them travel together.
 std::size_t settle_room_bytes(std::span<const log::Debt> debts);
+/// How much room is enough for any debts.
+std::size_t sufficient_settle_room_bytes();
 
 /// Returns when no lock of the debts is left, and the owners know of the records that were removed. kUnavailable if
 /// `may_act` said no, or a home could not be reached for longer than the patience. kResourceExhausted if the room is

@@ -15,14 +15,19 @@
 namespace granary::cluster {
 
 /// The registered memory of a node, for all of its workers. Thread-safe; workers take whole chunks, which is seldom.
+/// Free chunks are split as they are needed. They are joined only when none is large enough, so whatever sizes earlier
+/// transactions took, all that is free can be had again. Neither taking nor giving back allocates.
 class BufferPool {
  public:
   static constexpr std::size_t kChunkBytes = std::size_t{64} << 10;
+  static constexpr std::size_t whole_chunks(std::size_t bytes) {
+    return (bytes + kChunkBytes - 1) / kChunkBytes * kChunkBytes;
+  }
 
-  /// Cuts chunks off `region`, which is registered as kBufferRegion.
-  explicit BufferPool(memory::Region& region) : region_(region) {}
+  /// Takes all that is left of `region`, which is registered as kBufferRegion.
+  explicit BufferPool(memory::Region& region);
 
-  /// Takes a chunk; nullptr when the region is used up. `bytes` is a multiple of kChunkBytes.
+  /// Takes a chunk; nullptr if there is no such room. `bytes` is a multiple of kChunkBytes.
   char* take(std::size_t bytes);
   void give_back(char* chunk, std::size_t bytes);
 
@@ -31,9 +36,11 @@ class BufferPool {
     char* memory;
     std::size_t bytes;
   };
-  memory::Region& region_;
+  char* cut(std::size_t bytes);
+  void join_neighbours();
+
   std::mutex mutex_;
-  std::vector<Chunk> free_;
+  std::vector<Chunk> free_;  // guarded by mutex_; in no order
 };
 
 /// The registered memory of one transaction. Blocks stay where they are until clear().
@@ -50,11 +57,11 @@ class Buffers {
   Buffers(const Buffers&) = delete;
   Buffers& operator=(const Buffers&) = delete;
 
-  /// Allocates a block on a cache line's boundary; nullptr when the pool is used up.
+  /// Allocates a block on a cache line's boundary; nullptr if the pool has no such room.
   void* allocate(std::size_t bytes);
   /// Returns how many bytes were taken from the pool.
   std::size_t bytes() const;
-  /// Frees all blocks, and gives back all chunks but the first.
+  /// Frees all blocks, and gives back all chunks but the first, if that is of kChunkBytes.
   void clear();
 
  private:
