@@ -16,14 +16,14 @@ void LentBlocks::register_used(std::vector<cc::Record*>& blocks) {
 }
 
 std::span<cc::Record* const> LentBlocks::lend(Borrower borrower, TableId table, std::size_t value_bytes,
-                                              std::size_t count) {
+                                              std::size_t count, memory::Urgency urgency) {
   std::vector<cc::Record*>& blocks = lent_[{borrower, table}];
   register_used(blocks);
   const std::size_t most =
       worker_.shared.slabs.short_of_memory() ? kFewBlocks : kMostBytes / record::record_bytes(value_bytes);
   count = std::clamp<std::size_t>(count, 1, std::max<std::size_t>(most, 1));
   while (blocks.size() < count) {
-    cc::Record* const block = cc::allocate_record(worker_, value_bytes, memory::Urgency::kNormal);
+    cc::Record* const block = cc::allocate_record(worker_, value_bytes, urgency);
     if (block == nullptr) break;
     blocks.push_back(block);
     if (base::injected("lent-blocks-registered-at-once"))

@@ -40,9 +40,10 @@ class LentBlocks {
 
   explicit LentBlocks(cc::WorkerState& worker) : worker_(worker) {}
 
-  /// Lends at most `count` blocks, each with room for a value of so many bytes; none if there is no memory. What was
-  /// lent to the borrower for the table before counts as used.
-  std::span<cc::Record* const> lend(Borrower borrower, TableId table, std::size_t value_bytes, std::size_t count);
+  /// Lends at most `count` blocks, each with room for a value of so many bytes; none if there is no memory of that
+  /// urgency. What was lent to the borrower for the table before counts as used.
+  std::span<cc::Record* const> lend(Borrower borrower, TableId table, std::size_t value_bytes, std::size_t count,
+                                    memory::Urgency urgency);
   /// The node's life is over, and nothing that it has posted happens here any more.
   void take_back(std::uint32_t node);
   std::size_t size() const;

@@ -194,9 +194,13 @@ ReplyStatus Owner::answer(const LendBlocks& request, LendBlocksAnswer& answer, B
   if (const ReplyStatus found = find_table_to_write(request.table, {}, table); found != ReplyStatus::kDone)
     return found;
   const epoch::Entered entered(worker_.shared().epochs, slot_);
-  const auto lend = [&] { return lent_.lend(borrower, request.table, table->max_value_bytes(), request.count); };
-  std::span<Record* const> blocks = lend();
-  if (blocks.empty() && worker_.make_room()) blocks = lend();
+  const auto lend = [&](std::size_t count, memory::Urgency urgency) {
+    return lent_.lend(borrower, request.table, table->max_value_bytes(), count, urgency);
+  };
+  std::span<Record* const> blocks = lend(request.count, memory::Urgency::kNormal);
+  if (blocks.empty() && worker_.make_room()) blocks = lend(request.count, memory::Urgency::kNormal);
+  // Only what the removal itself needs, so that nothing of the reserve is left over for updates.
+  if (blocks.empty() && request.removes) blocks = lend(1, memory::Urgency::kUrgent);
   if (blocks.empty()) return ReplyStatus::kOutOfMemory;
   for (const Record* const block : blocks) answer.blocks.push_back(offset_of(block));
   return ReplyStatus::kDone;

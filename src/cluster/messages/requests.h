@@ -294,7 +294,10 @@ struct LendBlocks {
   using Answer = LendBlocksAnswer;
   TableId table = 0;
   std::uint32_t count = 0;  ///< the most that it wants
-  static constexpr auto kMembers = std::tuple{&LendBlocks::table, &LendBlocks::count};
+  /// Whether the first block is for a record that is removed. If there is no memory, that one block comes out of what
+  /// the owner keeps for removals.
+  bool removes = false;
+  static constexpr auto kMembers = std::tuple{&LendBlocks::table, &LendBlocks::count, &LendBlocks::removes};
   bool operator==(const LendBlocks&) const = default;
 };
 struct LendBlocksAnswer {

@@ -55,10 +55,13 @@ AbortReason OldVersions::borrow(Copies& copies) {
   return AbortReason::kNone;
 }
 
-/// Asks the owner for more blocks, and checks the answer (I26).
+/// Asks the owner for more blocks, and checks the answer (I26). The caller takes the first one for this access before
+/// another fiber runs, since it may be meant for a removal alone.
 AbortReason OldVersions::borrow_more(const Access& access, BorrowedBlocks::Stock& stock) {
   messages::Questions<messages::LendBlocks>& questions = footprint_.trips.questions<messages::LendBlocks>();
-  questions.add(access.key.home, {.table = access.key.table->id(), .count = BorrowedBlocks::kAskedAtOnce});
+  questions.add(
+      access.key.home,
+      {.table = access.key.table->id(), .count = BorrowedBlocks::kAskedAtOnce, .removes = access.write.removes});
   stock.asked = true;
   footprint_.trips.ask(questions.all());
   stock.asked = false;

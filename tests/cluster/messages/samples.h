@@ -56,7 +56,7 @@ void for_each_sample(auto&& each) {
   each(SnapshotGet{.table = 1, .key = "key", .epoch = 50}, SnapshotGetAnswer{.found = true, .value = "then"});
   each(SnapshotScan{.table = 2, .range = range, .epoch = 50},
        SnapshotScanAnswer{.entries = {{.key = "b", .primary_key = "1", .value = "then"}}, .more = true});
-  each(LendBlocks{.table = 1, .count = 64}, LendBlocksAnswer{.blocks = {64, 4096}});
+  each(LendBlocks{.table = 1, .count = 64, .removes = true}, LendBlocksAnswer{.blocks = {64, 4096}});
   each(NoteRemoved{.table = 1, .key = "key", .tid = 0x40000006}, NoteRemovedAnswer{});
   each(Call{.procedure = "payment", .arguments = "w=1"}, CallAnswer{.result = "paid"});
   each(Control{.bytes = "start"}, ControlAnswer{.bytes = "ready"});

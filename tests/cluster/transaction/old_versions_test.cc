@@ -192,21 +192,54 @@ TEST_P(OldVersionsElsewhere, WhatADeadNodeHadIsTakenBack) {
   cluster_.node(1).service().forget(7);  // there is no such node
 }
 
+/// All memory of the database but what is kept for removals, until it ends.
+class FullMemory {
+ public:
+  explicit FullMemory(Database& database) : worker_(database.register_worker().value()) {
+    while (void* const block = slabs().allocate(memory::SlabKind::kRecord, record::record_bytes(32)))
+      taken_.push_back(block);
+  }
+  ~FullMemory() {
+    for (void* const block : taken_) slabs().free(memory::SlabKind::kRecord, block);
+    slabs().release();
+  }
+  FullMemory(const FullMemory&) = delete;
+  FullMemory& operator=(const FullMemory&) = delete;
+
+ private:
+  memory::SlabCache& slabs() { return worker_.core()->state().slabs; }
+
+  Worker worker_;
+  std::vector<void*> taken_;
+};
+
 TEST_P(OldVersionsElsewhere, WithoutMemoryTheWriteDoesNotHappen) {
-  auto& owner = cluster_.node(1).database();
-  std::vector<void*> taken;
-  Worker worker = owner.register_worker().value();
-  cc::WorkerState& state = worker.core()->state();
-  while (void* const block = state.slabs.allocate(memory::SlabKind::kRecord, record::record_bytes(32)))
-    taken.push_back(block);
-  Transaction t = begin(0);
-  (void)value_of(t, table(0), "1x");
-  EXPECT_EQ(t.put(table(0), "1x", "new"), Outcome::kOk);
-  EXPECT_EQ(t.commit().reason, AbortReason::kOutOfMemory);
-  for (void* const block : taken) state.slabs.free(memory::SlabKind::kRecord, block);
-  state.slabs.release();
+  {
+    const FullMemory full(cluster_.node(1).database());
+    Transaction t = begin(0);
+    (void)value_of(t, table(0), "1x");
+    EXPECT_EQ(t.put(table(0), "1x", "new"), Outcome::kOk);
+    EXPECT_EQ(t.commit().reason, AbortReason::kOutOfMemory);
+  }
   update("1x", "new");
   EXPECT_EQ(at(1, "1x"), "new");
+}
+
+TEST_P(OldVersionsElsewhere, WithoutMemoryRemovalsGoOn) {
+  const FullMemory full(cluster_.node(1).database());
+  Snapshot before = snapshot(1);
+  {
+    Transaction t = begin(0);
+    EXPECT_EQ(t.put(table(0), "1y", "new"), Outcome::kOk);
+    EXPECT_EQ(t.commit().reason, AbortReason::kOutOfMemory);
+  }
+  commit(0, [](Transaction& t, const Table& table) {
+    EXPECT_EQ(t.remove(table, "1x"), Outcome::kOk);
+    EXPECT_EQ(t.remove(table, "1y"), Outcome::kOk);
+  });
+  EXPECT_EQ(seen(before, 1, "1x"), "old");
+  EXPECT_EQ(at(1, "1x"), "(none)");
+  EXPECT_EQ(at(1, "1y"), "(none)");
 }
 
 }  // namespace
