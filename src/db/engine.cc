@@ -25,18 +25,6 @@ std::uint32_t most_workers(const Options& options) {
   return most == 0 ? options.max_workers : std::min(most, options.max_workers);
 }
 
-/// One part in so many of the memory limit is a reserve that only deletions may use.
-constexpr std::uint64_t kReserveShare = 32;
-/// Returns how much of the reserve is kept while stored data are loaded. A full database that was opened must be able
-/// to delete, and then to insert, where deletions have made room for rows but not for a node of the index. Each of the
-/// two needs an extent, which a small limit cannot spare: loading needs somewhat more memory than the database did when
-/// it was filled (recovery/packed_indexes.cc).
-std::uint64_t reserve_of_loading(std::uint64_t limit_bytes) {
-  constexpr std::uint64_t kShare = 256, kMostOfSmallLimit = 128;
-  return std::max(limit_bytes / kShare,
-                  std::min<std::uint64_t>(2 * memory::SlabPool::kExtentBytes, limit_bytes / kMostOfSmallLimit));
-}
-
 Status is_closed() {
   return {StatusCode::kFailedPrecondition,
           "the database is closed: it takes no more workers, tables or transactions, and can only be destroyed"};
@@ -110,6 +98,7 @@ Engine::Engine(const Options& options, std::unique_ptr<memory::Region> region, s
       region_(std::move(region)),
       slabs_(*region_, {.limit_bytes = limit_bytes,
                         .reserve_bytes = limit_bytes / kReserveShare,
+                        .left_to_others_bytes = limit_bytes / kLeftToOthersShare,
                         .simple = options.simple_allocator}),
       epochs_({.snapshot_epochs = options.snapshot_epochs,
                .max_open_epochs = options.max_open_epochs,
@@ -298,7 +287,9 @@ Status Engine::load_with(std::uint32_t threads, FunctionRef<Status(std::span<cc:
     workers.push_back(*worker);
     states.push_back(&(*worker)->state());
   }
+  slabs_.leave_to_others(0);  // what could be held can be opened again
   if (status.ok()) status = load(states);
+  slabs_.leave_to_others(slabs_.options().left_to_others_bytes);
   for (txn::WorkerCore* const worker : workers) workers_.give_back(worker);
   return status;
 }

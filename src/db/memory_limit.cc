@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <fstream>
 
+#include "src/memory/slab.h"
+
 namespace granary::db {
 
 std::uint64_t available_memory_bytes() {
@@ -16,6 +18,12 @@ std::uint64_t available_memory_bytes() {
     if (file >> limit && limit != 0) bytes = std::min(bytes, limit);  // "max" does not parse: no limit
   }
   return bytes;
+}
+
+std::uint64_t reserve_of_loading(std::uint64_t limit_bytes) {
+  constexpr std::uint64_t kShare = 256, kMostOfSmallLimit = 128;
+  return std::max(limit_bytes / kShare,
+                  std::min<std::uint64_t>(2 * memory::SlabPool::kExtentBytes, limit_bytes / kMostOfSmallLimit));
 }
 
 }  // namespace granary::db

@@ -76,6 +76,16 @@ constexpr std::size_t kBatchBytes = 64 * 1024;
 constexpr std::size_t kWorthPrefetching = 4 * base::kCacheLine;
 std::size_t batch_count(std::size_t class_index) { return kBatchBytes / bytes_of(class_index) + 1; }
 
+/// Adds to a sum of extents, unless it would be more than the limit then. Relaxed, because only the sum matters. What
+/// does not fit is not added for a moment either, since smaller requests of other threads would be refused meanwhile.
+bool add_within(std::atomic<std::uint64_t>& sum, std::size_t bytes, std::uint64_t limit) {
+  std::uint64_t before = sum.load(std::memory_order_relaxed);
+  do {
+    if (bytes > limit || before > limit - bytes) return false;
+  } while (!sum.compare_exchange_weak(before, before + bytes, std::memory_order_relaxed));
+  return true;
+}
+
 }  // namespace
 
 std::size_t size_class_count() { return kClasses; }
@@ -89,6 +99,7 @@ SlabPool::SlabPool(Region& region, SlabOptions options)
       extent_class_((region.size() >> kExtentShift) + 1),
       extent_kind_((region.size() >> kExtentShift) + 1),
       reserve_bytes_(options.reserve_bytes),
+      left_to_others_bytes_(options.left_to_others_bytes),
       spare_(kSlabKinds * kClasses) {
   for (std::size_t i = 0; i < kClasses; ++i) class_bytes_[i] = bytes_of(i);
 }
@@ -109,7 +120,7 @@ std::uint64_t SlabPool::limit_for(Urgency urgency) const {
 
 char* SlabPool::take(SlabKind kind, std::size_t bytes, std::uint64_t limit) {
   char* extent = nullptr;
-  if (reserve(bytes, limit)) {
+  if (add_within(reserved_, bytes, limit)) {
     try {
       extent = may_change_class(kind) ? take_free(bytes) : take_from_piece(kind, bytes);
     } catch (const std::bad_alloc&) {  // for the list of free memory; the caller may hold locks
@@ -121,14 +132,17 @@ char* SlabPool::take(SlabKind kind, std::size_t bytes, std::uint64_t limit) {
   return extent;
 }
 
-/// The limit counts extents; relaxed, because only the sum matters. What does not fit is not added for a moment either,
-/// since smaller requests of other threads would be refused meanwhile.
-bool SlabPool::reserve(std::size_t bytes, std::uint64_t limit) {
-  std::uint64_t before = reserved_.load(std::memory_order_relaxed);
-  do {
-    if (bytes > limit || before > limit - bytes) return false;
-  } while (!reserved_.compare_exchange_weak(before, before + bytes, std::memory_order_relaxed));
-  return true;
+/// Takes memory for a kind that stays what it is. What the other kinds have of the memory that is left to them does not
+/// count here, since they can give it back.
+char* SlabPool::take_lasting(SlabKind kind, std::size_t bytes, std::uint64_t limit) {
+  const std::uint64_t left = std::min(limit, left_to_others_bytes_.load(std::memory_order_relaxed));
+  if (!add_within(lasting_, bytes, limit - left)) {
+    shortage_.store(kShortagePeriods, std::memory_order_relaxed);
+    return nullptr;
+  }
+  char* const extent = take(kind, bytes, limit);
+  if (extent == nullptr) lasting_.fetch_sub(bytes, std::memory_order_relaxed);
+  return extent;
 }
 
 /// Zeroed, as memory of the region is that was never used: a shared record begins with a free state word, and a tree
@@ -266,7 +280,8 @@ void SlabPool::give_run(char* run, std::size_t bytes) {
 
 char* SlabPool::take_extent(SlabKind kind, std::size_t class_index, Urgency urgency, std::size_t* bytes) {
   *bytes = cut_bytes(class_index);
-  char* const extent = take(kind, *bytes, limit_for(urgency));
+  const std::uint64_t limit = limit_for(urgency);
+  char* const extent = may_change_class(kind) ? take(kind, *bytes, limit) : take_lasting(kind, *bytes, limit);
   if (extent == nullptr) return nullptr;
   const std::size_t first = (reinterpret_cast<std::uintptr_t>(extent) - base_) >> kExtentShift;
   for (std::size_t i = 0; i < *bytes >> kExtentShift; ++i) {

@@ -48,6 +48,8 @@ struct SlabOptions {
   /// freeing memory, such as the old version that a deletion must keep for snapshots: otherwise a full database could
   /// not delete.
   std::uint64_t reserve_bytes = 0;
+  /// The part of the limit that memory which stays what it is leaves to the rest (SlabPool::leave_to_others()).
+  std::uint64_t left_to_others_bytes = 0;
   /// Whether to use malloc and free instead (the paper's "simple allocator", Fig. 11).
   bool simple = false;
 };
@@ -93,6 +95,10 @@ class SlabPool {
   /// found there fills up the reserve before other allocations get it. Thread-safe.
   void restore_reserve();
   std::uint64_t limit_bytes() const { return options_.limit_bytes != 0 ? options_.limit_bytes : region_.size(); }
+  /// Sets how many bytes of the limit memory that stays what it is may not have. Otherwise shared records could take
+  /// everything for good. Old versions of them, which updates need, would find no memory then, however many rows are
+  /// deleted. Memory that is taken already is not taken away. Thread-safe.
+  void leave_to_others(std::uint64_t bytes) { left_to_others_bytes_.store(bytes, std::memory_order_relaxed); }
   /// Ends a shortage when nothing has been refused for a whole period. Called once an epoch period.
   void age_shortage();
   /// Takes extents whose blocks all lie in the pool away from their classes, for any class to use. Returns their bytes.
@@ -113,8 +119,7 @@ class SlabPool {
     bool used_before = false;
   };
   char* take(SlabKind kind, std::size_t bytes, std::uint64_t limit);
-  /// Counts so many bytes as reserved. Returns false, and counts nothing, if there would be more than the limit.
-  bool reserve(std::size_t bytes, std::uint64_t limit);
+  char* take_lasting(SlabKind kind, std::size_t bytes, std::uint64_t limit);
   char* take_free(std::size_t bytes);
   char* take_from_piece(SlabKind kind, std::size_t bytes);
   void renew(Piece& piece, std::size_t bytes);
@@ -141,8 +146,10 @@ class SlabPool {
   std::vector<std::uint8_t> extent_class_;  // written while no block of the extent is in use
   std::vector<SlabKind> extent_kind_;       // likewise
   std::array<std::size_t, 256> class_bytes_{};
-  std::atomic<std::uint64_t> reserve_bytes_;  // SlabOptions::reserve_bytes or less; a bound, so relaxed
+  std::atomic<std::uint64_t> reserve_bytes_;         // SlabOptions::reserve_bytes or less; a bound, so relaxed
+  std::atomic<std::uint64_t> left_to_others_bytes_;  // by leave_to_others(); likewise
   std::atomic<std::uint64_t> reserved_{0};
+  std::atomic<std::uint64_t> lasting_{0};     // the bytes in reserved_ of extents that stay what they are
   std::atomic<unsigned> shortage_{0};         // for how many periods it lasts on; set by any cache; a hint, so relaxed
   std::atomic<std::uint64_t> free_bytes_{0};  // the bytes in free_runs_; read without the mutex as a hint
   std::mutex mutex_;                          // guards what follows

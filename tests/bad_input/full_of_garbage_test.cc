@@ -278,6 +278,24 @@ TEST_P(FullOfGarbage, EverythingCanBeDeleted) {
   load();
 }
 
+/// Each update keeps an old version, of a shared record in memory that the table itself cannot have.
+TEST_P(FullOfGarbage, WhatStaysWhenMostIsDeletedCanBeUpdated) {
+  constexpr std::size_t kOneStays = 10, kRounds = 5;
+  while (worker_.run([&](Transaction& t) { (void)t.insert(table_, key(next_), value()); })) ++next_;
+  for (std::size_t i = 0; i < next_; ++i) {
+    if (i % kOneStays == 0) continue;
+    const RunResult removed = worker_.run([&](Transaction& t) { (void)t.remove(table_, key(i)); });
+    ASSERT_TRUE(removed) << i << " of " << next_ << ": " << name(removed.reason);
+  }
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    pass_periods(4);
+    for (std::size_t i = 0; i < next_; i += kOneStays) {
+      const RunResult updated = worker_.run([&](Transaction& t) { (void)t.update(table_, key(i), value()); });
+      ASSERT_TRUE(updated) << i << " of " << next_ << " in round " << round << ": " << name(updated.reason);
+    }
+  }
+}
+
 std::string name_of(const testing::TestParamInfo<Kind>& kind) {
   constexpr const char* kNames[] = {"Ordered", "Hash", "Shared", "Indexed"};
   return kNames[static_cast<std::size_t>(kind.param)];

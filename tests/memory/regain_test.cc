@@ -154,6 +154,50 @@ TEST_F(FullSlab, ARunThatIsGivenBackServesAnyClass) {
   }
 }
 
+/// A fourth of 4 MiB is left to what can be given back.
+class LeavingSlab : public Slab {
+ protected:
+  static constexpr std::uint64_t kReserve = kMiB / 2, kLeft = kMiB;
+  static constexpr std::size_t kBytes = 1024;
+  LeavingSlab() : Slab({.limit_bytes = 4 * kMiB, .reserve_bytes = kReserve, .left_to_others_bytes = kLeft}) {}
+
+  /// Returns the bytes of all blocks that there are.
+  std::size_t fill(SlabKind kind, Urgency urgency = Urgency::kNormal) {
+    std::size_t bytes = 0;
+    for (; void* const block = cache_.allocate(kind, kBytes, urgency); bytes += kBytes) blocks_.push_back(block);
+    return bytes;
+  }
+
+  SlabCache cache_{pool_};
+  std::vector<void*> blocks_;
+};
+
+TEST_F(LeavingSlab, WhatStaysDoesNotGetEverything) {
+  EXPECT_EQ(fill(SlabKind::kSharedRecord) + fill(SlabKind::kTreeNode), pool_.limit_bytes() - kReserve - kLeft);
+  EXPECT_TRUE(pool_.short_of_memory());
+  EXPECT_EQ(fill(SlabKind::kTreeNode, Urgency::kIndex), kReserve / 2);
+  EXPECT_EQ(fill(SlabKind::kRecord), kLeft - kReserve / 2);
+  EXPECT_EQ(fill(SlabKind::kSharedRecord), 0u);
+  EXPECT_EQ(fill(SlabKind::kRecord, Urgency::kUrgent), kReserve);
+}
+
+TEST_F(LeavingSlab, WhatIsGivenBackServesWhatStaysUpToItsShare) {
+  EXPECT_EQ(fill(SlabKind::kRecord), pool_.limit_bytes() - kReserve);
+  EXPECT_EQ(fill(SlabKind::kSharedRecord), 0u);
+  for (void* const block : blocks_) cache_.free(SlabKind::kRecord, block);
+  cache_.release();
+  pool_.regain();
+  EXPECT_EQ(fill(SlabKind::kSharedRecord), pool_.limit_bytes() - kReserve - kLeft);
+}
+
+TEST_F(LeavingSlab, NothingHasToBeLeft) {
+  pool_.leave_to_others(0);
+  EXPECT_EQ(fill(SlabKind::kSharedRecord), pool_.limit_bytes() - kReserve);
+  pool_.leave_to_others(kLeft);
+  cache_.free(SlabKind::kSharedRecord, blocks_.back());
+  EXPECT_EQ(fill(SlabKind::kSharedRecord), kBytes) << "what it has already stays its own";
+}
+
 TEST_F(FullSlab, AShortageIsOverWhenNothingIsRefusedForAWhile) {
   fill_and_free(SlabKind::kRecord, 1000);
   EXPECT_TRUE(pool_.short_of_memory());
