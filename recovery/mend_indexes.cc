@@ -1,5 +1,7 @@
 #include "recovery/mend_indexes.h"
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -132,7 +134,8 @@ class Mending {
 }  // namespace
 
 Result<std::vector<MendedIndex>> mend_indexes(std::span<TableCore* const> tables, cc::WorkerState& worker,
-                                              epoch::Epoch greatest, std::vector<Absent>& absents) {
+                                              epoch::Epoch greatest, std::vector<Absent>& absents,
+                                              std::string_view limit_name) {
   Mending mending(tables, worker, greatest);
   if (!mending.ok()) return Status(StatusCode::kResourceExhausted, "recovery: no epoch slot is left");
   std::vector<MendedIndex> all;
@@ -141,7 +144,9 @@ Result<std::vector<MendedIndex>> mend_indexes(std::span<TableCore* const> tables
     MendedIndex mended{.name = std::string(table->name())};
     if (!mending.mend(*table, mended)) {
       return Status(StatusCode::kResourceExhausted,
-                    "recovery: the memory limit is reached while the index '" + mended.name + "' is mended");
+                    fmt::format("recovery: the memory limit of {} bytes is reached while the index '{}' is put in step "
+                                "with its table; raise {}",
+                                worker.shared.slabs.limit_bytes(), mended.name, limit_name));
     }
     if (mended.changed()) all.push_back(std::move(mended));
   }

@@ -30,8 +30,9 @@ struct MendedIndex {
 /// Compares all indexes with their tables, mends them, and returns those that were not in step. Holes of `tables` are
 /// null. No record is of an epoch after `greatest`. No other thread uses the tables. The memory of `worker` is used.
 /// Removed entries are added to `absents`. Nothing is logged: only a checkpoint makes the changes durable. Returns
-/// kResourceExhausted if there is no memory.
+/// kResourceExhausted if there is no memory, with `limit_name` as what to raise.
 Result<std::vector<MendedIndex>> mend_indexes(std::span<txn::TableCore* const> tables, cc::WorkerState& worker,
-                                              epoch::Epoch greatest, std::vector<Absent>& absents);
+                                              epoch::Epoch greatest, std::vector<Absent>& absents,
+                                              std::string_view limit_name);
 
 }  // namespace granary::recovery

@@ -50,7 +50,9 @@ enum class [[nodiscard]] AbortReason : std::uint8_t {
   kRecordReplaced,  ///< a record to write was unhooked or moved before it could be locked
   /// Open for more than the limit of epochs (Options::max_open_epochs); Worker::run() gives up after ten in a row.
   kOpenTooLong,
-  kOutOfMemory,      ///< the memory limit was reached while installing or inserting
+  /// The memory limit was reached while installing or inserting: this node's, or that of another one whose records are
+  /// written.
+  kOutOfMemory,
   kUniqueViolation,  ///< a unique secondary index already holds the key
   kTidsUsedUp,       ///< the epoch has no greater TID left (I1); the next epoch, milliseconds later, has
   /// E has come to the last epoch there can be, 2^34 (21 years of 40 ms): nothing is written any more, reads go on
@@ -84,8 +86,11 @@ enum class [[nodiscard]] AbortReason : std::uint8_t {
   /// Another open transaction of the same worker holds a lock that this one needs, and keeps it while this one waits:
   /// under two-phase locking, or of another node by Transaction::declare(); end that one first.
   kLockedByOwnWorker,
+  /// This node's buffers for records of other nodes, which are no part of the memory limit, have no room for those of
+  /// the transaction. They have 4 MiB for each of 2 × workers + 3, and all of the node's transactions share them.
+  kBuffersUsedUp,
 };
-inline constexpr std::size_t kAbortReasons = 26;
+inline constexpr std::size_t kAbortReasons = 27;
 
 /// Short lower-case name for tables and JSON, e.g. "read_changed".
 GRANARY_EXPORT std::string_view name(AbortReason reason);
@@ -96,8 +101,8 @@ GRANARY_EXPORT std::string_view name(Outcome outcome);
 
 /// True for aborts that a retry can mend (conflicts, and kNodeRecovering, which may take a while); false for kNone,
 /// kUser, kOutOfMemory, kUniqueViolation, kEpochsUsedUp, kLogEntryTooLarge, kLogFailed, kNodeUnreachable,
-/// kMessageTooLarge, kTooMuchUndelivered, kMembershipLost, kMisuse and kLockedByOwnWorker. A retry mends kOpenTooLong
-/// only if the transaction was held up by accident.
+/// kMessageTooLarge, kTooMuchUndelivered, kMembershipLost, kMisuse, kLockedByOwnWorker and kBuffersUsedUp. A retry
+/// mends kOpenTooLong only if the transaction was held up by accident.
 GRANARY_EXPORT bool is_retryable(AbortReason reason);
 
 }  // namespace granary

@@ -27,7 +27,11 @@ constexpr std::array<AbortText, kAbortReasons> kAborts = {{
     {"record_replaced", "a record to write was removed or moved before it could be locked; retry", true},
     {"open_too_long", "the transaction was open for more than max_open_epochs; make it shorter, or use a snapshot",
      true},
-    {"out_of_memory", "the memory limit is reached; delete data or raise memory_limit_bytes", false},
+    {"out_of_memory",
+     "the memory limit is reached, of this node or of another one that the transaction writes to; delete data there, "
+     "or "
+     "raise memory_limit_bytes ('memory' in the cluster file)",
+     false},
     {"unique_violation", "a unique secondary index already holds the key", false},
     {"tids_used_up", "the epoch has no greater TID left; retry in the next epoch", true},
     {"epochs_used_up", "E has come to the last epoch there can be: nothing is written any more, reads go on", false},
@@ -66,6 +70,10 @@ constexpr std::array<AbortText, kAbortReasons> kAborts = {{
      false},
     {"locked_by_own_worker",
      "another open transaction of the same worker holds a lock that this one needs; end that one first", false},
+    {"buffers_used_up",
+     "the node's buffers have no room for all records of other nodes that its transactions use at once; use fewer or "
+     "smaller ones in a transaction, or raise 'workers' in the cluster file",
+     false},
 }};
 
 constexpr std::array<std::string_view, 17> kOutcomes = {"ok",

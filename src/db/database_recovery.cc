@@ -169,7 +169,7 @@ Status DatabaseRecovery::recover(std::span<txn::TableCore* const> tables, std::s
 
 Status DatabaseRecovery::settle(std::span<txn::TableCore* const> tables, cc::WorkerState& worker) {
   if (lost_ && !base::injected("salvage-leaves-indexes")) {
-    const auto mended = recovery::mend_indexes(tables, worker, greatest_loaded_, absents_);
+    const auto mended = recovery::mend_indexes(tables, worker, greatest_loaded_, absents_, limit_name());
     if (!mended.ok()) return mended.status();
     for (const recovery::MendedIndex& index : *mended) {
       report_.notes.push_back(fmt::format(

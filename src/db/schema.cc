@@ -101,7 +101,10 @@ Result<txn::TableCore*> Schema::add(const recovery::TableEntry& entry) {
   auto table = std::make_unique<txn::TableCore>(static_cast<std::uint32_t>(tables_.size()), entry.name,
                                                 entry.max_value_bytes, shared_, nodes_, main_header, region_.base());
   if (!table->index().ok()) {
-    return Status(StatusCode::kResourceExhausted, fmt::format("table '{}': the memory limit is reached", entry.name));
+    return Status(StatusCode::kResourceExhausted,
+                  fmt::format("table '{}': the memory limit of {} bytes is reached; delete data, or raise "
+                              "memory_limit_bytes",
+                              entry.name, slabs_.pool().limit_bytes()));
   }
   if (entry.shared) table->make_shared();
   if (entry.immutable) table->make_immutable();

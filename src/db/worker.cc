@@ -115,7 +115,7 @@ RunResult Worker::run(FunctionRef<void(Transaction&)> body, const RetryPolicy& p
       result.ticket = commit.ticket;
     }
     if (result.reason == AbortReason::kNone || result.attempts == policy.max_attempts) return result;
-    if (result.reason == AbortReason::kOutOfMemory && memory.await(*core_)) continue;
+    if (db::wants_memory(result.reason) && memory.await(*core_)) continue;
     too_long = result.reason == AbortReason::kOpenTooLong ? too_long + 1 : 0;
     if (too_long >= kMostOpenTooLong && Clock::now() >= end) return result;
     if (is_retryable(result.reason)) {

@@ -46,6 +46,7 @@ TEST(AbortReason, OnlyConflictsAreRetried) {
   EXPECT_FALSE(is_retryable(AbortReason::kNone));
   EXPECT_FALSE(is_retryable(AbortReason::kUser));
   EXPECT_FALSE(is_retryable(AbortReason::kOutOfMemory));
+  EXPECT_FALSE(is_retryable(AbortReason::kBuffersUsedUp));
   EXPECT_FALSE(is_retryable(AbortReason::kUniqueViolation));
   EXPECT_FALSE(is_retryable(AbortReason::kEpochsUsedUp));
   for (const AbortReason reason :

@@ -1,5 +1,7 @@
 // At the memory limit: a typed error, no partial effect, reads go on, deletions and their collection make room again.
 
+#include <gmock/gmock.h>
+
 #include "tests/support/manual_database.h"
 #include "tests/support/thread_time.h"
 
@@ -101,6 +103,16 @@ TEST_P(MemoryLimit, UpdatesInPlaceNeedNoMemory) {
     }
   }
   EXPECT_EQ(updated, 3 * rows) << "within one snapshot period";
+}
+
+TEST_P(MemoryLimit, ATableThatFindsNoRoomNamesTheLimit) {
+  fill();
+  Status refused;
+  for (std::size_t i = 0; refused.ok() && i < kMaxTables; ++i)
+    refused = db_->create_table("another" + std::to_string(i), {}).status();
+  EXPECT_EQ(refused.code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(refused.message(), testing::HasSubstr("the memory limit of 16777216 bytes is reached"));
+  EXPECT_THAT(refused.message(), testing::HasSubstr("raise memory_limit_bytes"));
 }
 
 /// Also if the rows are overwritten when memory is full, or removed before.

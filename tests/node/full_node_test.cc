@@ -98,7 +98,7 @@ TEST_P(FullNode, ATransactionThatUsesUpTheBuffersSpoilsNoneForOthers) {
       const RunResult used_up = worker->run([&](Transaction& t) {
         for (std::size_t i = 0; i < kRows && t.get(large, key_of(2, i), seen) == Outcome::kOk; ++i) continue;
       });
-      EXPECT_EQ(used_up.reason, AbortReason::kOutOfMemory);
+      EXPECT_EQ(used_up.reason, AbortReason::kBuffersUsedUp);
       for (const Table& table : {small, large, largest, small}) {
         Outcome got = Outcome::kOk;
         const RunResult done = other->run([&](Transaction& t) { got = t.get(table, key_of(2, 0), seen); });

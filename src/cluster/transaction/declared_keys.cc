@@ -126,12 +126,12 @@ AbortReason DeclaredKeys::hold(std::span<Access* const> accesses) {
     if (is_to_lock(access)) {
       if (const AbortReason refused = locks_.refused(); failed(refused)) return refused;
       XLock* const lock = locks_.add_lock(locks, *access, access->record.max_value_bytes);
-      if (lock == nullptr) return AbortReason::kOutOfMemory;
+      if (lock == nullptr) return AbortReason::kBuffersUsedUp;
       all.push_back(lock);
       locked.push_back(access);
     } else {
       void* const room = trips.buffer(Lease::buffer_bytes(access->key.key.size()));
-      if (room == nullptr) return AbortReason::kOutOfMemory;
+      if (room == nullptr) return AbortReason::kBuffersUsedUp;
       all.push_back(&leases.emplace_back(access->record, term, room, *time, access->seen.state));
       leased.push_back(access);
     }

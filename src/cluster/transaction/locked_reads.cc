@@ -41,7 +41,7 @@ AbortReason LockedReads::lock_and_read(std::span<Access* const> accesses, std::s
   if (const AbortReason refused = locks_.refused(); failed(refused)) return refused;
   for (Access* const access : accesses) {
     XLock* const lock = locks_.add_lock(locks, *access, access->record.max_value_bytes, XLock::Fetch::kRecord);
-    if (lock == nullptr) return AbortReason::kOutOfMemory;
+    if (lock == nullptr) return AbortReason::kBuffersUsedUp;
     steps.push_back(lock);
   }
   if (const AbortReason reason = reading_.add_look_ups(beside, reads, steps); failed(reason)) return reason;

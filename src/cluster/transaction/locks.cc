@@ -52,7 +52,7 @@ AbortReason Locks::acquire(Batch<XLock>& locks, std::span<Access* const> accesse
                            TouchedNodes::With with) noexcept {
   if (const AbortReason unnamed = name_locks(locks, accesses); failed(unnamed)) return unnamed;
   const AbortReason unreached = footprint_.touched.run_before_epochs(TripPhase::kLock, holds, with);
-  if (unreached == AbortReason::kOutOfMemory) return unreached;  // nothing was posted
+  if (unreached == AbortReason::kBuffersUsedUp) return unreached;  // nothing was posted
   const AbortReason reason = adopt_locks(locks, accesses);
   return failed(reason) ? reason : unreached;
 }

@@ -26,7 +26,7 @@ AbortReason OldVersions::make_copies(epoch::Epoch epoch, std::span<Access* const
     const Access& access = *copies.accesses[i];
     const HeldVersion& version = *access.lock.version;
     void* const room = footprint_.trips.buffer(VersionCopy::buffer_bytes(version.value.size()));
-    if (room == nullptr) return AbortReason::kOutOfMemory;
+    if (room == nullptr) return AbortReason::kBuffersUsedUp;
     const std::uint64_t block = copies.blocks[i];
     copies.steps.push_back(&copies.writes.emplace_back(access.record, version,
                                                        footprint_.touched.at(access.key.home, block),

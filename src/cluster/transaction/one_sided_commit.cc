@@ -123,7 +123,7 @@ AbortReason OneSidedCommit::lock_all() {
   Batch<AccessStep*> steps = footprint_.trips.batch<AccessStep*>(wanted.size());
   for (Access* const access : wanted) {
     XLock* const lock = locks_.add_lock(locks, *access, access->write.value.size());
-    if (lock == nullptr) return AbortReason::kOutOfMemory;
+    if (lock == nullptr) return AbortReason::kBuffersUsedUp;
     steps.push_back(lock);
   }
   if (steps.empty() && footprint_.touched.epochs_known())

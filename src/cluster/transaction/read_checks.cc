@@ -117,7 +117,7 @@ AbortReason ReadChecks::add_records(Round& round, record::TidWord stamp) {
     const Check check = check_of(access, stamp);
     if (check == Check::kNone) continue;
     void* const room = footprint_.trips.buffer(Extend::kBufferBytes);
-    if (room == nullptr) return AbortReason::kOutOfMemory;
+    if (room == nullptr) return AbortReason::kBuffersUsedUp;
     if (check == Check::kHeader) {
       round.all.push_back(&round.headers.emplace_back(access.record, access.seen.tid, access.record.incarnation, room));
       continue;
@@ -132,7 +132,7 @@ AbortReason ReadChecks::add_versions(Round& round) {
   for (const RemoteNodeSet::Seen& seen : footprint_.nodes) {
     if (injected("skip-remote-nodes")) break;
     auto* const room = static_cast<std::uint64_t*>(footprint_.trips.buffer(base::kWord));
-    if (room == nullptr) return AbortReason::kOutOfMemory;
+    if (room == nullptr) return AbortReason::kBuffersUsedUp;
     const RemoteIndexNode& node = seen.place;
     const rdma::RemoteAddress at = footprint_.touched.at(node.node, node.offset);
     round.all.push_back(&round.versions.emplace_back(node.kind, at, seen.version, room));
@@ -143,7 +143,7 @@ AbortReason ReadChecks::add_versions(Round& round) {
 AbortReason ReadChecks::run(Epochs epochs, record::TidWord stamp, std::span<AccessStep* const> beside) {
   Round round(footprint_, beside.size());
   if (epochs == Epochs::kInFront && !footprint_.touched.add_epoch_reads(round.epochs, round.all))
-    return AbortReason::kOutOfMemory;
+    return AbortReason::kBuffersUsedUp;
   add_lines(round, stamp);
   if (const AbortReason unmade = add_records(round, stamp); failed(unmade)) return unmade;
   if (const AbortReason unmade = add_versions(round); failed(unmade)) return unmade;

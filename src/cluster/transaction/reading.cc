@@ -84,7 +84,7 @@ AbortReason Reading::add_look_ups(std::span<Access* const> accesses, Batch<KeyRe
     const KnownTable& table = *access->table;
     const std::string_view key = access->key.key;
     void* const room = footprint_.trips.buffer(KeyRead::buffer_bytes(table.remote, key.size()));
-    if (room == nullptr) return AbortReason::kOutOfMemory;
+    if (room == nullptr) return AbortReason::kBuffersUsedUp;
     KeyRead& read =
         reads.emplace_back(table.remote, key, room, table.cache.get(), footprint_.reach().counters.locations);
     steps.push_back(&read);

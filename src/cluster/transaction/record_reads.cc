@@ -9,7 +9,7 @@ AbortReason read_records(Footprint& footprint, TripPhase phase, std::span<Access
   Batch<AccessStep*> steps = footprint.trips.batch<AccessStep*>(accesses.size());
   for (const Access* const access : accesses) {
     void* const room = footprint.trips.buffer(access->record.bytes());
-    if (room == nullptr) return AbortReason::kOutOfMemory;
+    if (room == nullptr) return AbortReason::kBuffersUsedUp;
     steps.push_back(&reads.emplace_back(access->record, room, access->lock.word));
   }
   footprint.trips.run(phase, std::span<AccessStep* const>(steps));

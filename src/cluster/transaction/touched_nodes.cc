@@ -119,7 +119,7 @@ AbortReason TouchedNodes::run_before_epochs(TripPhase phase, std::span<AccessSte
   for (AccessStep* const hold : holds) steps.push_back(hold);
   for (const TouchedNode& touched : all_) {
     void* const room = trips_.buffer(bytes);
-    if (room == nullptr) return AbortReason::kOutOfMemory;
+    if (room == nullptr) return AbortReason::kBuffersUsedUp;
     EpochRead::Until until;
     if (!injected("epoch-before-locks")) {
       until.others = [&holding_at, node = touched.node] { return holding_at(node); };
@@ -157,7 +157,7 @@ AbortReason TouchedNodes::await_epoch(epoch::Epoch agreed) {
   for (const TouchedNode& touched : all_) {
     if (touched.was_read_at_least(agreed)) continue;
     void* const room = trips_.buffer(EpochRead::kBufferBytes);
-    if (room == nullptr) return AbortReason::kOutOfMemory;
+    if (room == nullptr) return AbortReason::kBuffersUsedUp;
     // The leader does not advance E of a node that is no member any more. A node that is shut out itself cannot commit
     // anyway.
     const auto in_vain = [&reach, node = touched.node] {

@@ -115,7 +115,8 @@ TEST_P(LargeRecordsElsewhere, TooManyInOneTransactionSpoilNothingForOthers) {
     std::string value;
     Outcome last = Outcome::kOk;
     for (std::size_t row = 0; row < kRows && last == Outcome::kOk; ++row) last = t.get(large_[0], key(row), value);
-    EXPECT_EQ(last, Outcome::kOutOfMemory);
+    EXPECT_EQ(last, Outcome::kAborted);
+    EXPECT_EQ(t.commit().reason, AbortReason::kBuffersUsedUp);
   }
   Transaction t = cluster_.node(0).worker(1).begin();
   EXPECT_EQ(value_of(t, small_[0], key(0)), "small");
