@@ -64,7 +64,7 @@ struct NodeConfig {
   std::vector<std::string> log_directories = {};
   std::string reliable_directory = {};
   std::string http = {};             ///< where it tells of itself, as "127.0.0.1:9461" (http_address.h); empty: nowhere
-  std::string http_token_file = {};  ///< holds what whoever asks has to show; empty: nothing has to be shown
+  std::string http_token_file = {};  ///< has the token that a caller must show; empty: none is needed
   // The next four are for scripts/cluster.sh, which installs nodes and starts them. A node itself does not use them.
   std::string ssh_host = {};  ///< how ssh reaches the node's host; empty: by `host`
   std::string ssh_user = {};  ///< empty: as ssh decides

@@ -153,7 +153,7 @@ Result<LogSurvey> survey_log(base::FileSystem& files, const Manifest& manifest, 
   if (const Status checked = check_ring_directory(manifest); !checked.ok()) return checked;
   auto rings = whole_rings(manifest, settled);
   if (options.salvage && rings.status().code() == StatusCode::kDamaged && settled.check_ring_owner().ok()) {
-    // Rings count only together: without one of them nobody knows what the log lacks beyond D.
+    // Rings count only together: without one of them it is not known what the log lacks beyond D.
     const epoch::Epoch first = survey.scan.durable + 1;
     survey.scan.losses.push_back({manifest.reliable_directory, 0, 0, first, std::max(survey.scan.greatest_epoch, first),
                                   rings.status().message()});

@@ -51,9 +51,9 @@ Status Membership::claim(NodeId node, Generation generation) {
   });
 }
 
-/// While this member lives, only it ends its claim, unless a start of all nodes together settles the debt itself. So if
-/// the claim is gone after an earlier turn, that turn has made the edit: its answer was lost, and another member has
-/// made the next change.
+/// Edits a debt that this member has claimed. While this member lives, only it ends its claim, unless a start of all
+/// nodes together settles the debt itself. So if the claim is gone after an earlier turn, that turn has made the edit:
+/// its answer was lost, and another member has made the next change.
 Status Membership::change_claimed(NodeId node, Generation generation, FunctionRef<Status(Configuration&, Owed&)> edit) {
   bool edited = false;
   return document_.amend([&](Configuration& configuration) -> Status {

@@ -42,7 +42,7 @@ enum class MemberState : std::uint8_t {
 };
 std::string_view name(MemberState state);
 
-/// What a member says once a life has ended or begun, and it has done its part.
+/// The statement of a member once a life has ended or begun, and it has done its part.
 struct Quiet {
   /// The number of a membership. The member has cut off all lives that were over in it, and all its own transactions
   /// that began in an earlier membership have ended. 0: it has said nothing yet.

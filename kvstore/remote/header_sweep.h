@@ -6,7 +6,7 @@
 //
 // A sweep stores its findings only into entries that are free. It stops if the table is too large for what the budget
 // of all caches has left; then the cache remembers the keys that are asked for, as it does without a sweep. Lookups
-// have to find two kinds of keys: those behind a bucket's link, and those that are not 8 bytes long.
+// have to find two kinds of keys: those in a bucket's indirect headers, and those that are not 8 bytes long.
 //
 // The table goes on changing when the sweep is over. Lookups that find a key which the cache did not know are a sign of
 // that, so after several of them for each piece the sweep is made once more.

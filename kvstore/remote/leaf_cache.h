@@ -80,7 +80,7 @@ class LeafCache {
   using Leaves = std::pmr::map<Position, Place>;
 
   bool make_room();
-  /// What is taken of the budget.
+  /// Returns how much of the budget is taken.
   std::uint64_t taken() const {
     return leaves_.size() > kFreeEntries ? (leaves_.size() - kFreeEntries) * kEntryBytes : 0;
   }

@@ -54,8 +54,8 @@ class Peer {
   Bell bell(BellId id) const { return {own_region_, id}; }
 
   enum class Life : std::uint8_t { kLives, kEnded, kCutOff };
-  /// Changed once, by the watcher or by the thread that cuts the peer off; read by every post and poll. Acquire pairs
-  /// with the release of end().
+  /// Returns how the peer is. The watcher or the thread that cuts the peer off changes the word once; every post and
+  /// poll reads it. Acquire pairs with the release of end().
   Life life() const { return life_.load(std::memory_order_acquire); }
   bool dead() const { return life() != Life::kLives; }
   void end(Life how) {

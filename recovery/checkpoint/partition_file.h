@@ -1,7 +1,7 @@
 #pragma once
 // Writes one partition file: each block as a whole, from any thread, and the trailer only after all blocks.
 //
-// The file bypasses the page cache. Nobody reads it soon, and filling the cache takes processor time and memory that
+// The file bypasses the page cache. It is not read soon, and filling the cache takes processor time and memory that
 // transactions can use.
 
 #include <atomic>
@@ -67,7 +67,7 @@ class PartitionFile {
   /// Writes the trailer and syncs. Nothing may be appended after it.
   Status finish();
   std::uint64_t bytes() const { return bytes_; }
-  /// Returns how much of what was appended may still ask the file system for room. Thread-safe.
+  /// Returns how many of the appended bytes may still ask the file system for room. Thread-safe.
   std::uint64_t unwritten() const;
 
  private:
@@ -86,7 +86,7 @@ class PartitionFile {
   std::uint32_t blocks_ = 0;
   std::uint64_t records_ = 0, bytes_ = 0;
   std::atomic<std::uint64_t> unsynced_{
-      0};  // changed with the mutex, read by whoever looks after room; only a figure, so relaxed
+      0};  // changed with the mutex, read without it to check the room; only a figure, so relaxed
 };
 
 }  // namespace granary::recovery::checkpoint

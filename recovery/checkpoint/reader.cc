@@ -23,7 +23,7 @@ Status mismatch(const PartitionReader& file, std::size_t offset, std::string_vie
   return file.damaged(offset, fmt::format("{} {}, expected {}", field, found, expected));
 }
 
-/// Compares the header of partition `i` with what the caller and the first file say.
+/// Compares the header of partition `i` with those that the caller and the first file expect.
 Status check_file(const PartitionReader& file, std::uint32_t i, const FileHeader& expected) {
   const FileHeader& found = file.header();
   if (found.database != expected.database) {
@@ -230,7 +230,7 @@ class Reading {
 
   const ReadOptions& options_;
   const Partitions partitions_;
-  std::atomic<bool> stop_{false};  // set by whoever fails, read by all; only a signal, so relaxed
+  std::atomic<bool> stop_{false};  // set by a thread that fails, read by all; only a signal, so relaxed
   std::mutex mutex_;               // guards what follows
   Status failure_;
   Contents contents_;

@@ -54,7 +54,7 @@ class Arena {
     at_ = chunk.memory.get();
     end_ = at_ + chunk.size;
   }
-  /// If the system has no memory for a chunk as large as all of them, the first one stays.
+  /// Keeps one chunk, as large as all of them, or the first one if that is too much or there is no memory for it.
   void keep_one() noexcept {
     std::size_t all = 0;
     for (const Chunk& chunk : chunks_) all += chunk.size;

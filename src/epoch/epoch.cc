@@ -198,7 +198,7 @@ void EpochManager::raise_reclamation(const Oldest& oldest) {
 bool EpochManager::advance(const Oldest& oldest) {
   if (oldest.open < oldest.now || oldest.now == kLastEpoch) return false;
   std::atomic<Epoch>& epoch = control_->by_leader.epoch;
-  base::invariant("I13", epoch.load(std::memory_order_relaxed) == oldest.now);  // nobody else advances it
+  base::invariant("I13", epoch.load(std::memory_order_relaxed) == oldest.now);  // no other thread advances it
   const base::lines::Store seen(&epoch);  // regions see it, since a commit's region reads E
   epoch.store(oldest.now + 1, std::memory_order_release);
   return true;

@@ -1,7 +1,7 @@
 #pragma once
-// Names a debt of a dead life of a node at another node: one x-lock that it may hold there, and that somebody has to
-// end (I10). The recovery of the node reads its debts from its log (recovery/dead_log.h) and settles them at the
-// records' homes (src/cluster/recovery).
+// Names a debt of a dead life of a node at another node: one x-lock that it may hold there, which has to be ended
+// (I10). The recovery of the node reads its debts from its log (recovery/dead_log.h) and settles them at the records'
+// homes (src/cluster/recovery).
 
 #include <cstdint>
 #include <optional>

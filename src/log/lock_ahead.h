@@ -123,7 +123,7 @@ class LockAheadArea {
 
  private:
   char* const memory_;
-  std::vector<std::uint8_t> taken_;  ///< 1: somebody has the slot
+  std::vector<std::uint8_t> taken_;  ///< 1: the slot is taken
 };
 
 /// The locks that one transaction has named in the area. They stay named until complete(). If this object ends before

@@ -25,8 +25,8 @@ std::uint64_t spares(const LogOptions& options) {
 /// Returns the format version of the segments and the rings.
 std::uint32_t version_of(const LogOptions& options) { return options.cluster ? kClusterFormatVersion : kFormatVersion; }
 
-/// Refuses a reserve that the disks have no room for, before any of it is taken: a disk that was filled up in vain is
-/// of no use to others either.
+/// Refuses a reserve that the disks have no room for, before any of it is taken: a disk that was filled up is of no
+/// use to others either.
 Status check_room(const LogOptions& options) {
   struct Need {
     std::string directory;
@@ -246,7 +246,8 @@ Status Log::remove_rings() {
   return {};
 }
 
-/// Only ENOENT counts as missing: other errors, such as too many links in the path, tell nothing about the file.
+/// Looks for a ring that is gone. Only ENOENT counts as that: other errors, such as too many links in the path, tell
+/// nothing about the file.
 std::string Log::missing_ring() const {
   std::vector<std::string> paths;
   {

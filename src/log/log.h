@@ -29,7 +29,7 @@ struct LogOptions {
   std::uint64_t reserve_bytes = Options().log_reserve_bytes;  ///< set aside for segments, by all loggers together
   std::optional<Codec> codec;
   bool cluster = false;  ///< whether this is a node of a cluster, whose entries may hold writes of other nodes' records
-  bool threads = true;   ///< false: whoever drives the database calls step()
+  bool threads = true;   ///< false: the code that drives the database calls step()
   DatabaseId database{};
   std::uint64_t generation = 0;
   Stamp stamp = 0;  ///< of the generation
@@ -71,7 +71,7 @@ class Log {
   /// kSilence_us or longer; else OK. Without threads, a log cannot tell. Thread-safe.
   Status stall() const;
   static constexpr std::uint64_t kSilence_us = 10'000'000;
-  /// Sets another limit than kSilence_us. For tests, before anybody waits.
+  /// Sets another limit than kSilence_us. For tests, before any thread waits.
   void set_silence(std::uint64_t silence_us) { silence_us_ = silence_us; }
 
   /// Makes all transactions durable. All have ended, and E has moved on since. The rings stay.

@@ -92,7 +92,8 @@ Status Logger::begin_segment(std::span<const std::string_view> adopted) {
 
 bool Logger::step(bool urgent) {
   if (durable_.failed()) return false;
-  // This is asked before the tails are looked at, so what is drained below includes every transaction up to the answer.
+  // This is asked before the tails are looked at, so the entries drained below include every transaction up to the
+  // answer.
   const bool moved_on = epochs_.current() > marked_ + 1 || epochs_.ended();
   // A worker that enters late shows an old epoch for a moment, in which it has no open transaction. An epoch that was
   // complete stays complete.

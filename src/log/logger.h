@@ -57,7 +57,7 @@ class Logger {
   /// Makes this logger drain the ring from now on. Rings are never taken away. Thread-safe.
   void add_ring(Ring* ring);
 
-  /// Takes one turn. Returns false if there was nothing to do. `urgent` says that somebody waits for room in a ring.
+  /// Takes one turn. Returns false if there was nothing to do. `urgent` says that a worker waits for room in a ring.
   /// Errors go to the DurableEpoch.
   bool step(bool urgent = false);
 
@@ -78,7 +78,7 @@ class Logger {
   /// Whether the next segment has been set aside. Thread-safe.
   bool has_spare() const { return space_.has_spare(); }
 
-  // These two may be called once nobody calls step() any more.
+  // These two may be called once step() is not called any more.
   /// Returns where the log ends.
   Position end() const { return {segment_.sequence, segment_.bytes}; }
   /// Returns the epoch that the last marker says is complete. If all transactions had ended and were drained, the log

@@ -7,14 +7,14 @@
 //   node-N.beat       node N's heartbeat (heartbeat.h), which tells a process that goes on from one that was stopped.
 //                     It stays as well.
 //   configuration.V   the document of version V. The greatest V counts; a change is the making of V + 1 by link(2),
-//                     which fails for all but one. So a process that is stopped in the middle holds up nobody. The
+//                     which fails for all but one. So a process that is stopped in the middle holds up no other. The
 //                     last kKept documents stay, unless a member is alone. Older ones are removed in the order of
 //                     their versions, so a process that was stopped for that long, and makes a removed document again,
 //                     notices it by the missing document before it.
 //   bell-R           a pipe by which the other boards wake a board (bells.h); that of a killed process stays until
 //                    another board comes across it
-//   draft-R           a document that somebody is writing, with a name that nobody else draws; of who was killed
-//                     meanwhile it stays
+//   draft-R           a document that a process is writing, with a name that no other draws; it stays if the
+//                     process is killed meanwhile
 
 #include <sys/types.h>
 

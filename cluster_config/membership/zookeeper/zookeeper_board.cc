@@ -44,7 +44,7 @@ class ZookeeperBoard final : public Board {
 
   void wait(std::uint64_t timeout_us) override { session_->wait(timeout_us); }
   void wake() override { session_->wake(); }
-  /// The servers may have granted another time-out than was asked for, and may end a session a little late.
+  /// Allows for servers that end a session a little late. They may have granted another time-out than was asked for.
   std::uint64_t linger_us() const override { return session_->timeout_us() * 3 / 2; }
   std::uint64_t fence_lasts_us() const override { return session_->timeout_us() / 2; }
   std::uint64_t pulse_us() const override { return session_->timeout_us() / 6; }

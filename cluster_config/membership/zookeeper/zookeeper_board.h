@@ -15,7 +15,7 @@
 //
 // Reads prove nothing. A server that is cut off from its leader answers them from its memory, for up to ZooKeeper's
 // `syncLimit`, while the leader lets the session expire; nor is ZooKeeper's `sync` committed by a quorum
-// (ZOOKEEPER-1675). Members do not watch the data of each other's marks, so these writes wake nobody.
+// (ZOOKEEPER-1675). Members do not watch the data of each other's marks, so these writes wake no member.
 //
 // An ensemble whose data were wiped refuses the old sessions for ever, as they have seen later changes than it has, and
 // never says that they have expired. So if a member's session reaches no server, the member looks with a new session,
