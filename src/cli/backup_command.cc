@@ -30,7 +30,8 @@ ExitCode refuse_damaged(const std::vector<std::string>& damages) {
   return bench::refuse(ExitCode::kDamagedData, "a damaged database is not backed up: see 'granary log verify'");
 }
 
-/// What is copied is everything that counts only if nothing waits in memory, and in a cluster, for the other nodes.
+/// Returns an error unless the files in the directory are all of the database. They are not if something waits in
+/// memory or, in a cluster, for the other nodes.
 Status check_at_rest(const InspectedDatabase& database, const LogReport& report) {
   const auto refused = [&](std::string_view why) {
     return Status(StatusCode::kFailedPrecondition, fmt::format("'{}' {}", database.directory, why));
@@ -42,7 +43,7 @@ Status check_at_rest(const InspectedDatabase& database, const LogReport& report)
         "is of a node that did not end in order: start the cluster and end it, then back up all of its nodes");
   if (!report.rings.rings.empty() || !report.rings.note.empty())
     return refused("is of a process that died, and has log rings in memory: granary recover it, then back it up");
-  // Nothing would tell where the log of a copy has to end: one that was cut short would look like a torn tail.
+  // Nothing tells where the log of a copy has to end, so a log that was cut short would look like a torn tail.
   if (!ended) return refused("did not end in order: granary recover it, then back it up");
   return {};
 }

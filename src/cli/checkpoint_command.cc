@@ -23,7 +23,7 @@ using bench::with_commas;
 using recovery::checkpoint::Contents;
 using recovery::checkpoint::ReadOptions;
 
-/// Of a database, its current checkpoint; of any other directory, the checkpoint that it is.
+/// The checkpoint to read: a database's current one, or the one that a directory itself is.
 struct Subject {
   ReadOptions read;
   std::optional<InspectedDatabase> database;

@@ -17,7 +17,7 @@
 namespace granary::cli {
 namespace {
 
-/// The cluster file, and what has one result of its nodes.
+/// The cluster file, and the labels of its nodes in reports.
 struct Nodes {
   cluster_config::ClusterConfig config;
   std::vector<std::string> labels;
@@ -32,7 +32,7 @@ Result<Nodes> nodes_of(const bench::FlagValues& flags) {
   return nodes;
 }
 
-/// Nodes of other hosts are not for this one to start.
+/// Returns an error if a node is on another host, where this process cannot start it.
 Status check_one_host(const cluster_config::ClusterConfig& config) {
   for (const cluster_config::NodeConfig& node : config.nodes) {
     if (node.host == config.nodes.front().host) continue;
@@ -44,7 +44,7 @@ Status check_one_host(const cluster_config::ClusterConfig& config) {
   return {};
 }
 
-/// The flags that were given, but for those that each node has its own of.
+/// Returns the flags that were given, except those of which each node has its own.
 std::vector<std::string> passed_on(const bench::FlagValues& flags) {
   std::vector<std::string> words;
   for (const auto& [name, entry] : flags.all()) {
@@ -53,7 +53,7 @@ std::vector<std::string> passed_on(const bench::FlagValues& flags) {
   return words;
 }
 
-/// Which node is killed, if any.
+/// Returns which node is killed, and when, if the flags ask for it.
 Result<std::optional<bench::cluster::KillPlan>> kill_plan(const bench::BenchCommand& command,
                                                           const bench::FlagValues& flags,
                                                           const cluster_config::ClusterConfig& config) {

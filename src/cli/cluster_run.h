@@ -10,7 +10,7 @@
 
 namespace granary::cli {
 
-/// A second word of `granary cluster` that is followed by the name of a benchmark.
+/// A second word of `granary cluster` that the name of a benchmark follows.
 struct ClusterBench {
   std::string name = {};  ///< "run"
   std::string summary = {};
@@ -19,15 +19,15 @@ struct ClusterBench {
 };
 
 const std::vector<ClusterBench>& cluster_benches();
-/// Nullptr if there is none of this name.
+/// Returns the second word of this name; nullptr if there is none.
 const ClusterBench* find_cluster_bench(std::string_view name);
 
-/// `flags`: of `granary bench`, with --cluster.
+/// Runs the benchmark on all nodes. `flags` are those of `granary bench`, with --cluster.
 bench::ExitCode run_on_nodes(const bench::BenchCommand& command, const bench::FlagValues& flags);
 
 std::string cluster_run_help();
 
-/// `flags`: the same, with --reports.
+/// Makes one report of the nodes' reports. `flags` are those of run_on_nodes(), with --reports.
 bench::ExitCode merge_reports(const bench::BenchCommand& command, const bench::FlagValues& flags);
 
 std::string cluster_merge_help();

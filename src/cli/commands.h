@@ -8,10 +8,10 @@
 
 namespace granary::cli {
 
-/// In the order in which help lists them.
+/// Returns all benchmarks in the order in which help lists them.
 const std::vector<const bench::BenchCommand*>& bench_commands();
 
-/// Nullptr if there is none of this name.
+/// Returns the benchmark of this name; nullptr if there is none.
 const bench::BenchCommand* find_bench_command(std::string_view name);
 
 }  // namespace granary::cli

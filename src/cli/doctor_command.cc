@@ -1,4 +1,4 @@
-// `granary doctor`: looks at a host, at what lies between two, and says what to mend.
+// `granary doctor`: looks at a host, at the network between two hosts, and says what to mend.
 
 #include <algorithm>
 #include <cstdio>
@@ -83,7 +83,7 @@ void report(const doctor::Listener::Served& served) {
   std::fflush(stdout);
 }
 
-/// Ends when the time is up, or after the first peer that was served to the end.
+/// Serves peers until the time is up, or until one peer was served to the end.
 ExitCode listen(const bench::FlagValues& flags) {
   auto listener = doctor::Listener::open(static_cast<std::uint16_t>(flags.integer("port")));
   if (!listener.ok()) return bench::refuse(ExitCode::kEnvironment, listener.status().message());

@@ -27,8 +27,8 @@ std::optional<fs::path> data_folder(const fs::path& program) {
   return std::nullopt;
 }
 
-/// Returns the Python to start. Debian's own comes before others in PATH, since Debian's package of
-/// matplotlib is for that one.
+/// Returns the Python to start. Debian's own Python comes before others in PATH, because Debian's package of matplotlib
+/// is for that one.
 std::string python() {
   if (const char* const named = std::getenv("PYTHON"); named != nullptr && *named != '\0') return named;
   constexpr const char* kDebian = "/usr/bin/python3";

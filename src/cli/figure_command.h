@@ -1,5 +1,5 @@
 #pragma once
-// `granary figure`: the papers' figures, measured again. scripts/figure/ does it, in Python; this finds and starts it.
+// `granary figure`: measures the papers' figures again. scripts/figure/ does it, in Python; this finds and starts it.
 
 #include <string>
 #include <vector>
@@ -9,14 +9,14 @@
 namespace granary::cli {
 
 struct FigureUse {
-  std::string words;  ///< after `granary`
+  std::string words;  ///< the words that follow `granary`
   std::string summary;
 };
 
-/// For the list of all commands.
+/// Returns the uses of `granary figure`, for the list of all commands.
 const std::vector<FigureUse>& figure_uses();
 
-/// Becomes the process that understands the words, so it returns only if that did not work.
+/// Replaces this process by the Python program, so that it returns only if that fails.
 bench::ExitCode run_figure(const std::vector<std::string>& words);
 
 }  // namespace granary::cli

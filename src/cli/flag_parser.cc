@@ -20,7 +20,8 @@ using bench::FlagValues;
 
 Status usage_error(std::string message) { return Status(StatusCode::kInvalidArgument, std::move(message)); }
 
-/// What gflags parses into; two of each, as it wants a place for the default as well.
+/// The storage that gflags parses values into. There are two of each, because gflags wants a place for the default as
+/// well.
 struct Storage {
   bool on[2] = {};
   gflags::uint64 whole[2] = {};
@@ -28,7 +29,7 @@ struct Storage {
   std::string text[2];
 };
 
-/// Gflags keeps pointers to names and storage for the life of the process: so do we.
+/// Defines the flag in gflags. Names and storage live as long as the process, because gflags keeps pointers to them.
 Storage& define(const Flag& flag) {
   static std::deque<std::pair<Flag, Storage>> defined;
   auto& [kept, storage] = defined.emplace_back(flag, Storage{});
@@ -53,15 +54,15 @@ Status bad_value(const Flag& flag, const std::string& value) {
   return usage_error(fmt::format("--{}={}: expected {}", flag.name, value, expected));
 }
 
-/// Digits, for a real number also with a point and an exponent. gflags takes more: signs, blanks, hexadecimal numbers,
-/// infinity.
+/// Whether the value has only digits or, for a real number, also a point and an exponent. gflags takes more: signs,
+/// blanks, hexadecimal numbers, infinity.
 bool is_plain_number(const Flag& flag, const std::string& value) {
   if (flag.kind != FlagKind::kInteger && flag.kind != FlagKind::kReal) return true;
   const char* const allowed = flag.kind == FlagKind::kInteger ? "0123456789" : "0123456789.eE+-";
   return !value.empty() && value.find_first_not_of(allowed) == std::string::npos && value[0] != '+' && value[0] != '-';
 }
 
-/// One flag's value from its text, through gflags.
+/// Returns one flag's value, which gflags parses from the text.
 Result<FlagValues::Entry> evaluate(const Flag& flag, const std::string& value, bool given) {
   Storage& storage = define(flag);
   FlagValues::Entry entry{.kind = flag.kind, .given = given, .text = value};
@@ -76,7 +77,7 @@ Result<FlagValues::Entry> evaluate(const Flag& flag, const std::string& value, b
     case FlagKind::kReal:
       entry.real = storage.real[0];
       if (!(entry.real >= flag.real_low && entry.real <= flag.real_high))
-        return bad_value(flag, value);  // refuses nan too
+        return bad_value(flag, value);  // the comparison refuses NaN as well
       break;
     case FlagKind::kBytes:
       if (!base::parse_bytes(value, entry.whole) || entry.whole < flag.low || entry.whole > flag.high)
@@ -104,11 +105,11 @@ class ArgumentReader {
         arguments_(arguments) {}
 
   bool at_end() const { return next_ == arguments_.size(); }
-  /// True if the next word is none that read() would take for a flag.
+  /// Returns whether the next word is an operand, and so nothing for read().
   bool at_operand() const { return arguments_[next_].size() < 2 || arguments_[next_][0] != '-'; }
   const std::string& take_operand() { return arguments_[next_++]; }
 
-  /// The next flag with its value's text.
+  /// Reads the next flag and the text of its value.
   Result<Given> read() {
     const bool operand = at_operand();
     const std::string& argument = arguments_[next_++];

@@ -1,6 +1,6 @@
 #pragma once
-// Flags of one command from argv. Names and shapes are checked here, so that whatever is unknown, missing,
-// repeated or impossible ends in one clear line; gflags defines the flags and parses their values.
+// Parses the flags of one command from argv. Names and shapes are checked here, so that an unknown, missing, repeated
+// or impossible flag ends in one clear line; gflags defines the flags and parses their values.
 
 #include <string>
 #include <string_view>

@@ -64,7 +64,7 @@ std::string flag_list(const std::vector<bench::Flag>& flags) {
   return text;
 }
 
-/// All options of the struct, and what they are.
+/// Returns a list of the struct's options with their meanings.
 template <typename Struct>
 std::string option_list(std::string_view heading) {
   std::string text = fmt::format("\n{}:\n", heading);

@@ -1,5 +1,5 @@
 #pragma once
-// What `granary help ...` and `--help` print.
+// Texts that `granary help ...` and `--help` print.
 
 #include <string>
 #include <vector>
@@ -14,9 +14,9 @@ std::string bench_help();
 std::string options_help();
 std::string protocols_help();
 std::string command_help(const bench::BenchCommand& command);
-/// Of `granary log`: the tools of one group. Of a single one: its flags.
+/// Returns the help on the tools of one group, such as `granary log`. If the group is a single tool, that is its flags.
 std::string tool_group_help(const std::vector<const Tool*>& tools);
-/// Of `granary cluster`: its tools, and what runs benchmarks.
+/// Returns the help on `granary cluster`: its tools, and its words that run benchmarks.
 std::string cluster_help();
 std::string tool_help(const Tool& tool);
 

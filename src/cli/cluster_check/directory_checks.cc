@@ -32,7 +32,7 @@ Finding check_key(const ClusterConfig& config) {
                           : "a file of the node's user, mode 0600, with 32 bytes or more"};
 }
 
-/// Looks whether the token can be read that the node wants to see from whoever asks it by HTTP.
+/// Checks that the token which the node expects of HTTP clients can be read.
 Finding check_token(const NodeConfig& node) {
   Finding finding{.subject = fmt::format("HTTP token of {}", node.id), .found = node.http_token_file};
   const auto token = cluster_config::read_secret(node.http_token_file, "http_token_file");
@@ -79,7 +79,7 @@ Finding check_directory(const NodeConfig& node, const std::string& path) {
   return finding;
 }
 
-/// Whether what is in it is the node's own.
+/// Checks that the data in the directory are the node's own.
 Finding check_data(const ClusterConfig& config, const NodeConfig& node) {
   Finding finding = check_directory(node, node.data_directory);
   const auto life = db::read_life(config, node, /*salvage=*/false);

@@ -1,5 +1,6 @@
 #pragma once
-// Whether the files and directories that a cluster file names can be used, and by nobody else where that matters.
+// Checks that the files and directories that a cluster file names can be used, and that nobody else can use those that
+// are secret.
 
 #include <span>
 #include <string>
@@ -9,11 +10,11 @@
 
 namespace granary::cluster_check {
 
-/// The key, the run directory, the directories and HTTP tokens of the nodes here. Changes nothing.
+/// Checks the key, the run directory, and the directories and HTTP tokens of the nodes here. Changes nothing.
 Findings check_directories(const cluster_config::ClusterConfig& config,
                            std::span<const cluster_config::NodeConfig> here);
 
-/// The path of a directory itself, or of the lowest one above it that is there.
+/// Returns the path of a directory, or of the lowest directory above it that exists.
 std::string existing_directory(const std::string& directory);
 
 }  // namespace granary::cluster_check

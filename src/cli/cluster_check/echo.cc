@@ -23,8 +23,8 @@
 namespace granary::cluster_check {
 namespace {
 
-/// Of ICMP echoes. ping_group_range lets groups have sockets for them, by default none, not even root's; who may open
-/// raw sockets, as root may, needs no such leave.
+/// A socket for ICMP echoes. The setting ping_group_range lets groups have sockets for them; by default no group may,
+/// not even root's. Users that may open raw sockets, such as root, do without it.
 class EchoSocket {
  public:
   explicit EchoSocket(int family) : six_(family == AF_INET6) {
@@ -35,10 +35,10 @@ class EchoSocket {
   }
 
   bool open() const { return socket_->get() >= 0; }
-  /// False if there is no way. What comes from others is not heard afterwards.
+  /// Sends a request; returns false if there is no way to the host. From then on the socket hears this host only.
   bool ask(const addrinfo& to) {
-    // Both kinds of request begin with type, code, checksum, identifier, sequence. The kernel fills in the checksum,
-    // and the identifier of a socket that is not raw; of raw ones for IPv4 neither.
+    // Both kinds of request begin with type, code, checksum, identifier and sequence. The kernel fills in the checksum,
+    // except in raw IPv4 packets, and the identifier, except on raw sockets.
     Message request{static_cast<unsigned char>(six_ ? ICMP6_ECHO_REQUEST : ICMP_ECHO),
                     0,
                     0,
@@ -72,11 +72,12 @@ class EchoSocket {
     return {static_cast<unsigned char>(value >> 8), static_cast<unsigned char>(value)};
   }
   static unsigned next_sequence() {
-    static std::atomic<unsigned> next{1};  // written and read by all threads that ask; only its values matter, no order
+    static std::atomic<unsigned> next{
+        1};  // written and read by all threads that ask; only uniqueness matters, so relaxed
     return next.fetch_add(1, std::memory_order_relaxed);
   }
 
-  /// Internet checksum (RFC 1071), of a message where it is 0.
+  /// Sets the Internet checksum (RFC 1071) of a message in which it is 0.
   static void put_checksum(Message& message) {
     unsigned sum = 0;
     for (std::size_t at = 0; at < message.size(); at += 2) sum += message[at] << 8 | message[at + 1];
@@ -84,9 +85,9 @@ class EchoSocket {
     message[2] = static_cast<unsigned char>(sum >> 8);
     message[3] = static_cast<unsigned char>(sum);
   }
-  /// Raw sockets hear all of ICMP, on the way to the host itself the request, too, and have IPv4's header in front.
-  /// Until they are connected they also hear answers to other sockets, which the identifier (of the process) and the
-  /// sequence (of the socket) tell apart.
+  /// Returns whether the packet answers this socket's request. A raw socket hears all ICMP packets, with the IPv4
+  /// header in front; if the host asks itself, also the request. Until it is connected it also hears answers to other
+  /// sockets. The identifier (of the process) and the sequence (of the socket) tell them apart.
   bool answers(std::span<const unsigned char> packet) const {
     const std::size_t header = raw_ && !six_ ? std::size_t{4} * (packet[0] & 0xf) : 0;
     if (packet.size() < header + sizeof(Message)) return false;

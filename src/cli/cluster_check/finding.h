@@ -1,5 +1,5 @@
 #pragma once
-// What `granary cluster check` and `granary doctor` find, and how it is shown.
+// Findings of `granary cluster check` and `granary doctor`, and how they are shown.
 
 #include <span>
 #include <string>
@@ -20,17 +20,17 @@ struct Finding {
   std::string subject;  ///< "huge pages"
   Verdict verdict = Verdict::kGood;
   std::string found = {};
-  std::string mend = {};  ///< what to do about it; empty if kGood, and may be if kNote
+  std::string mend = {};  ///< what to do about it; empty if kGood, and sometimes if kNote
 };
 
 using Findings = std::vector<Finding>;
 
 void append(Findings& findings, Findings more);
 
-/// Whether a node would not start, or would not be let in.
+/// Whether a finding keeps a node from starting or from being let in.
 bool any_bad(std::span<const Finding> findings);
 
-/// A line for each, and one below it that says how to mend it.
+/// Returns a line for each finding, followed by a line that says how to mend it if there is a mend.
 std::string text_of(std::span<const Finding> findings);
 nlohmann::ordered_json json_of(std::span<const Finding> findings);
 

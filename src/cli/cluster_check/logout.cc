@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint32_t kGreatestSystemUser = 999;
 constexpr const char* kMainFile = "/systemd/logind.conf";
 
-/// The files of a later one replace those of an earlier one that have the same name.
+/// The folders of configuration files. A file in a later folder replaces those of the same name in earlier ones.
 constexpr std::array kFolders{"/usr/lib", "/usr/local/lib", "/run", "/etc"};
 
 std::string without_blanks(std::string text) {
@@ -23,7 +23,7 @@ std::string without_blanks(std::string text) {
   return text;
 }
 
-/// Returns whether the text says yes or no, in the words that systemd takes; none if it says neither.
+/// Returns the truth value that the text has in systemd's words; none if it has none.
 std::optional<bool> truth_of(std::string text) {
   constexpr std::array<std::string_view, 6> kYes{"1", "yes", "y", "true", "t", "on"};
   constexpr std::array<std::string_view, 6> kNo{"0", "no", "n", "false", "f", "off"};
@@ -33,7 +33,7 @@ std::optional<bool> truth_of(std::string text) {
   return std::nullopt;
 }
 
-/// The last line of a file that is about the setting, and that systemd can read, tells.
+/// Reads the setting from a file. The last line that sets it to something systemd can read counts.
 void read_setting(const std::filesystem::path& path, std::optional<bool>& removes) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -50,7 +50,7 @@ bool logout_removes_rings(const std::string& root, std::uint32_t user) {
   std::error_code none;
   if (user <= kGreatestSystemUser || !std::filesystem::is_directory(root + "/run/systemd/system", none)) return false;
   std::string main_file;
-  std::map<std::string, std::filesystem::path> others;  // by name, as they are read in the order of their names
+  std::map<std::string, std::filesystem::path> others;  // by name, because files are read in the order of their names
   for (const char* const folder : kFolders) {
     const std::string path = root + folder + kMainFile;
     if (std::filesystem::exists(path, none)) main_file = path;

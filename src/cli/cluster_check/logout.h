@@ -1,5 +1,6 @@
 #pragma once
-// Whether log rings survive the end of a user's session: systemd-logind may remove what the user has in /dev/shm then.
+// Finds out whether log rings survive the end of a user's session, when systemd-logind may remove the user's files in
+// /dev/shm.
 
 #include <cstdint>
 #include <string>
@@ -8,8 +9,8 @@
 
 namespace granary::cluster_check {
 
-/// Whether systemd runs the machine whose files are below `root` ("" for this one), and removes what this user has in
-/// /dev/shm once the user's last session ends: RemoveIPC of logind.conf(5). Users of the system are spared.
+/// Whether systemd runs the machine and removes this user's files in /dev/shm once the user's last session ends
+/// (RemoveIPC in logind.conf(5)). System users keep theirs. The machine's files are below `root`, "" for this machine.
 bool logout_removes_rings(const std::string& root, std::uint32_t user);
 
 Finding check_logout(bool removes_rings);

@@ -50,11 +50,11 @@ Finding check_huge_pages(Nodes here, const Machine& machine) {
   return finding;
 }
 
-/// Compares the limits of a process with what the nodes need. One limit of a process has to do for the node that needs
-/// most.
+/// Compares the limits of a process with what the nodes need. As each node is a process, a limit has to do for the node
+/// that needs most.
 Finding check_limits(const ClusterConfig& config, Nodes here, const Machine& machine) {
-  constexpr std::uint64_t kBesideMemory = 256 * kMiB;  // stacks, mailboxes, the program
-  constexpr std::uint64_t kThreads = 16, kFiles = 64;  // of a node, beside its workers' and those for each other node
+  constexpr std::uint64_t kBesideMemory = 256 * kMiB;  // stacks, mailboxes and the program
+  constexpr std::uint64_t kThreads = 16, kFiles = 64;  // for a node, beside its workers' and those for each other node
   constexpr std::uint64_t kThreadsOfWorker = 2, kFilesOfPeer = 8;
   std::uint64_t bytes = 0, threads = 0;
   for (const NodeConfig& node : here) {
@@ -80,7 +80,7 @@ Finding check_limits(const ClusterConfig& config, Nodes here, const Machine& mac
   return finding;
 }
 
-/// What a device reaches is pinned, so it counts against the limit of locked memory.
+/// Compares the limit of locked memory with the memory that RDMA devices reach: it is pinned, so it counts as locked.
 Finding check_lock_limit(Nodes here, const Machine& machine) {
   std::uint64_t needed = 0;
   for (const NodeConfig& node : here) needed = std::max(needed, node.memory_bytes);
@@ -155,7 +155,7 @@ Finding check_device(const NodeConfig& node, const Machine& machine) {
   return finding;
 }
 
-/// The rings lie there, too, if the file names no directory for them.
+/// Whether a node has its log rings in /dev/shm, where they are unless the file names a directory for them.
 bool has_rings_in_shared_memory(const NodeConfig& node) {
   if (node.data_directory.empty()) return false;
   return node.reliable_directory.empty() || (node.reliable_directory + "/").starts_with("/dev/shm/");

@@ -1,6 +1,6 @@
 #pragma once
-// Whether a machine has what the nodes on it need. Of plain values, so that tests can check machines that there are
-// none of.
+// Checks that a machine has what the nodes on it need. The machine is a plain value, so that tests can check machines
+// of every kind.
 
 #include <span>
 
@@ -9,11 +9,12 @@
 
 namespace granary::cluster_check {
 
-/// How a user gets rid of the limit of locked memory.
+/// The way for a user to get rid of the limit of locked memory.
 inline constexpr const char* kMendLockLimit =
     "'memlock unlimited' in /etc/security/limits.d, then log in again (docs/rdma.md)";
 
-/// Memory, huge pages, locked memory, CPUs, NUMA nodes; with RDMA devices also those and the nodes' addresses.
+/// Checks memory, huge pages, locked memory, CPUs and NUMA nodes; with RDMA devices also these and the nodes'
+/// addresses.
 Findings check_machine(const cluster_config::ClusterConfig& config, std::span<const cluster_config::NodeConfig> here,
                        const Machine& machine);
 

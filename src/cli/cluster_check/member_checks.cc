@@ -17,7 +17,8 @@ using cluster_config::ClusterConfig;
 using membership::Configuration;
 using membership::Member;
 
-/// A board that does not answer may do so later; whatever else is wrong with it keeps a node from starting, too.
+/// Returns the finding for a board that cannot be read. A board that does not answer may do so later; any other error
+/// keeps a node from starting as well.
 Finding unseen(const Status& why) {
   if (why.code() != StatusCode::kUnavailable)
     return {.subject = "members",
@@ -40,8 +41,8 @@ Finding compare(const Member& member, std::uint64_t protocol) {
   return finding;
 }
 
-/// What is to be done about a dead life that is yet to be recovered: by itself it is, if a node that runs sees its
-/// directory.
+/// Returns what to do about a dead life that is yet to be recovered. Nothing needs to be done if a node that runs sees
+/// its directory.
 std::string way_out(const ClusterConfig& config, const Configuration& configuration, const membership::Owed& debt) {
   const cluster_config::NodeConfig* const dead = config.find(debt.node);
   if (dead == nullptr) return "the cluster file has no such node any more: put it back, and start it";
@@ -70,7 +71,7 @@ std::string way_out(const ClusterConfig& config, const Configuration& configurat
 }
 
 Finding debt_of(const ClusterConfig& config, const Configuration& configuration, const membership::Owed& debt) {
-  // Results wait for logs, and only where they are released as durable ones.
+  // Results wait for logs only where they are released as durable ones.
   const bool waits = cluster_config::has_logs(config) && config.release == Release::kDurable;
   const bool claimed = debt.claimed_generation != 0 && configuration.lives(debt.claimed_by);
   return {.subject = fmt::format("dead node {}", debt.node),
@@ -80,7 +81,8 @@ Finding debt_of(const ClusterConfig& config, const Configuration& configuration,
                           : way_out(config, configuration, debt)};
 }
 
-/// A dead node whose life was recovered owes nothing, so that only its member tells of it.
+/// Returns the finding for a dead node whose life was recovered. Such a node owes nothing, so that only its member
+/// tells of it.
 Finding not_back(const Member& member) {
   return {.subject = fmt::format("dead node {}", member.id),
           .verdict = Verdict::kWarning,
@@ -101,7 +103,7 @@ Findings check_members(const ClusterConfig& config, std::uint64_t protocol) {
   const bool local = config.membership.kind == cluster_config::MembershipKind::kLocal;
   std::error_code none;
   if (local && !std::filesystem::exists(config.run_directory + "/membership", none))
-    return {};  // opening would make it
+    return {};  // opening the board would make it
   const auto board = db::open_board(config);
   if (!board.ok()) return {unseen(board.status())};
   const auto document = (*board)->read();

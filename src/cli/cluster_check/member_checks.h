@@ -1,5 +1,5 @@
 #pragma once
-// Whether nodes of the cluster that run already would let in nodes of this program.
+// Checks whether nodes of the cluster that run already would let in nodes of this program.
 
 #include <cstdint>
 
@@ -8,8 +8,8 @@
 
 namespace granary::cluster_check {
 
-/// Looks at the board where members meet, and changes nothing there; nothing is found if nobody runs. `protocol`: of
-/// this program (src/node/cluster_protocol.h). For clusters whose board answers.
+/// Looks at the board where members meet, and changes nothing there. Finds nothing if no node runs. `protocol` is that
+/// of this program (src/node/cluster_protocol.h). Precondition: the cluster's board answers.
 Findings check_members(const cluster_config::ClusterConfig& config, std::uint64_t protocol);
 
 }  // namespace granary::cluster_check

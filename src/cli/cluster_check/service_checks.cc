@@ -44,7 +44,7 @@ Finding check_host(const NodeConfig& node) {
   return finding;
 }
 
-/// ptp4l's answer comes a moment after the question.
+/// Asks for the bound of the clock's error until ptp4l has answered, which takes a moment, or time is up.
 cluster_config::clock::Bound ask_for_bound(cluster_config::clock::TimeSource& source) {
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
@@ -72,7 +72,7 @@ Finding check_clock(const ClusterConfig& config) {
           .mend = "see that ptp4l and phc2sys run and have settled (docs/clock.md)"};
 }
 
-/// "" if a server of ZooKeeper answers there and serves; otherwise what is wrong.
+/// Returns "" if a ZooKeeper server answers at the address and serves; otherwise what is wrong.
 std::string zookeeper_trouble(const std::string& server) {
   const std::size_t colon = server.rfind(':');
   std::string host = server.substr(0, colon);
@@ -92,7 +92,7 @@ Finding check_zookeeper(const std::string& server) {
           .mend = "start this server, or correct 'servers'"};
 }
 
-/// Judges what was found about single servers. Returns nothing if a majority of them serves, or there are none.
+/// Judges the findings about single servers. Returns nothing if a majority of them serves, or if there are none.
 Findings check_majority(std::span<const Finding> findings) {
   const auto is_server = [](const Finding& one) { return one.subject == kZookeeper; };
   const auto serves = [&](const Finding& one) { return is_server(one) && one.verdict == Verdict::kGood; };

@@ -1,5 +1,5 @@
 #pragma once
-// Whether what nodes need beside themselves answers: other hosts, the clock, ZooKeeper.
+// Checks that the services which nodes need answer: other hosts, the clock, ZooKeeper.
 
 #include <span>
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace granary::cluster_check {
 
-/// Asks all of them at the same time, and waits for a second at most for what does not answer.
+/// Asks all services at the same time, and waits for a second at most.
 Findings check_services(const cluster_config::ClusterConfig& config);
 
-/// Returns why the membership cannot be asked, which is in ZooKeeper and needs a majority of its servers; "" if it can
-/// be. `services` are what check_services found.
+/// Returns why the membership, which is in ZooKeeper, cannot be asked; "" if it can be, which takes a majority of the
+/// servers. `services` are the findings of check_services().
 std::string why_no_membership(std::span<const Finding> services);
 
 }  // namespace granary::cluster_check

@@ -1,5 +1,5 @@
 #pragma once
-// Sockets of the checks. A socket never blocks: whoever uses one waits for it with a time limit.
+// Sockets of the checks. A socket never blocks; its user waits for it with a time limit.
 
 #include <netdb.h>
 
@@ -31,7 +31,7 @@ class Socket {
 
 using AddressList = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 
-/// The TCP addresses of a host, its preferred one first; nullptr if it has none.
+/// Returns the TCP addresses of a host, its preferred one first; nullptr if it has none.
 AddressList look_up(const std::string& host, const char* port);
 
 }  // namespace granary::cluster_check

@@ -13,7 +13,7 @@ using rdma::verbs::PortFacts;
 
 constexpr std::uint32_t kBestMtu = 4096;
 
-/// The address of the first GID by which a node can be reached over RoCE version 2; empty if there is none.
+/// Returns the address of the first GID by which a node can be reached over RoCE version 2; empty if there is none.
 std::string roce_address(const PortFacts& port) {
   const auto found = std::find_if(port.gids.begin(), port.gids.end(),
                                   [](const GidFacts& gid) { return gid.roce_v2 && !gid.address.empty(); });

@@ -30,7 +30,7 @@ constexpr std::size_t kWrites = 50;
 constexpr std::uint64_t kLongest_ns = 2 * base::kSecondNs;
 constexpr double kSlowSync_us = 20'000;
 
-/// A file without a name in a directory, for direct writes if it can have them.
+/// A file without a name in a directory, open for direct writes if the file system allows them.
 class Scratch {
  public:
   explicit Scratch(const std::string& directory) {
@@ -50,7 +50,7 @@ class Scratch {
   int error() const { return error_; }  ///< why it could not be made
 
  private:
-  /// File systems that know no files without a name get one that loses it at once.
+  /// Opens the file. If the file system knows no files without a name, the file gets one and loses it at once.
   static int open_in(const std::string& directory, int flags) {
     const int fd = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | flags, base::kNewFileMode);
     if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return fd;
@@ -66,11 +66,11 @@ class Scratch {
 };
 
 struct Aligned {
-  void operator()(char* memory) const { std::free(memory); }  // NOLINT: of aligned_alloc
+  void operator()(char* memory) const { std::free(memory); }  // NOLINT: aligned_alloc() made it
 };
 
-/// Times writes of a block that are each made durable, sorted; fewer than asked for if they take too long. An empty
-/// list: `error` says why.
+/// Returns the sorted times of writes of a block, each of which is made durable. They are fewer than asked for if they
+/// take too long. If there are none, `error` says why.
 std::vector<double> time_syncs(int fd, int& error) {
   const std::unique_ptr<char, Aligned> block(
       static_cast<char*>(std::aligned_alloc(base::kDirectBlock, base::kDirectBlock)));

@@ -1,5 +1,5 @@
 #pragma once
-// What two doctors send each other over TCP.
+// Messages that two doctors send each other over TCP.
 //
 // Each side first sends a greeting, a line of text: the name, the number of this protocol, the number of the cluster
 // protocol (src/node/cluster_protocol.h), and the release. The one that connected sends first. Then it sends any number
@@ -17,7 +17,7 @@ namespace granary::doctor {
 
 inline constexpr std::uint16_t kDefaultPort = 18'520;
 inline constexpr std::uint32_t kDoctorProtocol = 2;
-/// A greeting with its line end is no longer.
+/// The greatest length of a greeting, with its line end.
 inline constexpr std::size_t kLongestGreeting = 256;
 /// How long either side waits for the other's greeting, and then for all echoes.
 inline constexpr std::uint32_t kGreeting_ms = 2000;
@@ -29,23 +29,23 @@ struct Greeting {
   std::string release;
 };
 
-/// This program's.
+/// Returns this program's greeting.
 Greeting own_greeting();
-/// With its line end.
+/// Returns the greeting as a line, with its line end.
 std::string line_of(const Greeting& greeting);
 /// Reads a line without its end; none if it is no greeting.
 std::optional<Greeting> greeting_of(std::string_view line);
 
-/// Times are of CLOCK_REALTIME. x86-64 only, so the bytes are in the order of memory.
+/// An echo. Times are of CLOCK_REALTIME. The bytes are sent in the order of memory, as both sides are x86-64.
 struct Echo {
   std::uint64_t number = 0;
-  std::uint64_t received_ns = 0;  ///< by the listener
-  std::uint64_t returned_ns = 0;  ///< by the listener
+  std::uint64_t received_ns = 0;  ///< when the listener received it
+  std::uint64_t returned_ns = 0;  ///< when the listener sent it back
 };
 static_assert(sizeof(Echo) == 24);
 inline constexpr std::uint64_t kAskForPage = ~std::uint64_t{0};
 
-/// CLOCK_REALTIME in nanoseconds.
+/// Returns CLOCK_REALTIME in nanoseconds.
 std::uint64_t wall_clock_ns();
 
 }  // namespace granary::doctor

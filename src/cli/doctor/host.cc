@@ -24,7 +24,7 @@ std::string first_word(const char* path) {
   return word;
 }
 
-/// The flags of the first processor.
+/// Returns the flags of the first processor.
 std::set<std::string> cpu_flags() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
@@ -47,7 +47,7 @@ std::uint64_t open_files() {
   return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0;
 }
 
-/// The magic numbers of statfs(2) that are worth a name.
+/// Returns the name of a file system by its magic number (statfs(2)), or the number if it has none here.
 std::string type_name(std::uint32_t magic) {
   switch (magic) {
     case 0xef53: return "ext4";  // ext2 and ext3 have the same number

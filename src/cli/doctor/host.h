@@ -1,5 +1,5 @@
 #pragma once
-// What `granary doctor` looks at on a host, as plain values, so that tests can judge hosts that there are none of.
+// Facts that `granary doctor` looks at on a host, as plain values, so that tests can judge hosts of every kind.
 
 #include <cstdint>
 #include <set>
@@ -14,10 +14,10 @@ namespace granary::doctor {
 struct FileSystem {
   std::string type;  ///< "ext4", "tmpfs", ..., or its magic number as "0x1234"; empty if it could not be asked
   std::uint64_t size_bytes = 0;
-  std::uint64_t free_bytes = 0;  ///< for users other than root
+  std::uint64_t free_bytes = 0;  ///< free space for users other than root
 };
 
-/// The file system that a path, which must exist, lies on.
+/// Returns the file system on which a path lies. Precondition: the path exists.
 FileSystem file_system_of(const std::string& path);
 
 struct Host {
@@ -27,16 +27,16 @@ struct Host {
   bool tsx_works = false;
   std::string clock_source;      ///< "tsc", ...
   std::uint32_t ptp_clocks = 0;  ///< hardware clocks of network devices
-  bool ptp4l = false;            ///< ptp4l's socket is at its usual place
+  bool ptp4l = false;            ///< whether ptp4l's socket is at its usual place
   std::uint64_t available_bytes = 0;
   std::uint64_t swap_bytes = 0;
   std::uint64_t open_files = 0;  ///< RLIMIT_NOFILE
-  FileSystem shared_memory;      ///< /dev/shm
+  FileSystem shared_memory;      ///< the file system of /dev/shm
 };
 
 Host this_host();
 
-/// The highest level of x86-64, 1 to 4, whose instructions the flags of /proc/cpuinfo contain.
+/// Returns the highest level of x86-64, 1 to 4, whose instructions the flags of /proc/cpuinfo contain.
 int x86_level(const std::set<std::string>& cpu_flags);
 
 }  // namespace granary::doctor

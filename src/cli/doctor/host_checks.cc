@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kLeastMemory = 256 * kMiB;
-/// A node has a file for each log segment, ring, peer and HTTP connection.
+/// The least limit of open files: a node has a file for each log segment, ring, peer and HTTP connection.
 constexpr std::uint64_t kLeastOpenFiles = 1024;
 
-/// Pidfds, by which a node over shm is fenced, came with Linux 5.3.
+/// Checks that the kernel has pidfds, by which a node over shm is fenced. They came with Linux 5.3.
 Finding check_kernel(const Host& host) {
   Finding finding{.subject = "kernel", .found = host.description.kernel};
   int major = 0, minor = 0;
@@ -121,7 +121,7 @@ Finding check_numa(const Host& host) {
           .mend = "run a node of the cluster on each, with 'numa_node' and 'cpus' (docs/cluster-file.md)"};
 }
 
-/// The kernel's word for transparent huge pages must be one of two.
+/// Checks that the kernel's setting of transparent huge pages is one of the two useful ones.
 Finding check_transparent(const char* subject, const std::string& setting, const char* asked, const char* path) {
   Finding finding{.subject = subject, .found = fmt::format("transparent: {}", setting)};
   if (setting != "always" && setting != asked) {
@@ -143,7 +143,7 @@ Finding check_reserved(const Host& host) {
           .mend = "sysctl vm.nr_hugepages=N, with N times 2 MiB for the databases' memory"};
 }
 
-/// Only RDMA devices pin memory.
+/// Looks at the limit of locked memory, which matters only with RDMA devices, as these pin memory.
 Finding check_lock_limit(const Host& host) {
   if (host.machine.lock_limit_bytes == std::numeric_limits<std::uint64_t>::max())
     return {.subject = "locked memory", .found = "no limit"};
@@ -165,7 +165,7 @@ Finding check_open_files(const Host& host) {
   return finding;
 }
 
-/// Log rings lie there: they outlive a process.
+/// Checks /dev/shm, where log rings lie so that they outlive a process.
 Finding check_shared_memory(const Host& host) {
   const FileSystem& shm = host.shared_memory;
   Finding finding{

@@ -1,5 +1,6 @@
 #pragma once
-// Whether a host is fit for Granary, apart from any database or cluster: what was found, and the command that mends it.
+// Checks whether a host is fit for Granary, apart from any database or cluster. A finding names the command that mends
+// it.
 
 #include <span>
 
@@ -13,10 +14,10 @@ using cluster_check::Finding;
 using cluster_check::Findings;
 using cluster_check::Verdict;
 
-/// Kernel, processor, clock, memory, limits.
+/// Checks kernel, processor, clock, memory and limits.
 Findings check_host(const Host& host);
 
-/// RDMA devices and their ports. A host without any can run nodes over provider shm, so that is a note.
+/// Checks RDMA devices and their ports. A host without any can run nodes over provider shm, so that is a note.
 Findings check_devices(std::span<const rdma::verbs::DeviceFacts> devices);
 
 }  // namespace granary::doctor

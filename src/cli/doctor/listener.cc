@@ -28,7 +28,8 @@ Status system_error(const char* what, std::uint16_t port) {
                                                 port, std::strerror(errno), port)};
 }
 
-/// An IPv6 socket serves IPv4 as well. A host may have IPv6 switched off.
+/// Returns a socket that listens at the port: an IPv6 one, which serves IPv4 as well, or an IPv4 one if the host has
+/// IPv6 switched off.
 Socket bound_socket(std::uint16_t port) {
   const int on = 1, off = 0;
   Socket six(AF_INET6, SOCK_STREAM, 0);
@@ -64,7 +65,7 @@ std::string text_of(const sockaddr_storage& address, socklen_t size) {
   return text.starts_with("::ffff:") ? text.substr(7) : text;  // IPv4 by an IPv6 socket
 }
 
-/// The peer that connected speaks first.
+/// Exchanges greetings with the peer, which connected and so sends first. Returns what went wrong.
 std::string exchange_greetings(Stream& stream) {
   const auto line = stream.receive_line(kLongestGreeting);
   if (!line.ok()) return line.status().message();

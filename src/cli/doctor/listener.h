@@ -10,7 +10,7 @@
 
 namespace granary::doctor {
 
-/// Serves one peer after the other, each for a few seconds at most, so that nobody who connects can keep it.
+/// Serves one peer after the other, each for a few seconds at most, so that no peer can keep it.
 class Listener {
  public:
   /// Listens at all addresses of the host. Port 0 is any free one. kUnavailable if the port is taken.
@@ -20,7 +20,7 @@ class Listener {
 
   struct Served {
     std::string peer;          ///< its address
-    std::uint64_t echoes = 0;  ///< answered
+    std::uint64_t echoes = 0;  ///< the number of echoes that were answered
     std::string trouble;       ///< why it was not served to the end; empty if it was
   };
   /// Waits for a peer and serves it; kUnavailable if none comes in time.

@@ -22,7 +22,7 @@ using cluster_check::Verdict;
 
 constexpr std::size_t kEchoes = 100;
 constexpr double kSlowMedian_us = 1000;
-/// Hosts whose clocks are kept by NTP or PTP differ by far less.
+/// The greatest difference of two clocks that is no fault. Clocks that NTP or PTP keeps differ by far less.
 constexpr double kGreatestDifference_us = 100'000;
 
 double microseconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1000; }
@@ -36,7 +36,7 @@ Result<std::string> exchange_lines(Stream& stream, const std::string& own) {
   return stream.receive_line(kLongestGreeting);
 }
 
-/// Sends the own greeting, and judges the peer's. False if echoes make no sense.
+/// Sends this program's greeting, and judges the peer's. Returns false if the peer cannot answer echoes.
 bool greet(Stream& stream, Findings& findings) {
   const Greeting own = own_greeting();
   const Result<std::string> line = exchange_lines(stream, line_of(own));
@@ -149,7 +149,7 @@ ClockDifference clock_difference(std::span<const EchoTimes> echoes) {
   const EchoTimes& fastest = *std::min_element(
       echoes.begin(), echoes.end(),
       [&](const EchoTimes& one, const EchoTimes& other) { return under_way(one) < under_way(other); });
-  // When the message arrived there, this host's clock showed the time of sending and half of what was under way.
+  // When the message arrived, this host's clock showed the time of sending plus about half of the time under way.
   const std::uint64_t bound = under_way(fastest) / 2;
   return {static_cast<std::int64_t>(fastest.received_ns - (fastest.sent_ns + bound)), bound};
 }

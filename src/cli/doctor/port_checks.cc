@@ -19,7 +19,7 @@ using cluster_check::Findings;
 using cluster_check::Verdict;
 using cluster_config::HttpAddress;
 
-/// Returns 0 if a process could listen there, or the errno of why not.
+/// Returns 0 if a process can listen at the address, or the errno of the failure.
 int listen_error(const HttpAddress& address) {
   const cluster_check::AddressList at = cluster_check::look_up(address.ip, std::to_string(address.port).c_str());
   if (at == nullptr) return EADDRNOTAVAIL;

@@ -23,10 +23,10 @@ constexpr std::size_t kReads = 1000;
 constexpr std::uint32_t kReadBytes = 64;
 constexpr rdma::RegionId kPage = 1;
 constexpr std::uint64_t kConnect_us = 2'000'000, kRead_us = 1'000'000;
-/// Two doctors of one host do not meet here.
+/// The ports of rdma_cm that the reader and the read side use. They differ, so that two doctors can run on one host.
 constexpr std::uint16_t kReaderService = kDefaultPort + 1, kReadService = kDefaultPort + 2;
 
-/// What can be known before the fabric is opened, in one place for both sides.
+/// Returns the options of either side's fabric, as far as they are known before it is opened.
 Result<rdma::verbs::VerbsOptions> options_of(rdma::NodeId node, std::uint16_t service) {
   rdma::verbs::VerbsOptions options;
   options.node.node = node;
@@ -50,7 +50,7 @@ Result<ReadEnd> open_end(const rdma::verbs::VerbsOptions& options) {
   return ReadEnd{std::move(*region), std::move(*fabric)};
 }
 
-/// One READ, waited for. The time that it took, in microseconds.
+/// Makes one READ and waits for it. Returns the time that it took, in microseconds.
 Result<double> time_read(rdma::Endpoint& endpoint, rdma::ConnectionId connection, const ReadEnd& reader) {
   const rdma::RemoteAddress from{
       .node = kRead, .region = kPage, .generation = endpoint.peer_generation(connection), .offset = 0};
@@ -87,7 +87,7 @@ std::string line_of(const Result<ReadPlace>& place) {
   return line + '\n';
 }
 
-/// What a peer says may be anything, and is printed.
+/// Reads the peer's line, which may be anything and is printed, so that it must not have control characters.
 Result<ReadPlace> read_place_of(std::string_view line) {
   const auto printed = [](char c) { return c >= ' ' && c <= '~'; };
   if (!std::all_of(line.begin(), line.end(), printed))

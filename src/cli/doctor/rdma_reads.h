@@ -1,7 +1,7 @@
 #pragma once
-// One-sided READs between two doctors: one lays open a page for a moment, and the other one reads it. This finds what
-// echoes over TCP cannot: a port that rdma_cm may not use, GIDs that do not reach each other, an MTU that the network
-// does not carry.
+// One-sided READs between two doctors: one offers a page for a moment, and the other one reads it. This finds faults
+// that echoes over TCP cannot: a port that rdma_cm may not use, GIDs that do not reach each other, an MTU that the
+// network does not carry.
 
 #include <cstdint>
 #include <memory>
@@ -19,15 +19,16 @@
 
 namespace granary::doctor {
 
-/// Where the page can be read: an IP address on the RDMA network, and a port of rdma_cm's TCP port space.
+/// Where to read the page: an IP address on the RDMA network, and a port of rdma_cm's TCP port space.
 struct ReadPlace {
   std::string address;
   std::uint16_t service = 0;
 };
 
-/// What the listener answers when it is asked for a page, with its line end: the place, or why there is none.
+/// Returns the listener's answer to the question for a page, with its line end: the place, or why there is none.
 std::string line_of(const Result<ReadPlace>& place);
-/// Reads a line without its end; an error is the reason that the listener gives, or that this is no such line.
+/// Reads the answer, a line without its end. The error is the reason that the listener gives, or that the line is no
+/// such answer.
 Result<ReadPlace> read_place_of(std::string_view line);
 
 /// A fabric, and the region by which it takes part.
@@ -40,8 +41,8 @@ inline constexpr rdma::NodeId kReader = 0, kRead = 1;
 /// Times READs of one cache line of the peer's page, in microseconds, in the order of time. `reader` listens.
 Result<std::vector<double>> time_reads(const ReadEnd& reader, std::size_t reads);
 
-/// Of the listener, which was asked for a page: offers one and waits until the peer is done, or the stream's time is
-/// up. Returns what went wrong with the stream; empty if nothing.
+/// Offers a page, as the listener does when it is asked for one, and waits until the peer is done or the stream's time
+/// is up. Returns what went wrong with the stream; empty if nothing did.
 std::string offer_page(Stream& stream);
 
 /// Asks the listener for a page and times READs of it.

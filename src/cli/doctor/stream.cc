@@ -20,7 +20,7 @@ constexpr std::uint64_t kMillisecondNs = 1'000'000;
 
 Status unavailable(std::string why) { return {StatusCode::kUnavailable, std::move(why)}; }
 
-/// 0 if the connection stands, or the errno of what is in its way.
+/// Connects the socket. Returns 0, or the errno of the failure.
 int connect_error(const cluster_check::Socket& socket, const addrinfo& to, int timeout_ms) {
   if (!socket.is_open()) return errno;
   if (::connect(socket.get(), to.ai_addr, to.ai_addrlen) == 0) return 0;

@@ -19,14 +19,14 @@ class Stream {
   /// Connects to the first address of the host that answers. kUnavailable with the reason if none does in time.
   static Result<Stream> connect(const std::string& host, std::uint16_t port, std::uint32_t timeout_ms);
 
-  /// All calls from now on are over by then.
+  /// Sets when all calls from now on are over.
   void set_timeout(std::uint32_t timeout_ms);
 
   /// Sends all bytes; kUnavailable with the reason if it cannot.
   Status send(std::span<const char> bytes);
-  /// Fills all of the bytes; kNotFound if the other side has closed before the first of them.
+  /// Receives until all bytes are filled; kNotFound if the other side has closed before the first of them.
   Status receive(std::span<char> bytes);
-  /// Returns a line without its end. kInvalidArgument if no line ends within so many bytes.
+  /// Receives a line and returns it without its end. kInvalidArgument if no line ends within so many bytes.
   Result<std::string> receive_line(std::size_t most_bytes);
 
  private:
