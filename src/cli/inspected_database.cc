@@ -12,7 +12,8 @@
 #include "src/base/private_directory.h"
 
 namespace granary::cli {
-/// Without a change to anything: the file system may be read-only, and what is looked at may be damaged.
+/// Locks the directory without a change to anything, because the file system may be read-only and what is inspected may
+/// be damaged.
 Status InspectedDatabase::lock(const std::string& where) {
   const std::string path = fmt::format("{}/{}", where, recovery::kLockName);
   auto locked = base::lock_to_read(path);
@@ -63,8 +64,8 @@ Status InspectedDatabase::settle(const recovery::Wishes& wishes) {
   return lock_rings();
 }
 
-/// As an opening does it (db::Directories::lock_former_rings). A directory that is not private is refused where the
-/// rings are read.
+/// Locks the rings as an opening does (db::Directories::lock_former_rings). A directory that is not private is refused
+/// where the rings are read.
 Status InspectedDatabase::lock_rings() {
   const std::string& rings = manifest.reliable_directory;
   if (settled.copy || manifest.generations.empty() || rings.empty()) return {};
@@ -96,7 +97,8 @@ recovery::Wishes wishes_from(const bench::FlagValues& flags) {
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find(','), rest.size());
     if (std::string path(rest.substr(0, end)); !path.empty()) {
-      auto canonical = base::canonical(path);  // what cannot be found from here is missed as it was written
+      auto canonical =
+          base::canonical(path);  // a directory that cannot be found from here is reported by the path as written
       wishes.log_directories.push_back(canonical.ok() ? std::move(*canonical) : std::move(path));
     }
     rest.remove_prefix(std::min(end + 1, rest.size()));

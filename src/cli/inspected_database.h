@@ -1,5 +1,5 @@
 #pragma once
-// A database directory while a tool looks at it: nobody else has it open meanwhile, and nothing in it changes.
+// A database directory while a tool looks at it. No other process has it open meanwhile, and nothing in it changes.
 
 #include <cstdint>
 #include <functional>
@@ -19,29 +19,29 @@ namespace granary::cli {
 
 struct InspectedDatabase {
   std::string directory;  ///< canonical
-  /// Shared ones, so that several may look, also on a read-only file system; none where there is no LOCK file, so that
-  /// nobody can hold it.
+  /// The locks are shared ones, so that several tools may look at a database, also on a read-only file system. There is
+  /// none where there is no LOCK file, because then no process can hold it.
   std::vector<std::shared_ptr<void>> locks;
   recovery::Manifest manifest;
-  recovery::Settled settled;  ///< after settle()
-  /// Told of the bytes of each segment and checkpoint block that was read; from any thread. Empty: nobody asks for it.
+  recovery::Settled settled;  ///< set by settle()
+  /// Called with the bytes of each segment and checkpoint block that was read, by any thread. May be empty.
   std::function<void(std::uint64_t bytes)> progress;
 
-  /// kNotFound if there is no database, kUnavailable if a process has it open.
+  /// Opens the directory. kNotFound if there is no database, kUnavailable if a process has it open.
   static Result<InspectedDatabase> open(const std::string& directory);
 
-  /// Finds whose the log directories are that the manifest names, and locks them; `wishes` are those of the command
-  /// line. Tells on standard error if the database is a copy. Before anything below.
+  /// Finds out to which databases the log directories in the manifest belong, and locks them; `wishes` are those of the
+  /// command line. Tells on standard error if the database is a copy. Precondition of the functions below.
   Status settle(const recovery::Wishes& wishes);
 
-  /// "accounts", or "table 7" if the manifest does not know it.
+  /// Returns the table's name, such as "accounts", or "table 7" if the manifest does not know it.
   std::string table_name(std::uint32_t id) const;
-  /// Whether a node of a cluster wrote it: its file MEMBER says so, or if that is missing, its manifest.
+  /// Whether a node of a cluster wrote the database: its file MEMBER says so, or if that is missing, its manifest.
   bool of_node() const;
-  /// Scans its logs as opening would. For a cluster's node it scans the segments as well that only other nodes may
+  /// Scans the logs as an opening would. For a cluster's node it also scans the segments that only other nodes may
   /// still need.
   Result<recovery::LogScan> scan(bool salvage) const;
-  /// The same with the rings.
+  /// Scans the logs like scan(), and the rings as well.
   Result<recovery::LogSurvey> survey(bool salvage) const;
 
  private:
@@ -51,9 +51,9 @@ struct InspectedDatabase {
   Status add_kept_log(bool salvage, recovery::LogScan& scan) const;
 };
 
-/// The database in `directory`, settled by the flags below. Commands that read logs begin with it.
+/// Returns the database in `directory`, settled by the flags below. Commands that read logs begin with it.
 Result<InspectedDatabase> open_with_logs(const std::string& directory, const bench::FlagValues& flags);
-/// --log_dirs, for copies of log directories outside of the database's.
+/// Returns the flag --log_dirs, for copies of log directories outside of the database's.
 bench::Flag log_dirs_flag();
 recovery::Wishes wishes_from(const bench::FlagValues& flags);
 
@@ -62,7 +62,7 @@ struct SegmentFile {
   recovery::SegmentName name;
   std::string path;
 };
-/// All of them, by generation, logger and sequence, whether they count or not.
+/// Returns all segment files by generation, logger and sequence, whether they count or not.
 Result<std::vector<SegmentFile>> segment_files(const recovery::Manifest& manifest);
 
 }  // namespace granary::cli

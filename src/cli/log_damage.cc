@@ -21,7 +21,8 @@ std::string text_of(const recovery::Loss& loss) {
 
 Result<LogReport> examine_logs(const InspectedDatabase& database) {
   LogReport report;
-  // As opening does it; and only if that finds damage again, to find all of it and not only the first.
+  // The first survey is that of an opening. Only if it finds damage is there another one, which finds all damage and
+  // not only the first.
   auto survey = database.survey(/*salvage=*/false);
   const Status first = survey.status();
   if (!survey.ok() && first.code() == StatusCode::kDamaged) {
@@ -37,7 +38,7 @@ Result<LogReport> examine_logs(const InspectedDatabase& database) {
   const Status member = db::check_member_file(base::system_files(), database.directory, database.manifest);
   if (!member.ok() && member.code() != StatusCode::kDamaged) return member;
   if (!member.ok()) {
-    // A salvage does without a MEMBER that is missing or older, but does not guess what a damaged one has said.
+    // A salvage goes on without a MEMBER that is missing or older, but does not guess what a damaged one has said.
     report.beyond_salvage = !membership::read_any_life(base::system_files(), database.directory).ok();
     report.damages.push_back(member.message());
   }

@@ -1,7 +1,7 @@
 #pragma once
-// Everything that keeps a database from being recovered, one line each: the checks of `granary log verify` and of
-// `granary recover --dry-run`. They are those of an opening, by the same code: recovery::survey_log and the
-// checkpoint's reader.
+// Finds everything that keeps a database from being recovered, one line each, for `granary log verify` and `granary
+// recover --dry-run`. The checks are those of an opening, by the same code: recovery::survey_log and the checkpoint's
+// reader.
 
 #include <optional>
 #include <string>
@@ -17,25 +17,25 @@ struct LogReport {
   recovery::LogScan scan;
   recovery::SurvivingRings rings;
   ReplayPreview replay;
-  std::vector<std::string> damages;  ///< with file, offset and cause; opening would refuse. Empty: it would not
-  /// Opening with salvage would refuse as well, since a file is of another database or in the wrong place. The rest may
-  /// be empty then.
+  std::vector<std::string> damages;  ///< with file, offset and cause; an opening would refuse unless it is empty
+  /// Whether an opening with salvage would refuse as well, since a file is of another database or in the wrong place.
+  /// The other members may be empty then.
   bool beyond_salvage = false;
 };
 
-/// An error is one of reading.
+/// Examines the logs. An error means that they could not be read.
 Result<LogReport> examine_logs(const InspectedDatabase& database);
 
-/// How `database`'s checkpoint is read when it is opened; none if it has no checkpoint.
+/// Returns how `database`'s checkpoint is read when it is opened; none if it has no checkpoint.
 std::optional<recovery::checkpoint::ReadOptions> checkpoint_of(const InspectedDatabase& database);
 
-/// Reads all parts of the current checkpoint. Returns what opening would refuse in them; "" if that is nothing. An
-/// error is one of reading.
+/// Reads all parts of the current checkpoint. Returns what an opening would refuse in them; "" if that is nothing. An
+/// error means that they could not be read.
 Result<std::string> examine_checkpoint(const InspectedDatabase& database);
 
-/// "cut off 17 bytes at the end of 'F', from offset 80 on: cause".
+/// Returns "cut off 17 bytes at the end of 'F', from offset 80 on: cause".
 std::string text_of(const recovery::DroppedTail& tail);
-/// "'F', offset 80: cause; transactions of epochs 3 to 5 may be lost".
+/// Returns "'F', offset 80: cause; transactions of epochs 3 to 5 may be lost".
 std::string text_of(const recovery::Loss& loss);
 
 }  // namespace granary::cli

@@ -1,4 +1,4 @@
-// `granary log dump`: every transaction and marker of the log, a line each.
+// `granary log dump`: prints every transaction and marker of the log, a line each.
 
 #include <charconv>
 #include <cstdio>
@@ -36,16 +36,16 @@ class Dump {
 
   /// Prints one file's lines.
   Status segment(const SegmentFile& file);
-  /// What a node of a cluster that died may hold at others.
+  /// Prints the locks that a node of a cluster that died may hold at other nodes.
   void lock_ahead(const std::string& path, const log::Ring& ring);
-  /// No more lines are wanted, or none can be printed any more.
+  /// Whether no more lines are wanted, or none can be printed any more.
   bool full() const { return (wanted_.limit != 0 && lines_ == wanted_.limit) || std::ferror(stdout) != 0; }
-  /// Prints that a segment is missing which must be there.
+  /// Prints that a segment is missing that must be there.
   void missing(const std::string& path) {
     damaged_ = true;
     line(path, 0, "DAMAGED: the file is missing");
   }
-  /// Returns the segments that others name as the next ones.
+  /// Returns the segments that other segments name as the next ones.
   const std::vector<recovery::SegmentName>& named() const { return named_; }
   bool damaged() const { return damaged_; }
 
@@ -181,7 +181,7 @@ void Dump::lock_ahead(const std::string& path, const log::Ring& ring) {
   }
 }
 
-/// A table by its name or by its number in the log.
+/// Finds a table by its name or by its number in the log.
 Result<std::uint32_t> find_table(const recovery::Manifest& manifest, const std::string& text) {
   for (const recovery::TableEntry& table : manifest.tables) {
     if (table.name == text) return table.id;
@@ -211,8 +211,8 @@ Result<Wanted> wanted_from(const InspectedDatabase& database, const bench::FlagV
   return wanted;
 }
 
-/// Tells which segments are missing: of those that count, the first, those before another one, and the next one that a
-/// segment names.
+/// Prints which of the segments that count are missing: the first one, those before another one, and those that a
+/// segment names as the next one.
 void dump_missing(const recovery::Manifest& manifest, const std::vector<SegmentFile>& files, Dump& lines) {
   const std::vector<std::string>& directories = manifest.log_directories;
   for (const recovery::Generation& generation : manifest.generations) {

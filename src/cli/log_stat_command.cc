@@ -1,4 +1,4 @@
-// `granary log stat`: what the segments of the log hold, without what is written in them.
+// `granary log stat`: summarizes the segments of the log, without the data that are written in them.
 
 #include <algorithm>
 #include <cstdio>
@@ -125,10 +125,10 @@ bench::ExitCode run(const std::string& directory, const bench::FlagValues& flags
   if (!database.ok()) return bench::refuse(bench::exit_code_of(database.status()), database.status().message());
   std::optional<ReadingBar> bar(log_bytes(*database));
   database->progress = bar->counter();
-  const auto scan = database->scan(/*salvage=*/true);  // shows what is there, damaged or not
+  const auto scan = database->scan(/*salvage=*/true);  // salvages, so that it shows what is there, damaged or not
   bar.reset();
   if (!scan.ok()) return bench::refuse(bench::exit_code_of(scan.status()), scan.status().message());
-  // Paths are byte strings; JSON wants UTF-8.
+  // Paths are byte strings, but JSON takes only UTF-8.
   constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
   const std::string text = flags.enabled("json") ? json_of(*database, *scan).dump(2, ' ', false, kReplace) + "\n"
                                                  : text_of(*database, *scan);

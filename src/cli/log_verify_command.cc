@@ -1,4 +1,4 @@
-// `granary log verify`: could this log be recovered? A line for each reason why not.
+// `granary log verify`: says whether the log could be recovered, with a line for each reason why not.
 
 #include <cstdio>
 #include <optional>

@@ -1,4 +1,4 @@
-// The `granary` command: finds out what is asked for, checks every word, and hands over.
+// The `granary` command: finds out which command the words name, checks every word, and hands over.
 
 #include <algorithm>
 #include <cstdio>
@@ -52,7 +52,7 @@ ExitCode unknown_word(const std::string& what, const std::string& word, const Wo
                                    : fmt::format("'{}': no such {}; did you mean {}?", word, what, meant));
 }
 
-/// Returns the benchmarks; behind "cluster run" and the like, those that run on nodes.
+/// Returns the names of the benchmarks. After "cluster run" and the like these are the ones that run on nodes.
 Words bench_names(const std::string& first) {
   Words names;
   for (const BenchCommand* command : bench_commands()) {
@@ -68,7 +68,7 @@ bool gives_protocol(const Words& arguments) {
   });
 }
 
-/// The benchmark that the words name, by `run`; `first` is what stood before them, `overview` what helps with it.
+/// Runs the benchmark that the words name, by `run`. `first` is what stood before them, `overview` the help on it.
 ExitCode run_bench_words(const Words& words, const std::string& first, std::string (*overview)(),
                          ExitCode (*run)(const BenchCommand&, const bench::FlagValues&)) {
   if (words.empty())
@@ -106,12 +106,13 @@ std::string group_help(const std::vector<const Tool*>& group) {
   return group[0]->group == kCluster ? cluster_help() : tool_group_help(group);
 }
 
-/// What the words after "cluster" mean, if a benchmark is named next.
+/// Returns what the words after "cluster" mean if they begin with one that a benchmark's name follows; else nullptr.
 const ClusterBench* cluster_bench_of(const std::string& first, const Words& rest) {
   return first == kCluster && !rest.empty() ? find_cluster_bench(rest[0]) : nullptr;
 }
 
-/// The tool that the first words name; takes them away. nullptr if they name none: then `*code` was told.
+/// Returns the tool that the first words name, and takes these away. Returns nullptr if they name none; `*code` then is
+/// the exit code of the message.
 const Tool* find_tool(const std::vector<const Tool*>& group, Words* words, ExitCode* code) {
   if (group.size() == 1 && group[0]->name.empty()) return group[0];
   const Words names = tool_names(group);
@@ -156,7 +157,7 @@ ExitCode help_on_tool(const std::vector<const Tool*>& group, Words words) {
   return show(tool_help(*tool));
 }
 
-/// Bench, the tools, and `more`.
+/// Returns the words that may come first: bench, the tools, and `more`.
 Words first_words(const Words& more) {
   Words known{"bench", std::string(kFigure)};
   for (std::string& group : tool_groups()) known.push_back(std::move(group));
@@ -164,7 +165,7 @@ Words first_words(const Words& more) {
   return known;
 }
 
-/// On the benchmark that the words name, if any.
+/// Prints the help on the benchmark that the words name, or the overview if there are no words.
 ExitCode help_on_bench(const Words& words, std::string (*overview)()) {
   if (words.empty()) return show(overview());
   const BenchCommand* command = find_bench_command(words[0]);
@@ -179,7 +180,7 @@ ExitCode help(const Words& topic) {
   if (topic[0] == "bench") return help_on_bench(rest, bench_help);
   if (find_bench_command(topic[0]) != nullptr) return help_on_bench(topic, bench_help);
   if (topic[0] == kFigure) {
-    Words asked = rest;  // perhaps compare, or gallery
+    Words asked = rest;  // the words may name a use of figure: compare, or gallery
     asked.emplace_back("--help");
     return run_figure(asked);
   }
@@ -221,7 +222,7 @@ int main(int argc, char** argv) {
   using namespace granary::cli;
   const bool output = prepare_streams();
   const std::vector<std::string> words(argv + 1, argv + argc);
-  // All commands but a node end with a report. A node serves, whether or not anybody reads what it says of that.
+  // All commands but a node end with a report. A node serves even if its output cannot be read.
   const bool reports = words.empty() || words[0] != "node";
   if (!output && reports) return static_cast<int>(refuse_closed_output());
   const granary::bench::ExitCode code = run_with_threads(words);

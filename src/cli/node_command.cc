@@ -1,4 +1,4 @@
-// `granary node`: one node of a cluster, which has no tables of its own program.
+// `granary node`: runs one node of a cluster, without tables of a program of its own.
 
 #include <time.h>
 
@@ -39,7 +39,7 @@ bool log_has_failed(Cluster& cluster) {
   return !log.ok() && log.code() != StatusCode::kUnavailable;
 }
 
-/// Serves until it is told to stop, or is no member any more, or its log has failed.
+/// Serves until the node is told to stop, is no member any more, or has a log that has failed.
 Status serve(Cluster& cluster, const bench::StopSignals& signals, const NodeLog& log) {
   log.say(fmt::format("node {} of {} serves", cluster.node(), cluster.nodes().size()), &cluster);
   while (cluster.status().ok() && !log_has_failed(cluster) && !signals.wait_until(now_ns() + kLook_ns)) {
@@ -47,8 +47,8 @@ Status serve(Cluster& cluster, const bench::StopSignals& signals, const NodeLog&
   return cluster.status().ok() ? cluster.leave() : cluster.status();
 }
 
-/// One life of the node: it joins, starts, serves and leaves. Its directory is free when this returns. `served_ns`: for
-/// how long it served.
+/// Runs one life of the node: it joins, starts, serves and leaves. Its directory is free when this returns. Sets
+/// `served_ns` to how long it served.
 Status live(const ClusterOptions& options, const bench::StopSignals& signals, const NodeLog& log,
             std::uint64_t& served_ns) {
   auto cluster = Cluster::join(options);
@@ -64,8 +64,8 @@ Status live(const ClusterOptions& options, const bench::StopSignals& signals, co
   return status;
 }
 
-/// Whether the life has ended because the node was told to stop, in order. One that had not served by then says so; one
-/// that had, and could not leave in order, has not ended as told.
+/// Whether the life has ended because the node was told to stop, in order. A life that had not served by then says so.
+/// A life that had served, and could not leave in order, has not ended as told.
 bool ended_as_told(const Status& ended, bool served, NodeNumber node, const bench::StopSignals& signals,
                    const NodeLog& log) {
   if (ended.ok()) return true;
@@ -74,14 +74,15 @@ bool ended_as_told(const Status& ended, bool served, NodeNumber node, const benc
   return true;
 }
 
-/// Whether the same may go well in a while: others still have to end, or to start, or the membership cannot be reached.
+/// Whether another try may succeed after a while: other nodes still have to end, or to start, or the membership cannot
+/// be reached.
 bool may_pass(const Status& status) {
   return status.code() == StatusCode::kMembershipLost || status.code() == StatusCode::kUnavailable ||
          status.code() == StatusCode::kAlreadyExists;
 }
 
-/// How a node that has lost its membership starts again by itself. Waits double, so that the nodes of a cluster that
-/// have all lost theirs find each other.
+/// Starts a node again that has lost its membership. The waits double, so that the nodes of a cluster that have all
+/// lost theirs find each other.
 class Rejoining {
  public:
   Rejoining(std::uint64_t most, bool has_data, const NodeLog& log) : most_(most), has_data_(has_data), log_(log) {}
@@ -115,7 +116,8 @@ class Rejoining {
     return "";
   }
 
-  static constexpr std::uint64_t kServedLong_ns = 60'000'000'000;  ///< after so long, tries are counted anew
+  static constexpr std::uint64_t kServedLong_ns =
+      60'000'000'000;  ///< a life that served for so long has the tries counted anew
   static constexpr std::uint64_t kLongestPause_s = 16;
 
   const std::uint64_t most_;
@@ -124,19 +126,20 @@ class Rejoining {
   std::uint64_t tries_ = 0;
 };
 
-/// False if the file cannot be read or lacks the node, which joining then says.
+/// Whether the node has a data directory. Returns false if the file cannot be read or lacks the node, which joining
+/// reports.
 bool has_data_directory(const ClusterOptions& options) {
   const auto config = cluster_config::load(options.file);
   const cluster_config::NodeConfig* const node = config.ok() ? config->find(options.node) : nullptr;
   return node != nullptr && !node->data_directory.empty();
 }
 
-/// --moved: the rings, and log directories that stayed where they were, are the node's own again.
+/// Implements --moved: the rings, and log directories that stayed where they were, become the node's own again.
 Status take_over(const ClusterOptions& options) {
   const auto config = cluster_config::load(options.file);
   if (!config.ok()) return config.status();
   const cluster_config::NodeConfig* const node = config->find(options.node);
-  if (node == nullptr) return {};  // joining says so
+  if (node == nullptr) return {};  // joining reports that
   if (node->data_directory.empty())
     return {StatusCode::kInvalidArgument, fmt::format("--moved: node {} has no data_directory", options.node)};
   const auto canonical = base::canonical(node->data_directory);
@@ -183,7 +186,8 @@ bench::ExitCode run(const std::string&, const bench::FlagValues& flags) {
     log.flush();
     return refuse(why);
   };
-  const bool has_data = has_data_directory(options);  // asked now, as the file may lose the node while it serves
+  const bool has_data =
+      has_data_directory(options);  // asked now, because the file may lose the node while the node serves
   std::uint64_t served_ns = 0;
   Status ended = live(options, signals, log, served_ns);
   if (ended_as_told(ended, served_ns != 0, options.node, signals, log)) return bench::ExitCode::kOk;
@@ -196,11 +200,12 @@ bench::ExitCode run(const std::string&, const bench::FlagValues& flags) {
     const bool served = served_ns != 0;
     if (served) options.new_board = false;
     if (ended_as_told(ended, served, options.node, signals, log)) return bench::ExitCode::kOk;
-    // It was told to leave, and could not leave in order, which has nothing to do with the membership that an earlier
-    // life has lost.
+    // The node was told to leave, and could not leave in order. This has nothing to do with the membership that an
+    // earlier life has lost.
     if (served && signals.requested() && ended.code() != StatusCode::kMembershipLost) return end_with(ended);
   }
-  // Damaged data and disk faults are for somebody to look at; whatever else keeps it out, it has lost its membership.
+  // Damaged data and disk faults need somebody to look at them. After any other error the cause is that the node has
+  // lost its membership.
   const bench::ExitCode code = bench::exit_code_of(ended);
   return code == bench::ExitCode::kDamagedData || code == bench::ExitCode::kDiskFault
              ? code

@@ -1,5 +1,5 @@
 #pragma once
-// Byte strings for people.
+// Shows byte strings to people.
 
 #include <string>
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace granary::cli {
 
-/// In quotes; whatever is no printable ASCII character, quotes and backslashes stand as \xNN.
+/// Returns the bytes in quotes. Quotes, backslashes and all but printable ASCII characters become \xNN.
 inline std::string quoted(std::string_view bytes) {
   std::string text = "\"";
   for (const char c : bytes) {

@@ -48,7 +48,7 @@ std::uint64_t file_bytes(const std::string& directory) {
   std::uint64_t bytes = 0;
   std::error_code error;
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
-    std::error_code none;  // a directory has no size
+    std::error_code none;  // file_size() fails for a directory, which has no size
     const std::uintmax_t size = entry->file_size(none);
     if (!none) bytes += size;
   }

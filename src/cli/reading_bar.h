@@ -1,6 +1,6 @@
 #pragma once
-// How far a tool is that reads a database, or a checkpoint, on standard error. Only a terminal sees it: what is printed
-// there is for a person who waits, and whoever reads it from a file has the report.
+// Shows on standard error how far a tool has come that reads a database or a checkpoint. It shows this only on a
+// terminal, to a person who waits; in a file the report is enough.
 
 #include <cstdint>
 #include <functional>
@@ -15,18 +15,19 @@ namespace granary::cli {
 
 class ReadingBar {
  public:
-  /// The tool is going to read about so many bytes.
+  /// Begins; the tool is going to read about so many bytes.
   explicit ReadingBar(std::uint64_t bytes);
-  /// Ends full.
+  /// Shows the full bar.
   ~ReadingBar();
   ReadingBar(const ReadingBar&) = delete;
   ReadingBar& operator=(const ReadingBar&) = delete;
 
-  /// Returns what is to be told of bytes that were read, by any thread, as long as this lives.
+  /// Returns a function to call with the number of bytes after each read. Any thread may call it, as long as this
+  /// lives.
   std::function<void(std::uint64_t bytes)> counter();
 
  private:
-  std::mutex mutex_;  // guards all
+  std::mutex mutex_;  // guards all members
   std::optional<ProgressBar> bar_;
   RecoveryProgress read_;
 };

@@ -77,8 +77,8 @@ void print_plan(const InspectedDatabase& database, const LogReport& report) {
   for (const recovery::DroppedTail& tail : report.scan.tails) base::print("torn tail: {}\n", text_of(tail));
 }
 
-/// With --salvage damage of the log is listed as what would be lost, and is no reason to fail. Nothing salvages a
-/// checkpoint, as the log below it is gone, and nothing makes a log of files that are not its own.
+/// Says what an opening would do. With --salvage, damage of the log is listed as what would be lost, and is no reason
+/// to fail. A checkpoint cannot be salvaged, as the log before it is gone; nor can files of another database.
 ExitCode dry_run(InspectedDatabase& database, bool salvage) {
   std::optional<ReadingBar> bar(bytes_to_examine(database));
   database.progress = bar->counter();
@@ -123,7 +123,7 @@ void print_report(const RecoveryReport& report, double opening_seconds) {
   for (const std::string& note : report.notes) base::print("{}\n", note);
 }
 
-/// The directories stay as they are: those that the manifest names.
+/// Returns options for an opening with the directories that the manifest names.
 Options options_for(const InspectedDatabase& database, const bench::FlagValues& flags) {
   const recovery::Manifest& manifest = database.manifest;
   Options options;
@@ -164,7 +164,7 @@ ExitCode run(const std::string& directory, const bench::FlagValues& flags) {
   if (!database.ok()) return refuse(database.status());
   if (flags.enabled("dry_run")) return dry_run(*database, flags.enabled("salvage"));
   const Options options = options_for(*database, flags);
-  database->locks.clear();  // opening takes them
+  database->locks.clear();  // opening takes the locks
   if (flags.enabled("moved")) {
     if (const Status taken = take_over(database->directory, flags); !taken.ok()) return refuse(taken);
     if (base::system_files().open(fmt::format("{}/{}", database->directory, membership::kLifeName)).ok()) {

@@ -36,12 +36,12 @@ class Preview {
   const InspectedDatabase& database_;
   const epoch::Epoch from_epoch_;
   const bool past_durable_, salvaged_;
-  bool lacks_writes_ = false;  ///< told once, since all transactions of such a log are alike
+  bool lacks_writes_ = false;  ///< reported once, since all transactions of such a log are alike
   recovery::FileBytes bytes_;
   ReplayPreview preview_;
 };
 
-/// The reasons for which the applier refuses a write; empty if there are none.
+/// Returns the reasons for which the applier refuses a write; empty if there are none.
 std::string Preview::wrong_with(const log::Write& write) const {
   if (write.table >= tables_.size())
     return fmt::format("a write to table {}, which the manifest does not know", write.table);

@@ -1,5 +1,5 @@
 #pragma once
-// What a replay would do, found out by reading everything that it reads and changing nothing.
+// Finds out what a replay would do, by reading all that a replay reads and changing nothing.
 
 #include <cstdint>
 #include <span>
@@ -12,16 +12,16 @@
 namespace granary::cli {
 
 struct ReplayPreview {
-  std::uint64_t bytes = 0;           ///< of segments and rings
+  std::uint64_t bytes = 0;           ///< read from segments and rings
   std::uint64_t transactions = 0;    ///< that would be replayed
-  std::uint64_t writes = 0;          ///< of these
-  std::uint64_t in_checkpoint = 0;   ///< transactions passed by because the checkpoint holds them
+  std::uint64_t writes = 0;          ///< the writes of these transactions
+  std::uint64_t in_checkpoint = 0;   ///< transactions that are skipped because the checkpoint holds them
   std::uint64_t dropped = 0;         ///< transactions beyond the cut
-  std::vector<std::string> damages;  ///< what replay would refuse: file, offset, cause
+  std::vector<std::string> damages;  ///< faults that replay would refuse: file, offset, cause
 };
 
-/// `rings` are those that count; with any, epochs beyond D of the running generation count, too. `salvaged`: what
-/// stands behind a fault counts as well. An error is one of reading.
+/// Previews the replay. `rings` are those that count; if there are any, epochs beyond D of the running generation
+/// count, too. If `salvaged`, what follows a fault counts as well. An error means that the log could not be read.
 Result<ReplayPreview> preview_replay(const InspectedDatabase& database, const recovery::LogScan& scan,
                                      std::span<const recovery::RingEntries> rings, bool salvaged);
 

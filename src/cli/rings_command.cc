@@ -1,4 +1,5 @@
-// `granary rings`: the directories of log rings in memory, of which database each is, and which of them nobody needs.
+// `granary rings`: lists the directories of log rings in memory, with the database of each, and says which ones nobody
+// needs.
 
 #include <cstdio>
 

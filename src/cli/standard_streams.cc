@@ -17,12 +17,12 @@ using bench::ExitCode;
 
 bool prepare_streams() {
   signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN);  // a write beyond the process's limit fails (EFBIG), and is told as what it is
+  signal(SIGXFSZ, SIG_IGN);  // a write beyond the process's limit then fails with EFBIG, which is reported
   bool output = true;
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(stream, F_GETFD) != -1) continue;
     if (stream == STDOUT_FILENO) output = false;
-    // The lowest number that is free is this stream's, as those below it are open by now.
+    // open() takes the lowest free number, which is this stream's, as those below it are open by now.
     static_cast<void>(::open("/dev/null", stream == STDIN_FILENO ? O_RDONLY : O_WRONLY));
   }
   return output;

@@ -15,7 +15,7 @@ namespace granary::cli {
 struct Tool {
   std::string group = {};  ///< first word: "log"
   std::string name = {};   ///< second word: "stat"; "" if the group is the command
-  /// What it is told beside flags: "DIR", a database's directory, "FILE", or "" for nothing.
+  /// The operand beside the flags: "DIR", a database's directory, "FILE", or "" for none.
   std::string operand = "DIR";
   std::string summary = {};      ///< one line
   std::string description = {};  ///< a short paragraph for --help
@@ -39,11 +39,11 @@ const Tool& doctor_tool();
 const Tool& node_tool();
 const Tool& top_tool();
 
-/// In the order in which help lists them.
+/// Returns the tools in the order in which help lists them.
 const std::vector<const Tool*>& tools();
-/// The first words of all, each once.
+/// Returns the first words of all tools, each once.
 std::vector<std::string> tool_groups();
-/// Those of one group; empty if there is none of this name.
+/// Returns the tools of one group; empty if there is none of this name.
 std::vector<const Tool*> tools_of(std::string_view group);
 
 }  // namespace granary::cli

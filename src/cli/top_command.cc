@@ -1,4 +1,4 @@
-// `granary top`: the nodes of a cluster in a terminal, from what they tell of themselves by HTTP.
+// `granary top`: shows the nodes of a cluster in a terminal, from their reports over HTTP.
 
 #include <unistd.h>
 
@@ -53,7 +53,7 @@ Result<std::vector<AskedNode>> nodes_to_ask(const std::string& file) {
                 fmt::format("{}: no node has an address to be asked at; give them 'http' (docs/monitoring.md)", file));
 }
 
-/// The cluster's document of the first node that gives one; the next time that node is asked first.
+/// Gets the cluster's document from the first node that answers; that node is asked first the next time.
 class Asking {
  public:
   explicit Asking(std::vector<AskedNode> nodes) : nodes_(std::move(nodes)) {}
@@ -82,7 +82,7 @@ class Asking {
 /// Returns whether standard output took all that was printed.
 bool is_written() { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0; }
 
-/// The terminal's other screen while this lives.
+/// Switches to the terminal's other screen while it lives.
 class Screen {
  public:
   Screen() { std::fputs("\x1b[?1049h\x1b[?25l", stdout); }
@@ -93,7 +93,7 @@ class Screen {
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
 
-  /// Returns whether it could be written.
+  /// Shows the text, and returns whether it could be written.
   bool show(const std::string& text) {
     std::string drawn = "\x1b[H";
     for (const char c : text) drawn += c == '\n' ? "\x1b[K\n" : std::string(1, c);
@@ -121,8 +121,8 @@ bench::ExitCode show_once(Asking& asking, bool json, bool color) {
   return bench::ExitCode::kOk;
 }
 
-/// Ends as well at the first view that cannot be written, since nobody sees the next one. The command's end then tells
-/// why (finish_output()).
+/// Shows views until a signal comes, or one cannot be written, since nobody sees the next one. In that case
+/// finish_output() reports why.
 void show_until_stopped(Asking& asking, bool json, bool terminal, std::uint64_t interval_ns) {
   bench::StopSignals signals;
   signals.ask_first(true);

@@ -28,7 +28,7 @@ const NodeRecovery* debt_of(const NodeReport& asked, NodeNumber node) {
   return nullptr;
 }
 
-/// "node 1 recovers it (settling)", or why nobody does.
+/// Returns "node 1 recovers it (settling)", or why no node does.
 std::string recovery_in_words(const NodeReport& asked, const NodeRecovery& debt) {
   const double age_s = static_cast<double>(debt.age_us) / 1e6;
   if (!asked.epochs.logs) return "and without logs nobody can recover it: end all nodes, and start all of them again";
@@ -63,7 +63,7 @@ void say_of_dead(const NodeReport& asked, NodeNumber node, const std::string& st
   }
 }
 
-/// What the membership says of a node, and what it does not say itself.
+/// Adds messages about a node that follow from the membership rather than from its own answer.
 void say_of_node(const NodeReport& asked, const NodeAnswer& answer, std::vector<Message>& messages) {
   const MemberReport* const member = member_of(asked, answer.node);
   if (member == nullptr) {
@@ -92,7 +92,8 @@ void say_of_node(const NodeReport& asked, const NodeAnswer& answer, std::vector<
   }
 }
 
-/// Of each life that is recovered, what is told by the node that does it, or else by the node that was asked.
+/// Returns the recoveries. For each life, it takes the report of the node that recovers it, or else that of the node
+/// that was asked.
 Json merged_recoveries(const NodeReport& asked, const std::vector<NodeAnswer>& answers) {
   std::map<std::pair<double, double>, Json> lives;
   const auto take = [&](const Json& document, bool all) {
@@ -177,7 +178,8 @@ Status check_cluster_document(const Json& document) {
 }
 
 NodeAnswer answer_of(NodeAnswer node, const std::string& body) {
-  // Whatever is nested more deeply than a node's document is left out, so that writing it takes little stack.
+  // Values that are nested more deeply than those of a node's document are left out, so that writing them takes little
+  // stack.
   constexpr int kDeepest = 16;
   const auto flat = [](int depth, Json::parse_event_t, const Json&) { return depth <= kDeepest; };
   Json document = Json::parse(body, flat, /*allow_exceptions=*/false);

@@ -1,6 +1,6 @@
 #pragma once
-// The whole cluster as one JSON document, /status.json: what the node that was asked knows of the membership, and what
-// each node tells of itself. docs/monitoring.md describes it.
+// The whole cluster as one JSON document, /status.json. It has the membership as the asked node knows it, and each
+// node's own report. docs/monitoring.md describes it.
 
 #include <cstdint>
 #include <string>
@@ -12,24 +12,24 @@
 
 namespace granary::watch {
 
-/// A node of the cluster file, and what came when it was asked.
+/// A node of the cluster file, and its answer.
 struct NodeAnswer {
   NodeNumber node = 0;
   std::string host = {};
-  std::string http = {};   ///< its address, for people; empty: it has none
-  Json document = {};      ///< null: it did not answer
-  std::string error = {};  ///< why it did not
+  std::string http = {};   ///< its address, for people; empty if it has none
+  Json document = {};      ///< null if it did not answer
+  std::string error = {};  ///< why it did not answer
 };
 
-/// `asked`: the node that makes the document. `answers`: of all nodes of the cluster file, its own included, in their
-/// order.
+/// Returns the document. `asked` is the report of the node that makes it. `answers` are those of all nodes of the
+/// cluster file, this one included, in the file's order.
 Json cluster_document(const NodeReport& asked, std::vector<NodeAnswer> answers);
 
-/// Whether this is such a document, of a format that this program reads: kUnavailable if not, as whoever answered is no
-/// node, or one of another release.
+/// Returns kUnavailable unless this is such a document of a format that this program reads: the server is no node, or
+/// of another release.
 Status check_cluster_document(const Json& document);
 
-/// Reads what a node answered. A document with an error if it is none.
+/// Reads a node's answer. The result has an error if the body is no node's document.
 NodeAnswer answer_of(NodeAnswer node, const std::string& body);
 
 }  // namespace granary::watch

@@ -48,7 +48,7 @@ std::string bytes_text(std::optional<double> bytes) {
 
 std::string percent_text(std::optional<double> share) { return share ? fmt::format("{:.0f} %", *share * 100) : "-"; }
 
-/// A table whose first columns stand to the left and all others to the right.
+/// A table whose first columns are aligned to the left and all others to the right.
 class TextTable {
  public:
   explicit TextTable(std::size_t left) : left_(left) {}
@@ -89,7 +89,7 @@ const char* color_of(const Json& node) {
   return true_at(node, "/answers") ? kYellow : kRed;
 }
 
-/// The elements of an array of the document; none if there is no such array.
+/// Returns the elements of an array of the document; none if there is no such array.
 std::vector<const Json*> list_at(const Json& document, const char* key) {
   std::vector<const Json*> list;
   if (!document.is_object() || !document.contains(key) || !document.at(key).is_array()) return list;

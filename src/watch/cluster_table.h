@@ -7,7 +7,7 @@
 
 namespace granary::watch {
 
-/// `color`: with ANSI colors. The document may be anything; what is missing is shown as "-".
+/// Returns the table, with ANSI colors if `color`. The document may be anything; a missing value is shown as "-".
 std::string cluster_table(const Json& document, bool color);
 
 }  // namespace granary::watch

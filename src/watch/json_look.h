@@ -1,5 +1,5 @@
 #pragma once
-// Looks into documents of other nodes, which may be anything.
+// Reads values from documents of other nodes, which may be anything.
 
 #include <optional>
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace granary::watch {
 
-/// The number at a path such as "/memory/limit_bytes"; none if there is none.
+/// Returns the number at a path such as "/memory/limit_bytes"; none if there is none.
 std::optional<double> number_at(const Json& document, const char* path);
 
-/// The text there, without control characters, so that it can be printed; empty if there is none.
+/// Returns the text at the path, without control characters so that it can be printed; empty if there is none.
 std::string text_at(const Json& document, const char* path);
 
-/// Whether the value there is true.
+/// Whether the value at the path is true.
 bool true_at(const Json& document, const char* path);
 
 }  // namespace granary::watch

@@ -7,7 +7,7 @@
 namespace granary::watch {
 namespace {
 
-/// Backslashes and line ends are escaped everywhere, quotation marks in labels.
+/// Appends the value. Backslashes and line ends are escaped everywhere, quotation marks in labels only.
 void append_escaped(std::string& text, std::string_view value, bool label) {
   for (const char c : value) {
     if (c == '\\') {

@@ -15,7 +15,7 @@ struct Label {
   std::string_view value;
 };
 
-/// A step of a histogram: so many observations were not greater than `most`.
+/// A step of a histogram: so many observations were at most `most`.
 struct HistogramStep {
   double most;
   std::uint64_t count;
@@ -23,7 +23,7 @@ struct HistogramStep {
 
 class MetricText {
  public:
-  /// `labels` stand in front of those of each sample.
+  /// Puts `labels` in front of those of each sample.
   explicit MetricText(std::initializer_list<Label> labels);
 
   // Each begins a family; its samples follow by add().
@@ -33,7 +33,7 @@ class MetricText {
   MetricText& add(double value, std::initializer_list<Label> labels = {});
   MetricText& add(std::uint64_t value, std::initializer_list<Label> labels = {});
 
-  /// A whole family: `steps` ascending, `count` and `sum` of all observations.
+  /// Adds a whole family: ascending `steps`, and the `count` and `sum` of all observations.
   void histogram(std::string_view name, std::string_view help, const std::vector<HistogramStep>& steps,
                  std::uint64_t count, double sum);
 
@@ -43,12 +43,12 @@ class MetricText {
   MetricText& begin(std::string_view name, std::string_view help, std::string_view type);
   void sample(std::string_view suffix, std::string_view value, std::initializer_list<Label> labels);
 
-  const std::string common_;  ///< labels as they are written
-  std::string name_;          ///< of the family
+  const std::string common_;  ///< the common labels, as they are written
+  std::string name_;          ///< the name of the present family
   std::string text_;
 };
 
-/// The shortest text that reads as the same number; "+Inf", "-Inf", "NaN".
+/// Returns the shortest text that reads as the same number; "+Inf", "-Inf" or "NaN" if it is none.
 std::string number_text(double value);
 
 }  // namespace granary::watch

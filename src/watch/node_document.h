@@ -15,20 +15,20 @@ namespace granary::watch {
 /// Keys stay in the order in which they were added, which is that of the documentation.
 using Json = nlohmann::ordered_json;
 
-/// Something that somebody should know, in words.
+/// A message to the people who run the cluster.
 struct Message {
   std::string severity = {};  ///< "info", "warning", "error"
-  NodeNumber node = 0;        ///< that it is about; 0: the cluster
+  NodeNumber node = 0;        ///< the node that it is about; 0: the cluster
   std::string text = {};
 };
 Json json_of(const Message& message);
 
-/// What is wrong with this node itself.
+/// Returns the messages on what is wrong with this node itself.
 std::vector<Message> messages_of(const NodeReport& report, const Rates& rates);
 
 Json node_document(const NodeReport& report, const Rates& rates);
 
-/// The document as text; what is no UTF-8 in it is replaced.
+/// Returns the document as text. Bytes in it that are no UTF-8 are replaced.
 std::string text_of(const Json& document);
 
 }  // namespace granary::watch

@@ -16,7 +16,7 @@ constexpr double kMicrosecond = 1e-6;
 
 double seconds_of_us(std::uint64_t us) { return static_cast<double>(us) * kMicrosecond; }
 
-/// 1 for the state that holds, and 0 for all others, so that each is a series of its own.
+/// Adds 1 for the state that holds and 0 for all others, so that each state is a series of its own.
 template <typename Names>
 void add_states(MetricText& metrics, std::string_view label, const Names& names, std::string_view holds,
                 std::initializer_list<Label> more = {}) {

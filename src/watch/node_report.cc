@@ -27,10 +27,10 @@ std::uint64_t count_files(const char* directory) {
   if (open == nullptr) return 0;
   std::uint64_t count = 0;
   while (const dirent* const entry = ::readdir(open.get())) count += entry->d_name[0] != '.' ? 1 : 0;
-  return count - std::min<std::uint64_t>(count, 1);  // but for the directory's own
+  return count - std::min<std::uint64_t>(count, 1);  // without the descriptor that lists the directory
 }
 
-/// When the machine was started, in seconds since 1970.
+/// Returns when the machine was started, in seconds since 1970.
 double boot_time() {
   const std::string text = read_all("/proc/stat");
   const std::size_t at = text.find("\nbtime ");

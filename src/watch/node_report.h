@@ -1,5 +1,5 @@
 #pragma once
-// What one node tells of itself to whoever looks at it. Metrics, the node's document and the page are made from it.
+// The report of one node on itself. Metrics, the node's document and the page are made from it.
 
 #include <array>
 #include <cstdint>
@@ -32,36 +32,36 @@ struct MemberReport {
   std::string release = {};
 };
 
-/// A recovery that is under way, or was, with its phase as a word.
+/// A recovery that is under way, or is over, with its phase as a word.
 struct RecoveryState {
   NodeRecovery recovery;
   std::string phase = {};
 };
 
-/// The newest configuration that the node knows.
+/// The newest configuration that this node knows.
 struct MembershipReport {
   std::uint64_t cluster_id = 0;
-  std::uint64_t version = 0;  ///< of the document
-  std::uint64_t number = 0;   ///< counts changes in which a life began or ended
-  NodeNumber leader = 0;      ///< of epochs; 0: nobody
+  std::uint64_t version = 0;  ///< the version of the document
+  std::uint64_t number = 0;   ///< the number of changes in which a life began or ended
+  NodeNumber leader = 0;      ///< the leader of epochs; 0: nobody
   std::vector<MemberReport> members = {};
   std::string lost = {};  ///< why this node is no member any more; empty if it is one
-  /// Whether it may commit now: not while its membership cannot be confirmed, as ZooKeeper does not answer, or others
-  /// have condemned it.
+  /// Whether the node may commit now. It may not while its membership cannot be confirmed, since ZooKeeper does not
+  /// answer, or if others have condemned it.
   bool commits = true;
 };
 
 struct EpochReport {
   std::uint64_t current = 0;       ///< E
-  std::uint64_t durable = 0;       ///< D of the cluster; without logs it follows E, and tells nothing
-  std::uint64_t durable_here = 0;  ///< what this node has made durable; without logs likewise
+  std::uint64_t durable = 0;       ///< the cluster's D; without logs it follows E, and tells nothing
+  std::uint64_t durable_here = 0;  ///< the epoch up to which this node is durable; without logs it tells nothing
   std::uint32_t period_ms = 0;
   bool logs = false;  ///< whether results wait for D
 
   /// Returns D, or how far this node is durable, as they are shown; 0 without logs.
   std::uint64_t shown_durable() const { return logs ? durable : 0; }
   std::uint64_t shown_durable_here() const { return logs ? durable_here : 0; }
-  /// E - D; 0 without logs.
+  /// Returns E - D; 0 without logs.
   std::uint64_t lag() const { return logs && current > durable ? current - durable : 0; }
 };
 
@@ -72,7 +72,7 @@ struct ProcessReport {
   std::uint64_t open_files = 0;
   double started_unix_s = 0;
 };
-/// Of this process.
+/// Returns the report on this process.
 ProcessReport look_at_process();
 
 struct NodeReport {
@@ -80,10 +80,10 @@ struct NodeReport {
   NodeNumber node = 0;
   std::string host = {};
   std::string release = {};
-  std::uint32_t generation = 0;  ///< counts the node's lives; 0 before it is a member
+  std::uint32_t generation = 0;  ///< the number of the node's life; 0 before it is a member
   Stage stage = Stage::kJoining;
   ProcessReport process = {};
-  // Each from the stage on in which there is one.
+  // Each of these is set from the stage on in which there is one.
   std::optional<MembershipReport> membership = {};
   std::optional<Statistics> database = {};
   std::optional<ClusterStatistics> elsewhere = {};
@@ -91,12 +91,12 @@ struct NodeReport {
   EpochReport epochs = {};
   std::vector<RecoveryState> recoveries = {};
   std::string log_trouble = {};      ///< why nothing becomes durable; empty if the log works
-  std::string release_trouble = {};  ///< why no result is released at present; empty if they are
+  std::string release_trouble = {};  ///< why no result is released at present; empty if results are
 };
 
-/// Why the process counts as stuck; empty if it does not.
+/// Returns why the process counts as stuck; empty if it does not.
 std::string why_stuck(const NodeReport& report);
-/// Why the node is not to be given work; empty if it serves and may commit.
+/// Returns why the node is not to be given work; empty if it serves and may commit.
 std::string why_not_ready(const NodeReport& report);
 
 }  // namespace granary::watch

@@ -5,7 +5,7 @@
 
 namespace granary::watch {
 
-/// Written by cmake/WriteAssets.cmake.
+/// The files, in sources that cmake/WriteAssets.cmake writes.
 namespace assets {
 extern const char kPageHtml[], kPageCss[], kPageJs[];
 extern const std::size_t kPageHtmlSize, kPageCssSize, kPageJsSize;

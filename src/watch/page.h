@@ -1,5 +1,5 @@
 #pragma once
-// The files of the page with charts (src/watch/page/), which are compiled in.
+// The files of the page with charts (src/watch/page/), compiled into the program.
 
 #include <span>
 #include <string_view>
@@ -7,7 +7,7 @@
 namespace granary::watch {
 
 struct PageFile {
-  std::string_view path;  ///< of the request: "/page.js"
+  std::string_view path;  ///< the path of the request: "/page.js"
   std::string_view content_type;
   std::string_view text;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// How much a node has done in the last second or so, from its counters at two moments.
+// Computes how much a node has done in the last second or so, from its counters at two moments.
 
 #include <cstdint>
 #include <optional>
@@ -9,26 +9,26 @@
 namespace granary::watch {
 
 struct Rates {
-  double seconds = 0;  ///< which they are of
-  double commits = 0;  ///< a second, as all of the following
+  double seconds = 0;  ///< the length of the time
+  double commits = 0;  ///< per second, as are all of the following
   double aborts = 0;   ///< attempts that failed
   double remote_transactions = 0;
   double one_sided_operations = 0;
   double messages = 0;
   double log_bytes = 0;
-  // Of the transactions that committed meanwhile; 0 if none was sampled.
+  // Latencies of the transactions that committed in that time; 0 if none was sampled.
   double p50_us = 0;
   double p99_us = 0;
   double p999_us = 0;
   bool epoch_moved = true;  ///< E has advanced
 };
 
-/// Remembers what a node's counters were. Used by one thread.
+/// Computes a node's rates from its counters at successive moments. Used by one thread.
 class RateMeter {
  public:
-  /// Called about once a second.
+  /// Takes the node's counters. Called about once a second.
   void take(const NodeReport& report, std::uint64_t now_us);
-  /// Of the time between the last two calls of take(); all 0 before there were two with a database.
+  /// Returns the rates between the last two calls of take(); all 0 until two reports had a database.
   const Rates& rates() const { return rates_; }
 
  private:
@@ -41,9 +41,9 @@ class RateMeter {
   Rates rates_;
 };
 
-/// Attempts that aborted, for all reasons.
+/// Returns the number of aborted attempts, for all reasons.
 std::uint64_t all_aborts(const Statistics& statistics);
-/// Attempts that failed. What the application has rolled back itself is none of them.
+/// Returns the number of attempts that failed. Those that the application rolled back itself are not counted.
 std::uint64_t failed_attempts(const Statistics& statistics);
 
 }  // namespace granary::watch

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kJsonType = "application/json; charset=utf-8";
 
-/// All but start() and the destructor is called by the server's thread.
+/// The server's thread calls all members except start() and the destructor.
 class NodeService final : public Service {
  public:
   explicit NodeService(ServiceOptions options) : options_(std::move(options)) {}
@@ -56,7 +56,7 @@ class NodeService final : public Service {
     respond({.content_type = kJsonType, .body = text_of(node_document(report(), meter_.rates()))});
   }
 
-  /// The node as it was a moment ago at most: whoever asks all the time costs no more than this.
+  /// Returns the node's report, which is at most a moment old. So many requests cost no more than one in that time.
   const NodeReport& report() {
     constexpr std::uint64_t kMoment_us = 100'000;
     const std::uint64_t now_us = base::monotonic_us();
@@ -74,13 +74,13 @@ class NodeService final : public Service {
     return metrics_;
   }
 
-  /// Load balancers have no token: they learn whether, and not why.
+  /// Returns the answer to a load balancer. It has no token, so it learns whether the node is fit, and not why.
   static http::Response verdict(const http::Request& request, const std::string& trouble) {
     if (trouble.empty()) return {.body = "ok\n"};
     return {.status = 503, .body = request.authorized ? trouble + "\n" : "no\n"};
   }
 
-  /// Asks all other nodes. Whoever asks meanwhile, or shortly afterwards, gets the same document.
+  /// Asks all other nodes. Requests that come meanwhile, or shortly afterwards, get the same document.
   void answer_for_all(http::Respond respond) {
     constexpr std::uint64_t kFresh_us = 250'000;
     if (!document_.empty() && base::monotonic_us() - made_us_ < kFresh_us)
@@ -97,7 +97,7 @@ class NodeService final : public Service {
   }
 
   void give_document(std::vector<http::Fetched> fetched) {
-    const std::vector<http::Respond> waiting = std::exchange(waiting_, {});  // also if memory is short below
+    const std::vector<http::Respond> waiting = std::exchange(waiting_, {});  // emptied even if memory is short below
     const NodeReport& own = report();
     std::vector<NodeAnswer> answers;
     auto next = fetched.begin();
@@ -128,9 +128,9 @@ class NodeService final : public Service {
   const ServiceOptions options_;
   NodeReport report_;
   std::uint64_t looked_us_ = 0;  ///< when report_ was made; 0: never
-  std::string metrics_;          ///< of report_; empty: not made yet
+  std::string metrics_;          ///< made of report_; empty: not made yet
   RateMeter meter_;
-  std::vector<http::Respond> waiting_;  ///< for the document
+  std::vector<http::Respond> waiting_;  ///< requests that wait for the document
   std::string document_;
   std::uint64_t made_us_ = 0;
   std::unique_ptr<http::Server> server_;

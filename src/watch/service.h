@@ -1,9 +1,9 @@
 #pragma once
-// What a node serves by HTTP: /metrics, /status.json, /node.json, /healthz, /readyz, and a page with charts.
+// The HTTP service of a node: /metrics, /status.json, /node.json, /healthz, /readyz, and a page with charts.
 // docs/monitoring.md describes them.
 //
-// Everything is collected by the server's own thread when it is asked for. It takes no lock that a transaction needs,
-// but those of lists that change when workers, members or logs come and go.
+// The server's own thread collects everything when it is asked for. Of the locks that a transaction needs it takes only
+// those of lists that change when workers, members or logs come and go.
 
 #include <cstdint>
 #include <functional>
@@ -24,7 +24,7 @@ struct Peer {
   std::string host = {};
   std::string ip = {};  ///< where this node asks it; empty if it cannot
   std::uint16_t port = 0;
-  std::string http = {};     ///< its address as text; empty: it has none
+  std::string http = {};     ///< its address as text; empty if it has none
   std::string why_not = {};  ///< why this node cannot ask it
 };
 
@@ -37,10 +37,10 @@ struct ServiceOptions {
 
 class Service {
  public:
-  /// For how long another node's part of /status.json is waited for.
+  /// How long the service waits for another node's part of /status.json.
   static constexpr std::uint32_t kPeerTimeout_ms = 300;
 
-  /// Serves until it is destroyed. kUnavailable if the address cannot be listened at.
+  /// Starts the service, which serves until it is destroyed. kUnavailable if it cannot listen at the address.
   static Result<std::unique_ptr<Service>> start(ServiceOptions options);
   virtual ~Service() = default;
   virtual std::uint16_t port() const = 0;

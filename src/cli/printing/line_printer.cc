@@ -18,7 +18,7 @@
 namespace granary::cli {
 namespace {
 
-/// A line that cannot be written is lost, as there is nobody to tell.
+/// Writes the line. If that fails, the line is lost, as nobody can be told.
 void write_line(int descriptor, std::string_view line) {
   while (!line.empty()) {
     const ssize_t written = ::write(descriptor, line.data(), line.size());
@@ -38,13 +38,14 @@ struct LinePrinter::Queue {
 
   std::mutex mutex;  // guards what follows
   std::condition_variable changed;
-  std::deque<Line> lines;  ///< the first one is being written
+  std::deque<Line> lines;  ///< the front is being written
   std::size_t dropped = 0;
   bool ended = false;
   bool has_thread = true;
 };
 
-/// A line leaves the queue when it has been written, so an empty queue means that all is out.
+/// Writes the lines one by one. A line leaves the queue when it has been written, so an empty queue means that all is
+/// out.
 void LinePrinter::Queue::write_all() {
   std::unique_lock lock(mutex);
   for (;;) {
@@ -69,7 +70,7 @@ LinePrinter::LinePrinter() : queue_(std::make_shared<Queue>()) {
       base::name_thread("gr-printer");
       queue->write_all();
     }).detach();
-  } catch (const std::system_error&) {  // the system refuses a thread: whoever prints a line writes it
+  } catch (const std::system_error&) {  // the system refuses a thread, so print() writes each line itself
     queue_->has_thread = false;
   }
 }

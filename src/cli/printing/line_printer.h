@@ -8,26 +8,27 @@
 
 namespace granary::cli {
 
-/// Thread-safe. Lines appear in the order in which they were handed in. If nobody reads, up to kMost of them wait, and
-/// later ones are dropped; a line says so once somebody reads again.
+/// Thread-safe. Lines appear in the order in which they were handed in. While nobody reads, up to kMost of them wait,
+/// and later ones are dropped; a line says so once somebody reads again.
 class LinePrinter {
  public:
   static constexpr std::size_t kMost = 1024;
 
   LinePrinter();
-  /// Waits as flush() does.
+  /// Calls flush().
   ~LinePrinter();
   LinePrinter(const LinePrinter&) = delete;
   LinePrinter& operator=(const LinePrinter&) = delete;
 
-  /// `line` has its line end. `descriptor` stays open until the process ends, and nothing else buffers what goes there.
+  /// Prints `line`, which has its line end. `descriptor` stays open until the process ends, and no other buffer writes
+  /// to it.
   void print(int descriptor, std::string line) const;
   /// Waits until all lines are written, but a second at most.
   void flush() const;
 
  private:
   struct Queue;
-  const std::shared_ptr<Queue> queue_;  // the printing thread's, too, which may outlive this object in a write
+  const std::shared_ptr<Queue> queue_;  // shared with the printing thread, which may outlive this object in a write
 };
 
 }  // namespace granary::cli

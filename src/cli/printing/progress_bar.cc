@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kRedrawNs = base::kSecondNs / 10, kLineNs = 5 * base::kSecondNs;
 constexpr std::size_t kWidth = 30;
-constexpr double kLeastShare = 0.01;  // that must be done before the rest's time is told
+constexpr double kLeastShare = 0.01;  // must be done before the remaining time is told
 
 }  // namespace
 

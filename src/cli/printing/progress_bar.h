@@ -1,5 +1,5 @@
 #pragma once
-// How far a recovery is, or another tool that reads much, on standard error: bytes, rate, time left.
+// Shows on standard error how far a recovery, or another tool that reads much, has come: bytes, rate, time left.
 
 #include <cstdint>
 #include <string>
@@ -10,14 +10,14 @@ namespace granary::cli {
 
 class ProgressBar {
  public:
-  /// `terminal`: draws over one line; else prints a line every few seconds, for logs.
+  /// If `terminal`, draws over one line; else prints a line every few seconds, for logs.
   explicit ProgressBar(bool terminal);
-  /// Leaves the line.
+  /// Ends the line.
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  /// Cheap to call often.
+  /// Shows the progress. Cheap enough to call often.
   void show(const RecoveryProgress& progress);
 
  private:
@@ -27,8 +27,8 @@ class ProgressBar {
   bool drawn_ = false;
 };
 
-/// "[#####-----]  50 %  1.0 MiB of 2.0 MiB, 1.0 MiB/s, 1 s left"; without a known end only bytes and rate, and
-/// in the first hundredth no time.
+/// Returns "[#####-----]  50 %  1.0 MiB of 2.0 MiB, 1.0 MiB/s, 1 s left". Without a known end it has only bytes and
+/// rate, and in the first hundredth no time.
 std::string progress_text(const RecoveryProgress& progress, double seconds);
 
 }  // namespace granary::cli

@@ -20,7 +20,8 @@ namespace {
 
 std::string_view view(beast::string_view text) { return {text.data(), text.size()}; }
 
-/// What a browser may do with the answer: show it, with what it gets from the same place, and nothing else.
+/// Sets the header fields of all answers. A browser may show an answer, with files of the same origin, and nothing
+/// else.
 void set_common_fields(beast::http::fields& fields) {
   fields.set(field::cache_control, "no-store");
   fields.set(field::x_frame_options, "DENY");
@@ -30,7 +31,7 @@ void set_common_fields(beast::http::fields& fields) {
              "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:");
 }
 
-/// What was wrong with a head that cannot be read; none if the other side has just gone, or has said nothing for too
+/// Returns the answer to a head that cannot be read; none if the other side has closed, or has said nothing for too
 /// long.
 std::optional<Response> complaint(error_code failed) {
   using HttpError = beast::http::error;
@@ -52,7 +53,8 @@ Connection::Connection(boost::asio::ip::tcp::socket socket, ServerParts& parts)
 void Connection::read() {
   parser_.emplace();
   parser_->header_limit(parts_.limits.header_bytes);
-  parser_->body_limit(std::numeric_limits<std::uint64_t>::max());  // none is read: refusal() says so
+  parser_->body_limit(
+      std::numeric_limits<std::uint64_t>::max());  // no body is read, and refusal() refuses requests that have one
   stream_.expires_after(milliseconds(parts_.limits.idle_ms));
   beast::http::async_read_header(stream_, buffer_, *parser_,
                                  [self = shared_from_this()](error_code error, std::size_t) { self->handle(error); });
@@ -67,7 +69,7 @@ void Connection::handle(error_code error) {
   if (error) {
     auto refused = complaint(error);
     if (!refused) return close();
-    parser_.emplace();  // whatever it was, it is no HEAD, and the connection ends
+    parser_.emplace();  // whatever the request was, it is no HEAD, and the connection ends
     return respond(std::move(*refused));
   }
   parts_.connections.splice(parts_.connections.end(), parts_.connections, place_);
@@ -86,7 +88,7 @@ std::optional<Response> Connection::refusal() const {
     return Response{.status = 405, .body = "only GET and HEAD\n"};
   if (parser_->chunked() || (parser_->content_length() && *parser_->content_length() != 0))
     return Response{.status = 413, .body = "a request has no body here\n"};
-  if (request.count(field::host) > 1)  // RFC 9112, section 3.2; a proxy may have gone by the other one
+  if (request.count(field::host) > 1)  // RFC 9112, section 3.2: a proxy may have used the other one
     return Response{.status = 400, .body = "the header Host is there more than once\n"};
   if (parts_.token.empty() && !names_address(view(request[field::host]))) {
     const bool named = request.count(field::host) != 0;  // HTTP/1.0 may leave it out
@@ -100,8 +102,8 @@ std::optional<Response> Connection::refusal() const {
 
 void Connection::respond(Response response) {
   const auto& request = parser_->get();
-  // After a refusal the rest of the request may still come, so nothing that follows on this connection can be told from
-  // it.
+  // After a refusal the rest of the request may still come. It cannot be told from a next request, so the connection
+  // ends.
   const bool refused =
       response.status == 400 || response.status == 405 || response.status == 413 || response.status == 431;
   answer_ = Fields();

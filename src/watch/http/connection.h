@@ -1,6 +1,6 @@
 #pragma once
-// One connection of the server: reads a request's head, has it handled, writes the answer, and again. All by the
-// server's thread.
+// One connection of the server. It reads a request's head, has it handled, writes the answer, and begins again. The
+// server's thread does all of this.
 
 #include <list>
 #include <memory>
@@ -15,10 +15,10 @@
 namespace granary::http {
 
 class Connection;
-/// The open connections; at the front the one that has been silent for longest.
+/// The open connections. The front is the one that has been silent for longest.
 using Connections = std::list<Connection*>;
 
-/// What the connections of a server have in common; outlives them.
+/// Parts that the connections of a server share; they outlive the connections.
 struct ServerParts {
   const std::string token;
   const ServerLimits limits;
@@ -26,7 +26,7 @@ struct ServerParts {
   Connections connections = {};
 };
 
-/// Lives as long as its next step is waited for, or the handler may still respond.
+/// Lives as long as its next step is pending, or the handler may still respond.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(boost::asio::ip::tcp::socket socket, ServerParts& parts);
@@ -44,14 +44,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   using HeadOnly = boost::beast::http::response<boost::beast::http::empty_body>;
 
   void handle(boost::system::error_code error);
-  /// Why the request is not for the handler; none if it is.
+  /// Returns the answer by which the request is refused; none if the handler is to have it.
   std::optional<Response> refusal() const;
   void respond(Response response);
   template <typename Message>
   void write(Message& message);
   void after_write();
-  /// Reads what is still coming for a moment, so that the other side can read why it was refused before it hears of the
-  /// end.
+  /// Reads for a moment what is still coming. Otherwise the other side might hear of the end before it can read why it
+  /// was refused.
   void linger();
 
   ServerParts& parts_;

@@ -19,7 +19,7 @@ namespace beast = boost::beast;
 using boost::system::error_code;
 using std::chrono::steady_clock;
 
-/// What one call of begin_fetch waits for.
+/// The state of one call of begin_fetch.
 struct Round {
   std::vector<Fetched> fetched;
   std::size_t open = 0;
@@ -30,7 +30,7 @@ struct Round {
   }
 };
 
-/// One request and its answer. It lives as long as its next step is waited for.
+/// One request and its answer. It lives as long as its next step is pending.
 class Exchange : public std::enable_shared_from_this<Exchange> {
  public:
   Exchange(asio::io_context& context, Target target, steady_clock::time_point until, std::shared_ptr<Round> round,
@@ -70,7 +70,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     });
   }
 
-  /// By itself, because Beast 1.74 forgets that a body is too long when it reads head and body at once.
+  /// Reads the head separately, because Beast 1.74 forgets that a body is too long when it reads head and body at once.
   void read_head() {
     stream_.expires_at(until_);
     beast::http::async_read_header(stream_, buffer_, parser_,
@@ -100,7 +100,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   const Target target_;
   const steady_clock::time_point until_;
   const std::shared_ptr<Round> round_;
-  Fetched& result_;  ///< of the round
+  Fetched& result_;  ///< the result in the round
   beast::tcp_stream stream_;
   beast::flat_buffer buffer_;
   beast::http::request<beast::http::empty_body> request_;

@@ -12,11 +12,11 @@ struct Target {
   std::string ip;
   std::uint16_t port = 0;
   std::string path;        ///< "/node.json"
-  std::string token = {};  ///< shown if it is not empty
+  std::string token = {};  ///< sent unless it is empty
 };
 
 struct Fetched {
-  unsigned status = 0;     ///< of HTTP; 0 if there was no answer
+  unsigned status = 0;     ///< the HTTP status; 0 if there was no answer
   std::string body = {};   ///< at most kMostFetchedBytes
   std::string error = {};  ///< why there was no answer, in words; empty if there was one
 
@@ -24,10 +24,10 @@ struct Fetched {
 };
 inline constexpr std::uint64_t kMostFetchedBytes = std::uint64_t{8} << 20;
 
-/// In the order of the targets.
+/// Called with the results, in the order of the targets.
 using FetchDone = std::function<void(std::vector<Fetched>)>;
 
-/// Waits for the answers, at most so long.
+/// Asks all targets, and waits at most so long for the answers.
 std::vector<Fetched> fetch_all(std::vector<Target> targets, std::uint32_t timeout_ms);
 
 }  // namespace granary::http

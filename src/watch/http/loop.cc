@@ -19,7 +19,7 @@ using boost::system::error_code;
 
 namespace {
 
-/// Repeats a turn; lives as long as its timer is waited for.
+/// Repeats a turn. Lives as long as its timer is pending.
 class Repeating : public std::enable_shared_from_this<Repeating> {
  public:
   Repeating(asio::io_context& context, std::uint32_t period_ms, std::function<void()> turn)
@@ -42,7 +42,7 @@ class Repeating : public std::enable_shared_from_this<Repeating> {
   const std::function<void()> turn_;
 };
 
-/// Signals are for the application's threads.
+/// Blocks all signals in this thread while it lives, because they are for the application's threads.
 class NoSignals {
  public:
   NoSignals() {
@@ -96,7 +96,7 @@ void Loop::run() {
       context_.run();
       return;
     } catch (const std::exception&) {
-      // Memory was short, or a handler threw: the connection that it concerned is gone, and the others go on.
+      // Memory was short, or a handler threw. The connection that it concerned is gone, and the others go on.
     }
   }
 }
@@ -110,7 +110,7 @@ void Loop::accept() {
   });
 }
 
-/// The process has no descriptor left, most likely; a connection that is silent gives one back.
+/// Accepts again after a pause. Most likely the process has no descriptor left; a silent connection gives one back.
 void Loop::accept_later() {
   constexpr auto kPause = std::chrono::milliseconds(20);
   if (!parts_.connections.empty()) parts_.connections.front()->close();
@@ -122,7 +122,7 @@ void Loop::accept_later() {
 
 void Loop::take(tcp::socket socket) {
   if (parts_.connections.size() >= parts_.limits.connections) {
-    // It leaves the list when its step has ended, and is the last candidate until then.
+    // The silent connection leaves the list when its step has ended. Until then it is the last candidate.
     Connection* const silent = parts_.connections.front();
     parts_.connections.splice(parts_.connections.end(), parts_.connections, parts_.connections.begin());
     silent->close();

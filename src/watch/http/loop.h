@@ -1,5 +1,5 @@
 #pragma once
-// The server's thread: accepts connections and runs whatever its sockets and timers have ready.
+// The server's thread: accepts connections, and runs the handlers of sockets and timers that are ready.
 
 #include <chrono>
 #include <thread>

@@ -1,6 +1,5 @@
 #pragma once
-// A small HTTP server for whoever looks at a node: one thread, which answers GET and HEAD. Nobody who connects can hold
-// it up:
+// A small HTTP server for monitoring a node: one thread, which answers GET and HEAD. No client can hold it up:
 //
 // - There are at most ServerLimits::connections. One more takes the place of the one that has been silent for longest,
 //   so that connections that say nothing, or read nothing, never keep a new one out.
@@ -26,8 +25,8 @@ namespace granary::http {
 
 struct Listen {
   std::string ip;          ///< IPv4 or IPv6
-  std::uint16_t port = 0;  ///< 0: any that is free (tests)
-  std::string token = {};  ///< what Request::authorized asks for; empty: everybody is authorized
+  std::uint16_t port = 0;  ///< 0 for any that is free (tests)
+  std::string token = {};  ///< the token that Request::authorized asks for; empty: every client is authorized
 };
 
 struct ServerLimits {
@@ -39,7 +38,7 @@ struct ServerLimits {
 
 struct Request {
   std::string path;         ///< without the query, as it was sent: not decoded
-  bool authorized = false;  ///< it showed the token
+  bool authorized = false;  ///< whether it showed the token
 };
 
 struct Response {
@@ -48,29 +47,30 @@ struct Response {
   std::string body = {};
 };
 
-/// Sends the response; called once, by the server's thread.
+/// Sends the response. Called once, by the server's thread.
 using Respond = std::function<void(Response)>;
 /// Called by the server's thread. It may respond at once or later, and must not wait.
 using Handler = std::function<void(const Request&, Respond)>;
 
 class Server {
  public:
-  /// Listens. kUnavailable if the address cannot be listened at. No request is handled before start().
+  /// Opens the server, which listens. kUnavailable if it cannot listen at the address. No request is handled before
+  /// start().
   static Result<std::unique_ptr<Server>> open(const Listen& listen, Handler handler, const ServerLimits& limits = {});
-  /// Calls stop(), and ends all connections. What the handler uses has to live until then.
+  /// Calls stop(), and ends all connections. The objects that the handler uses have to live until then.
   virtual ~Server() = default;
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
   virtual void start() = 0;
-  /// Ends the thread. Whoever has kept a Respond gives it up before the server is destroyed.
+  /// Ends the thread. The handler has to drop each Respond that it has kept before the server is destroyed.
   virtual void stop() = 0;
   virtual std::uint16_t port() const = 0;
 
-  // For the server's thread, or before start():
-  /// Calls `turn` again and again, with so much time in between.
+  // The following are for the server's thread, or before start().
+  // Calls `turn` again and again, every `period_ms`.
   virtual void every(std::uint32_t period_ms, std::function<void()> turn) = 0;
-  /// Asks all of `targets` at once; calls `done` by the server's thread when all have answered or the time is up.
+  /// Asks all of `targets` at once. The server's thread calls `done` when all have answered or the time is up.
   virtual void fetch(std::vector<Target> targets, std::uint32_t timeout_ms, FetchDone done) = 0;
 
  protected:

@@ -36,7 +36,7 @@ bool shows_token(std::string_view authorization, std::string_view token) {
     return false;
   std::string_view shown = authorization.substr(kScheme.size());
   while (shown.starts_with(' ')) shown.remove_prefix(1);
-  // Digests have one length, so the time of the comparison does not tell that of the token.
+  // Digests have one length, so that the time of the comparison does not tell the token's length.
   const Digest expected = digest_of(token);
   const Digest found = digest_of(shown);
   return sodium_memcmp(expected.data(), found.data(), expected.size()) == 0;
