@@ -14,9 +14,10 @@ using history::MicroOp;
 
 namespace {
 
-/// More than clients begin anew in a life because they do not know what became of a transaction.
+/// A number of processes that the clients never need in one life. A client begins a new process when it does not learn
+/// how a transaction ended.
 constexpr std::uint64_t kProcessesOfLife = std::uint64_t{1} << 24;
-/// Between attempts to reach a node that is not there, which would fill the history else.
+/// The pause between attempts to reach a node that is not there; without it they would fill the history.
 constexpr std::uint64_t kAbsent_us = 1'000;
 
 }  // namespace
@@ -80,7 +81,8 @@ Client::Plan Client::make_plan() {
   return plan;
 }
 
-/// Adjacent keys; some may be retired, or not be there yet, which only a valid node set can tell.
+/// Plans a scan of adjacent keys. Some of them may be retired, or not be there yet, which only a valid node set can
+/// tell.
 void Client::plan_scan(Plan& plan, std::size_t count) {
   const Key first = slots_.current(static_cast<std::uint32_t>(random_.below(slots_.size())));
   plan.scan_count = count;
@@ -133,7 +135,7 @@ bool Client::execute_one(Transaction& transaction, MicroOp& op) {
 
 void Client::run_transaction() {
   Plan plan = make_plan();
-  if (plan.scan_count != 0 && random_.chance(0.5)) {  // scan last, over own appends
+  if (plan.scan_count != 0 && random_.chance(0.5)) {  // the scan comes last, over the transaction's own appends
     std::rotate(plan.ops.begin(), plan.ops.begin() + static_cast<std::ptrdiff_t>(plan.scan_count), plan.ops.end());
     plan.scan_begin = plan.ops.size() - plan.scan_count;
   }
@@ -183,7 +185,7 @@ void Client::run_snapshot() {
   Snapshot snapshot = worker_.snapshot();
   for (MicroOp& op : ops) {
     auto list = lists_.read(snapshot, op.key);
-    if (!list) {  // a snapshot never fails; if it does, the history says so
+    if (!list) {  // a snapshot never fails; if it does, the history shows it
       note(EventType::kFail, std::move(ops), true);
       return;
     }

@@ -1,4 +1,4 @@
-// `granary bench append`: a recorded list-append run, and the judge of such histories.
+// `granary bench append`: makes a recorded list-append run, and judges such histories.
 
 #include <memory>
 #include <string>
@@ -52,7 +52,8 @@ AppendOptions options_from(const Settings& settings, const FlagValues& flags) {
   return options;
 }
 
-/// Without a log everything that has committed counts as released, so a client would not wait for anything.
+/// Refuses --outcomes=released without a log. Everything that has committed counts as released then, so a client would
+/// not wait for anything.
 Status check_released(const Settings& settings) {
   const auto usage = [](std::string message) { return Status(StatusCode::kInvalidArgument, std::move(message)); };
   if (!settings.share.in_cluster) {
@@ -101,7 +102,7 @@ Status check_files(const FlagValues& flags) {
   return {};
 }
 
-/// Runs this node's clients. What they note goes to a file as it happens, where join() finds it.
+/// Runs this node's clients. Their events go to a file as they happen, where join() finds them.
 ExitCode run_node(const Settings& settings, const AppendOptions& options, const std::string& file) {
   StopSignals signals;
   signals.ask_first(true);
@@ -126,7 +127,8 @@ ExitCode run_alone(const Settings& settings, const AppendOptions& options, const
     journal = std::move(*created);
   }
   Options engine = settings.options;
-  if (engine.max_workers <= options.workers) engine.max_workers = options.workers + 1;  // the quiet reader
+  if (engine.max_workers <= options.workers)
+    engine.max_workers = options.workers + 1;  // one more for the reader at the end
   auto database = open_fresh(engine);
   if (!database.ok()) return fail(exit_code_of(database.status()), database.status().message());
   StopSignals signals;

@@ -1,5 +1,5 @@
 #pragma once
-// What becomes of the history of a run: it is written, judged and reported. So is a history that lies in a file.
+// Writes, judges and reports the history of a run, or one that is in a file.
 
 #include <string>
 
@@ -14,8 +14,8 @@ namespace granary::bench::append {
 /// Prints the error on standard error, and returns the code.
 ExitCode fail(ExitCode code, const std::string& text);
 
-/// Reads the history in the file. The last line may be cut short if the process that wrote it was killed: then it is
-/// left out.
+/// Reads the history in the file. Leaves out a last line that is cut short, because the process that wrote it was
+/// killed.
 Result<history::History> read_history(const std::string& path);
 
 /// Serves --check: judges a file, and runs nothing.

@@ -23,7 +23,7 @@ Result<History> join_files(const NodesLeft& left) {
   History all;
   for (const std::string& file : left.files) {
     std::vector<std::string> parts = NodeLives::histories(file);
-    if (left.whole && parts.empty()) parts.push_back(file);  // which read_history() reports
+    if (left.whole && parts.empty()) parts.push_back(file);  // a missing file, which read_history() reports
     for (const std::string& life : parts) {
       Result<History> part = read_history(life);
       if (!part.ok()) return part;
@@ -34,7 +34,7 @@ Result<History> join_files(const NodesLeft& left) {
   return all;
 }
 
-/// Adds up what the transactions of all nodes did at other nodes, if every node has told it.
+/// Adds up what the transactions of all nodes did at other nodes; none unless every node has told it.
 Result<std::optional<ClusterFigures>> add_figures(const NodesLeft& left) {
   std::optional<ClusterFigures> all;
   for (const std::string& file : left.files) {
@@ -47,7 +47,7 @@ Result<std::optional<ClusterFigures>> add_figures(const NodesLeft& left) {
       } else {
         all = part;
       }
-    } catch (const nlohmann::json::exception& error) {  // the library reports what is missing so
+    } catch (const nlohmann::json::exception& error) {  // the library throws this if something is missing
       return Status(StatusCode::kDamaged, figures_of(file) + ": " + error.what());
     }
   }
@@ -61,7 +61,8 @@ std::string figures_of(const std::string& file) { return file + ".figures"; }
 ExitCode join(const FlagValues& flags, const NodesLeft& left) {
   Result<History> all = join_files(left);
   if (!all.ok()) return fail(exit_code_of(all.status()), all.status().message());
-  if (all->empty() && !left.whole) return ExitCode::kOk;  // they ended before anything began, and have said why
+  if (all->empty() && !left.whole)
+    return ExitCode::kOk;  // the nodes ended before any transaction began, and have said why
   const auto elsewhere = add_figures(left);
   if (!elsewhere.ok()) return fail(exit_code_of(elsewhere.status()), elsewhere.status().message());
   Json more{{"whole", left.whole}};

@@ -1,5 +1,5 @@
 #pragma once
-// Makes one history of what the nodes of a cluster have left.
+// Makes one history of the files that the nodes of a cluster have left.
 
 #include <string>
 

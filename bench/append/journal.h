@@ -1,6 +1,6 @@
 #pragma once
-// The events of a run on disk, as they happen. Each is handed to the kernel before the client goes on, so a process
-// that is killed leaves all that its clients have asked for and were told, but perhaps for the end of the last line.
+// The events of a run on disk, as they happen. Each is handed to the kernel before the client goes on. So a process
+// that is killed leaves all requests of its clients and all answers, except perhaps the end of the last line.
 
 #include <atomic>
 #include <memory>
@@ -14,16 +14,16 @@ namespace granary::bench::append {
 
 class Journal {
  public:
-  /// Makes the file, or empties it.
+  /// Creates the file, or empties it.
   static Result<std::unique_ptr<Journal>> create(const std::string& path);
   ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  /// Thread-safe. The lines of several clients are in an order that real time allows: an invocation is written before
-  /// its transaction begins, a completion when it has ended. Does nothing after a failure.
+  /// Writes an event. Thread-safe. The lines of several clients are in an order that real time allows: an invocation is
+  /// written before its transaction begins, a completion when it has ended. Does nothing after a failure.
   void write(const history::Event& event);
-  /// kIoError or kDiskFull if events are missing in the file. Any thread.
+  /// Returns kIoError or kDiskFull if events are missing in the file. Any thread may call it.
   Status status() const;
 
  private:

@@ -2,9 +2,9 @@
 // Hands out the lists to append to and the elements to append, each element once. A slot's list is replaced by one
 // under a fresh key after so many appends, so that values stay bounded however long the run.
 //
-// Nodes of a cluster each have theirs, for the same slots, and tell each other nothing: elements are shared out among
-// them, and how far a slot is they learn from the lists that they read. A slot's lists all have one home, with
-// neighbouring keys.
+// Each node of a cluster has its own object, for the same slots, and the objects do not communicate. Elements are
+// shared out among the nodes, and a node learns from the lists that it reads how far a slot is. A slot's lists all have
+// one home, with neighbouring keys.
 
 #include <algorithm>
 #include <atomic>
@@ -25,7 +25,7 @@ class KeySlots {
         share_(share),
         own_(slots),
         counts_(own_) {}
-  /// With counts that outlive this process (NodeLives), one for each slot.
+  /// Uses counts that outlive this process (NodeLives), one for each slot.
   KeySlots(std::span<std::atomic<std::uint64_t>> counts, std::uint32_t max_length, const NodeShare& share)
       : max_length_(max_length),
         share_(share),
@@ -34,22 +34,22 @@ class KeySlots {
   KeySlots& operator=(const KeySlots&) = delete;
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(counts_.size()); }
-  /// The longest that a list gets.
+  /// Returns the greatest length that a list gets.
   std::uint64_t longest() const { return max_length_ * share_.nodes; }
 
   struct Append {
     history::Key key;
     history::Element element;
   };
-  /// Fresh: no other call returns the same element for that key, on any node.
+  /// Returns the next append to the slot. No other call returns the same element for that key, on any node.
   Append next(std::uint32_t slot) {
     const std::uint64_t count = counts_[slot].fetch_add(1, std::memory_order_relaxed);
     return {key(slot, count), static_cast<history::Element>(count % max_length_ * share_.nodes + share_.node + 1)};
   }
-  /// The slot's present list.
+  /// Returns the key of the slot's present list.
   history::Key current(std::uint32_t slot) const { return key(slot, counts_[slot].load(std::memory_order_relaxed)); }
 
-  /// A list was read, and is so long: other nodes have appended to it as well.
+  /// Notes the length of a list that was read, to which other nodes have appended as well.
   void found(history::Key key, std::size_t length) {
     if (share_.nodes == 1 || length == 0) return;
     const std::uint64_t within = static_cast<std::uint64_t>(key) % kNodeKeys, of_node = size() / share_.nodes;
@@ -60,7 +60,7 @@ class KeySlots {
     }
   }
 
-  /// Every key that was ever handed out or current.
+  /// Returns every key that was ever handed out or current.
   std::vector<history::Key> all() const {
     std::vector<history::Key> keys;
     for (std::uint32_t slot = 0; slot < size(); ++slot) {
@@ -70,7 +70,7 @@ class KeySlots {
     return keys;
   }
 
-  /// The place of the key's node among the nodes.
+  /// Returns the place of the key's node among the nodes.
   static std::uint32_t home(history::Key key) {
     return static_cast<std::uint32_t>(static_cast<std::uint64_t>(key) / kNodeKeys);
   }
@@ -85,7 +85,8 @@ class KeySlots {
 
   const std::uint64_t max_length_;
   const NodeShare share_;
-  // Appends asked for so far, as far as this process knows. All workers count up; only uniqueness matters, so relaxed.
+  // How many appends were asked for, as far as this process knows. All workers count up; only uniqueness matters, so
+  // relaxed.
   std::vector<std::atomic<std::uint64_t>> own_;
   const std::span<std::atomic<std::uint64_t>> counts_;
 };

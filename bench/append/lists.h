@@ -1,10 +1,10 @@
 #pragma once
-// Lists as values of a Granary table: key → the elements, 8 bytes each. An append reads the list and writes a longer
-// one.
+// Lists as values of a Granary table: the key leads to the elements, of 8 bytes each. An append reads the list and
+// writes a longer one.
 //
 // To have records removed and born again, a list may move between two keys of its own, so that it is at one of them or
-// at none; whoever reads it looks at both. To have records written blindly, each append may also write its element into
-// a third record, the list's last element, without reading that. So this record has the versions of the list.
+// at none; a reader looks at both. To have records written blindly, each append may also write its element into a third
+// record, the list's last element, without reading that. So this record has the versions of the list.
 
 #include <cstring>
 #include <deque>
@@ -24,8 +24,8 @@ using history::Element;
 using List = std::vector<Element>;
 
 struct ListLayout {
-  bool moves = false;  ///< lists may be at the second of their places
-  bool lasts = false;  ///< each has a record with its last element
+  bool moves = false;  ///< whether lists may be at the second of their places
+  bool lasts = false;  ///< whether each has a record with its last element
 };
 
 class Lists {
@@ -33,15 +33,16 @@ class Lists {
   explicit Lists(Table table, ListLayout layout = {}) : table_(table), layout_(layout) {}
 
   const ListLayout& layout() const { return layout_; }
-  /// The list's number in a record's key, for a table's placement; 0 if it is no key of a list.
+  /// Returns the list's number in a record's key, for a table's placement; 0 if it is no key of a list.
   static std::uint64_t number_of(std::string_view key_bytes) {
     std::uint64_t number = 0;
     static_cast<void>(decode_key(key_bytes.substr(0, sizeof number), number));
     return number;
   }
 
-  /// The list, empty if there is no record; nullopt if the transaction cannot go on. A snapshot is a reader, too. A
-  /// list that is at both of its places, which no transaction may see and commit, has its elements twice.
+  /// Returns the list, empty if there is no record; nullopt if the transaction cannot go on. A snapshot is a reader,
+  /// too. If the list is at both of its places, which no transaction may see and commit, the elements of both are
+  /// returned.
   template <typename Reader>
   std::optional<List> read(Reader& reader, history::Key key) const {
     std::optional<Found> found = find(reader, key);
@@ -49,13 +50,13 @@ class Lists {
     return std::move(found->list);
   }
 
-  /// The last element alone, by its record.
+  /// Returns the last element alone, from its record.
   template <typename Reader>
   std::optional<List> last(Reader& reader, history::Key key) const {
     return get(reader, record_key(key, kLast));
   }
 
-  /// The lists of [first, first + count) by one scan.
+  /// Returns the lists of [first, first + count), by one scan.
   template <typename Reader>
   std::optional<std::vector<List>> scan(Reader& reader, history::Key first, std::size_t count, Order order) const {
     std::vector<List> lists(count);
@@ -72,7 +73,7 @@ class Lists {
     return lists;
   }
 
-  /// Says beforehand what will be done with these lists (lease_2pl). False if the transaction cannot go on.
+  /// Declares beforehand what the transaction will do with these lists (lease_2pl). Returns false if it cannot go on.
   bool declare(Transaction& transaction, std::span<const history::MicroOp> ops) const {
     std::deque<std::string> keys;
     std::vector<Declared> declared;
@@ -87,8 +88,8 @@ class Lists {
     return transaction.declare(declared) == Outcome::kOk;
   }
 
-  /// The list without the new element, or nullopt if the transaction cannot go on. `move`: to the list's other place,
-  /// if it is at one.
+  /// Appends the element, and returns the list without it, or nullopt if the transaction cannot go on. If `move`, the
+  /// list moves to its other place, if it is at one.
   std::optional<List> append(Transaction& transaction, history::Key key, Element element, bool move = false) const {
     std::optional<Found> found = find(transaction, key);
     if (!found) return std::nullopt;
@@ -107,18 +108,18 @@ class Lists {
   }
 
  private:
-  /// Ends of records' keys, behind the list's number.
+  /// The ends of records' keys, which follow the list's number.
   static constexpr std::string_view kPlaces = "ab";
   static constexpr char kLast = 'z';
 
   struct Found {
-    char place = 0;  ///< 0: nowhere
+    char place = 0;  ///< 0 if it is at none
     List list = {};
   };
 
   std::string_view places() const { return layout_.moves ? kPlaces : kPlaces.substr(0, 1); }
 
-  /// The list, at whichever of its places.
+  /// Finds the list at either of its places.
   template <typename Reader>
   std::optional<Found> find(Reader& reader, history::Key key) const {
     Found found;
@@ -132,7 +133,7 @@ class Lists {
     return found;
   }
 
-  /// One record's elements, none if there is no such record.
+  /// Returns one record's elements, none if there is no such record.
   template <typename Reader>
   std::optional<List> get(Reader& reader, const std::string& key) const {
     std::string bytes;

@@ -1,7 +1,7 @@
 #pragma once
-// A node's process may be killed in the middle of a run, and another one take its place. What the next one has to know
-// lies in files beside the node's history: how many lives there were, and how far the lists have come that they
-// appended to. These words are mapped, so they outlive the process like all else that it has written.
+// What a node's process leaves to the next one, as it may be killed in the middle of a run and another one take its
+// place. Files beside the node's history hold how many lives there were, and how many appends were made to each slot.
+// They are mapped, so the words outlive the process like all else that it has written.
 
 #include <atomic>
 #include <cstdint>
@@ -22,21 +22,23 @@ class NodeLives {
   NodeLives(const NodeLives&) = delete;
   NodeLives& operator=(const NodeLives&) = delete;
 
-  /// How many lives there were before this one.
+  /// Returns how many lives there were before this one.
   std::uint64_t earlier() const { return earlier_; }
-  /// For KeySlots: one for each slot, 0 in the first life. So no life appends what an earlier one may have appended.
+  /// Returns the counts for KeySlots, one for each slot, which are 0 in the first life. With them no life repeats an
+  /// append that an earlier one may have made.
   std::span<std::atomic<std::uint64_t>> counts() const;
-  /// Where this life's part of the history goes. The last line of a former one may not be whole.
+  /// Returns the file for this life's part of the history. Each life has its own, as the last line of a former one may
+  /// not be whole.
   std::string history() const;
 
-  /// The parts that the lives of a node have left, in their order.
+  /// Returns the parts that the lives of a node have left, in their order.
   static std::vector<std::string> histories(const std::string& file);
 
  private:
   NodeLives(std::string file, void* words, std::size_t slots);
 
   const std::string file_;
-  /// The lives so far, and the counts; written by this process alone, relaxed.
+  /// The number of lives, and the counts. Written by this process alone, relaxed.
   std::atomic<std::uint64_t>* const words_;
   const std::size_t slots_;
   std::uint64_t earlier_ = 0;

@@ -24,17 +24,17 @@ class NodeRun {
     if (!ready.ok()) return ready;
     if (Status met = meet_at_start(); !met.ok()) return met;
     Status ended = work_to_the_end();
-    // The log's failure explains the others: what was not logged cannot be read either.
+    // The log's failure explains the other errors: what was not logged cannot be read either.
     if (const Status log = cluster_->database().log_status(); !log.ok()) ended = log;
     if (ended.ok()) ended = place_.journal.status();
     const ClusterFigures elsewhere = figures_of(*cluster_);
-    const Status left = cluster_->leave();  // only now is all that the clients were told of in the log
+    const Status left = cluster_->leave();  // leaving puts all that the clients were told of into the log
     if (ended.ok()) ended = left;
     return NodeEnd{.elsewhere = elsewhere, .ended = std::move(ended)};
   }
 
  private:
-  /// The others have met long before a node that comes back.
+  /// Meets the other nodes at the start. They have met long before a node that comes back.
   Status meet_at_start() {
     if (place_.lives.earlier() == 0) return place_.rendezvous.await(Meeting::kLoaded);
     place_.rendezvous.tell_return();
@@ -42,7 +42,7 @@ class NodeRun {
   }
   Status work_to_the_end() {
     if (Status done = run_clients(); !done.ok()) return done;
-    // Without the nodes that do not come any more, reading shows whether what they have left is still right.
+    // If nodes do not come any more, reading still shows whether the data that they have left are right.
     const Status met = place_.rendezvous.await(Meeting::kMeasured);
     Status read;
     const Status worked =
@@ -108,10 +108,10 @@ class NodeRun {
     while (goes_on()) client.run_one();
   }
 
-  /// Of all nodes.
+  /// Returns the number of clients of all nodes.
   std::uint32_t clients() const { return options_.workers * options_.fibers * place_.share.nodes; }
 
-  /// On a worker of this thread's own, for so many clients together, the first of which has this number.
+  /// Runs `body` on a worker of this thread's own, for so many clients together, the first of which has this number.
   Status on_worker(std::uint32_t first_id, std::uint32_t count, const std::function<void(Client&)>& body) {
     auto registered = cluster_->register_worker();
     if (!registered.ok()) return registered.status();

@@ -14,7 +14,7 @@ namespace {
 
 using Clock = Client::Clock;
 
-/// Each worker runs on a thread of its own, with the clients that it has.
+/// Runs each worker, with its clients, on a thread of its own.
 void run_threads(std::span<Worker> workers, Clients& clients, const ClientPlace& place,
                  const std::function<bool()>& stop) {
   const AppendOptions& options = place.options;
@@ -103,7 +103,7 @@ Result<AppendRun> run_append(Database& database, const AppendOptions& options, c
   const Status read = read_everything(*reader, slots);
   clients.push_back(std::move(reader));
   AppendRun run = merge(clients);
-  run.ended = database.log_status();  // explains why lists cannot be read
+  run.ended = database.log_status();  // set first, as it explains why lists cannot be read
   if (run.ended.ok()) run.ended = read;
   if (run.ended.ok() && journal != nullptr) run.ended = journal->status();
   return run;

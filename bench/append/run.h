@@ -12,20 +12,20 @@
 namespace granary::bench::append {
 
 struct AppendRun {
-  history::History transactions;  ///< to be judged strictly
-  Status ended;                   ///< why it could not come to its end, with a history up to there
-  /// With the snapshots between them: serializable, not strict; empty if there were none.
+  history::History transactions;  ///< the transactions to be judged strictly
+  Status ended;                   ///< why the run could not come to its end; the history is good up to there
+  /// The history with snapshots, which is serializable but not strictly; empty if there were no snapshots.
   history::History with_snapshots;
 };
 
 using Clients = std::vector<std::unique_ptr<Client>>;
 
-/// Reads every list, nobody else being there. Goes on after lists that cannot be read, and returns why the first of
+/// Reads every list while no other client runs. Goes on after lists that cannot be read, and returns why the first of
 /// them cannot.
 Status read_everything(Client& reader, const KeySlots& slots);
-/// How the table of lists is laid out for these options.
+/// Returns the layout of the table of lists for these options.
 ListLayout layout_for(const AppendOptions& options);
-/// What the clients noted, in the order of time.
+/// Returns the events of the clients, in the order of time.
 AppendRun merge(Clients& clients);
 /// Takes a history apart that is in the order of time.
 AppendRun runs_of(history::History all);

@@ -15,7 +15,7 @@
 namespace granary::bench::history {
 
 enum class Anomaly : std::uint8_t {
-  kMalformed,          ///< no history: a completion without an invocation, an element appended twice, ...
+  kMalformed,          ///< it is no history: a completion without an invocation, an element appended twice, ...
   kDuplicateElement,   ///< a list holds an element twice
   kUnknownElement,     ///< a list holds an element that nobody appended
   kMissingElement,     ///< strict: a committed element is in no list, though its key was read later
@@ -42,20 +42,21 @@ struct Found {
 
 struct Verdict {
   std::size_t committed = 0, aborted = 0, unknown = 0;
-  std::size_t writers = 0;             ///< of the committed ones, those that appended something
-  std::size_t keys = 0, elements = 0;  ///< of known version orders
+  std::size_t writers = 0;             ///< the committed transactions that appended something
+  std::size_t keys = 0, elements = 0;  ///< keys with a known order of versions, and their elements
   std::vector<Found> found;            ///< at most a few of each kind
-  /// A history in which nothing was written shows nothing, so it is not valid, even if nothing is wrong with it.
+  /// Whether the history is valid. A history without writes shows nothing, so it is not, even if nothing is wrong with
+  /// it.
   bool valid() const { return found.empty() && writers != 0; }
-  /// All that is wrong is that it is no history.
+  /// Whether the only fault is that it is no history.
   bool malformed() const;
   bool has(Anomaly anomaly) const;
-  /// One line, or one for each anomaly.
+  /// Returns one line, or one for each anomaly.
   std::string text() const;
 };
 
 struct CheckOptions {
-  bool strict = true;  ///< strict serializability: real time counts
+  bool strict = true;  ///< strict serializability: the order in real time counts
 };
 
 Verdict check(const History& history, const CheckOptions& options = {});

@@ -1,4 +1,4 @@
-// Which cycle proves which anomaly, after Adya's definitions and in Elle's order: the worst first.
+// Tells which cycle proves which anomaly, after Adya's definitions and in Elle's order: the worst first.
 
 #include <algorithm>
 #include <set>
@@ -8,7 +8,7 @@
 namespace granary::bench::history {
 namespace {
 
-/// A class of cycles: one edge of `first`, the way back over `rest`.
+/// A class of cycles: one edge of `first`, and a way back along edges of `rest`.
 struct CycleClass {
   Anomaly anomaly;
   EdgeMask first;
@@ -26,7 +26,7 @@ constexpr CycleClass kClasses[] = {
     {Anomaly::kG2ItemRealTime, kRw, kWw | kWr | kRw | kRt},
 };
 
-/// Searches for the way back from at most so many edges; a broken history has cycles nearly everywhere.
+/// The greatest number of edges from which it searches for a way back; a broken history has cycles nearly everywhere.
 constexpr std::size_t kMaxSearches = 200;
 
 std::size_t count(const std::vector<Edge>& cycle, EdgeType type) {
@@ -34,7 +34,7 @@ std::size_t count(const std::vector<Edge>& cycle, EdgeType type) {
       std::count_if(cycle.begin(), cycle.end(), [&](const Edge& e) { return e.type == type; }));
 }
 
-/// A cycle of the narrower class is reported as that one.
+/// Returns whether the cycle is of this class and of no narrower one, as which it would be reported.
 bool belongs(const CycleClass& wanted, const std::vector<Edge>& cycle) {
   if ((wanted.rest & kRt) != 0 && count(cycle, kRt) == 0) return false;
   if ((wanted.rest & kRw) != 0 && count(cycle, kRw) < 2) return false;
@@ -50,7 +50,7 @@ class CycleFinder {
     return std::any_of(component.begin(), component.end(), [](std::uint32_t c) { return c != 0; });
   }
 
-  /// The shortest cycle of this class that was found; empty if there is none.
+  /// Returns the shortest cycle of this class that was found; empty if there is none.
   std::vector<Edge> shortest(const CycleClass& wanted, std::uint32_t& start) const {
     const auto component = graph_.components(wanted.first | wanted.rest);
     std::vector<Edge> best;
@@ -100,7 +100,8 @@ class CycleFinder {
   const DependencyGraph graph_;
 };
 
-/// Strict: a committed element of a key that some later transaction read, but that no read ever showed.
+/// Finds committed elements that no read has shown, though a later transaction read their key. Only for strict
+/// serializability.
 void find_missing(const Interpretation& all, std::vector<Found>& found) {
   std::unordered_map<Key, std::size_t> last_read;
   for (const ExternalRead& read : all.reads) {
@@ -116,7 +117,7 @@ void find_missing(const Interpretation& all, std::vector<Found>& found) {
       if (txn.ending != EventType::kOk || txn.completed > read->second || seen.contains(element)) continue;
       found.push_back({Anomaly::kMissingElement, std::to_string(element) + " of key " + std::to_string(key) + ", by " +
                                                      describe(all, origin.txn)});
-      return;  // one example says it
+      return;  // one example is enough
     }
   }
 }

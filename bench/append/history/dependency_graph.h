@@ -23,7 +23,7 @@ struct Edge {
   std::uint32_t to = 0;
   EdgeType type = kWw;
   Key key = 0;
-  Element element = 0;  ///< what was written over, read, or missed
+  Element element = 0;  ///< the element that was overwritten, read or missed
 };
 
 class DependencyGraph {
@@ -34,10 +34,12 @@ class DependencyGraph {
   std::span<const Edge> edges(std::uint32_t node) const { return edges_[node]; }
   bool is_transaction(std::uint32_t node) const { return node < transactions_; }
 
-  /// The strongly connected component of each node over edges of `mask` (Tarjan); those of size 1 are 0.
+  /// Returns the number of each node's strongly connected component over edges of `mask` (Tarjan); 0 for components of
+  /// one node.
   std::vector<std::uint32_t> components(EdgeMask mask) const;
 
-  /// A shortest way from `from` to `to` over edges of `mask` within `from`'s component, as its edges; empty if none.
+  /// Returns a shortest path from `from` to `to` over edges of `mask` within `from`'s component, as its edges; empty if
+  /// there is none.
   std::vector<Edge> path(std::uint32_t from, std::uint32_t to, EdgeMask mask,
                          std::span<const std::uint32_t> component) const;
 
@@ -51,7 +53,7 @@ class DependencyGraph {
   std::vector<std::vector<Edge>> edges_;
 };
 
-/// Cycles of every kind, each with one shortest example.
+/// Finds cycles of every kind, and returns one shortest example of each.
 std::vector<Found> find_cycles(const Interpretation& all, bool strict);
 
 }  // namespace granary::bench::history

@@ -41,7 +41,7 @@ void append_op(std::string& line, const MicroOp& op) {
   line += "]]";
 }
 
-/// A reader of one line. Each function returns false at the first thing that does not fit.
+/// Reads one line. Each function returns false at the first character that does not fit.
 class LineReader {
  public:
   explicit LineReader(std::string_view text) : rest_(text) {}
@@ -59,7 +59,7 @@ class LineReader {
   }
 
  private:
-  /// Whoever has read something knows it, so nil is an empty list.
+  /// Marks all reads as known: a completed read has a known result, so nil is an empty list.
   static void know_all(std::vector<MicroOp>& ops) {
     for (MicroOp& op : ops) op.known = op.known || op.kind != MicroOp::Kind::kAppend;
   }
@@ -100,7 +100,7 @@ class LineReader {
 
   bool value(std::vector<MicroOp>& ops) {
     if (nil()) return true;
-    if (!take('[')) return skip_value();  // another process's event may carry anything
+    if (!take('[')) return skip_value();  // another process's event may have any value
     while (!take(']')) {
       MicroOp op;
       if (!take('[') || !micro_op(op) || !take(']')) return false;
@@ -137,7 +137,7 @@ class LineReader {
   void skip_space() {
     while (!rest_.empty() && (rest_[0] == ' ' || rest_[0] == ',' || rest_[0] == '\t' || rest_[0] == '\r'))
       rest_.remove_prefix(1);
-    if (!rest_.empty() && rest_[0] == ';') rest_ = {};  // a comment, to the end of the line
+    if (!rest_.empty() && rest_[0] == ';') rest_ = {};  // skips a comment, which ends with the line
   }
   bool take(char wanted) {
     skip_space();

@@ -1,10 +1,10 @@
 #pragma once
-// A list-append history, as Jepsen records it and Elle judges it (Kingsbury and Alvaro, VLDB 2020): what clients
-// asked for and what they were told, in real-time order.
+// A list-append history, as Jepsen records it and Elle judges it (Kingsbury and Alvaro, VLDB 2020): the clients'
+// requests and the answers to them, in real-time order.
 //
 // Every key holds a list. A transaction appends elements and reads whole lists; elements are unique per key, so a list
-// that was read shows the versions that led to it, in order. What Elle does not know: a transaction may read only the
-// last element of a list, which is enough to tell the version.
+// that was read shows the versions that led to it, in order. Unlike in Elle, a transaction may read only the last
+// element of a list, which is enough to tell the version.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,9 +19,9 @@ struct MicroOp {
   enum class Kind : std::uint8_t { kAppend, kRead, kReadLast };
   Kind kind = Kind::kRead;
   Key key = 0;
-  Element element = 0;        ///< kAppend
-  bool known = false;         ///< kRead, kReadLast: whether `list` tells what was read (nil otherwise)
-  std::vector<Element> list;  ///< kRead: all; kReadLast: the last element, or nothing of an empty list
+  Element element = 0;        ///< the element of a kAppend
+  bool known = false;         ///< for kRead and kReadLast: whether `list` is the value that was read (nil otherwise)
+  std::vector<Element> list;  ///< for kRead all elements; for kReadLast the last one, or none if the list was empty
 
   static MicroOp append(Key key, Element element) { return {Kind::kAppend, key, element, false, {}}; }
   static MicroOp read(Key key) { return {Kind::kRead, key, 0, false, {}}; }
@@ -33,27 +33,27 @@ struct MicroOp {
 
 enum class EventType : std::uint8_t {
   kInvoke,  ///< a client begins
-  kOk,      ///< it committed; reads are known
+  kOk,      ///< it committed, and its reads are known
   kFail,    ///< it aborted
-  kInfo,    ///< the client does not know
+  kInfo,    ///< the client does not know how it ended
 };
 
 struct Event {
   EventType type = EventType::kInvoke;
-  std::uint64_t process = 0;  ///< one open transaction each; a new one after kInfo
+  std::uint64_t process = 0;  ///< has one open transaction at a time; after kInfo the client takes a new one
   std::uint64_t time_ns = 0;
   std::vector<MicroOp> ops;
-  bool snapshot = false;  ///< it reads a snapshot, so it is serializable, but not strictly
+  bool snapshot = false;  ///< whether it reads a snapshot, so that it is serializable, but not strictly
   friend bool operator==(const Event&, const Event&) = default;
 };
 
-/// In real-time order: an event at a smaller position happened before, unless an invocation and a completion
-/// carry the same time; then the invocation comes first, which claims less.
+/// Events in real-time order: an event at a smaller position happened before. If an invocation and a completion carry
+/// the same time, the invocation comes first, which claims less.
 using History = std::vector<Event>;
 
-/// Sorts events by that rule. Each process's own events must be in order already.
+/// Sorts events in the order of History. Each process's own events must be in order already.
 void sort_by_time(History& history);
-/// Those that are no snapshots'.
+/// Returns the events of all transactions but snapshots.
 History without_snapshots(const History& history);
 
 }  // namespace granary::bench::history

@@ -84,10 +84,10 @@ class Interpreter {
     for (const auto& [key, list] : longest) all_.keys[key].order = *list;
   }
 
-  /// Follows one committed transaction: what must each of its reads have shown, given its own operations?
+  /// Follows one committed transaction, and compares its reads with what they must show, given its own operations.
   void read_through(TxnId txn) {
     std::map<Key, std::vector<Element>> own;
-    std::map<Key, std::size_t> seen;  // length of the external part
+    std::map<Key, std::size_t> seen;  // length of the list without the transaction's own appends
     for (const MicroOp& op : *all_.txns[txn].ops) {
       if (op.kind == MicroOp::Kind::kAppend) {
         own[op.key].push_back(op.element);
@@ -116,7 +116,7 @@ class Interpreter {
     }
   }
 
-  /// The last element of a list tells the version, if that element's place in the list is known.
+  /// Interprets the read of a last element. It tells the version, if that element's place in the list is known.
   void read_last(TxnId txn, const MicroOp& op, const std::vector<Element>& mine, std::map<Key, std::size_t>& seen) {
     if (!mine.empty()) {
       if (op.list != std::vector<Element>{mine.back()})
@@ -166,7 +166,7 @@ class Interpreter {
     note_read(txn, op.key, length);
   }
 
-  /// A read of the first `length` elements of the key's order.
+  /// Notes a read of the first `length` elements of the key's order.
   void note_read(TxnId txn, Key key, std::size_t length) {
     if (length != 0) {
       const KeyVersions& versions = all_.keys[key];
@@ -210,7 +210,7 @@ std::string describe(const MicroOp& op) {
   text += std::to_string(op.key) + ") = ";
   if (!op.known) return text + "?";
   text += "[";
-  constexpr std::size_t kShown = 12;  // the end of a long list is what matters
+  constexpr std::size_t kShown = 12;  // the end of a long list matters most
   if (op.list.size() > kShown) text += "... ";
   for (std::size_t i = op.list.size() > kShown ? op.list.size() - kShown : 0; i < op.list.size(); ++i) {
     text += std::to_string(op.list[i]) + (i + 1 == op.list.size() ? "" : " ");
