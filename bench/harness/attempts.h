@@ -16,12 +16,12 @@
 
 namespace granary::bench {
 
-/// How often back_off() doubles its pause.
+/// The number of pauses of back_off() after which they do not double any more.
 inline constexpr std::uint32_t kMostDoublings = 10;
 
-/// A jittered pause that doubles with each lost attempt: a fraction of a microsecond at first, some 50 at most. Who has
-/// lost that often gives the processor away as well: where there are more threads than cores, or other nodes beside us,
-/// the holder of the record may be waiting for it.
+/// Pauses for a random time that doubles with each lost attempt, from a fraction of a microsecond to some 50. After
+/// that it also gives the processor away: where there are more threads than cores, or other nodes on this host, the
+/// holder of the record may be waiting for it.
 inline void back_off(base::Random& random, std::uint32_t attempt) {
   const std::uint64_t pauses = random.below(std::uint64_t{2} << std::min(attempt, kMostDoublings));
   for (std::uint64_t i = 0; i < pauses; ++i) base::spin_pause();
@@ -41,11 +41,11 @@ inline void back_off(Worker& worker, base::Random& random, std::uint32_t attempt
     base::give_way();
 }
 
-/// A worker of a cluster waits alone.
+/// Pauses alone, as a worker of a cluster has no other transactions to run meanwhile.
 inline void back_off(ClusterWorker&, base::Random& random, std::uint32_t attempt) { back_off(random, attempt); }
 
-/// Counts the attempts of a request that ended with kOpenTooLong, one after another. The request is given up after as
-/// many as Worker::run() would make, since it always takes too long then.
+/// Counts the attempts of a request that ended with kOpenTooLong, one after another. After as many as Worker::run()
+/// would make, the request is given up, because it always takes too long.
 class OpenTooLong {
  public:
   /// Notes why an attempt has failed. Returns whether the request is to be given up.
@@ -58,7 +58,7 @@ class OpenTooLong {
   std::uint32_t in_a_row_ = 0;
 };
 
-/// Runs a request, timed if there is somebody to tell.
+/// Runs a request, and times it unless `times` is nullptr.
 template <typename Run>
 Ending timed_request(RequestTimes* times, Run&& run) {
   if (times != nullptr) times->request_begins();
@@ -67,7 +67,7 @@ Ending timed_request(RequestTimes* times, Run&& run) {
   return ending;
 }
 
-/// Runs one attempt, `attempt()`, and tells how it ended. It says itself when its commit begins.
+/// Runs one attempt, `attempt()`, and times it; the attempt itself notes when its commit begins. Returns how it ended.
 template <typename Attempt>
 CommitResult timed_attempt(RequestTimes* times, Attempt&& attempt) {
   if (times != nullptr) times->attempt_begins();
@@ -76,14 +76,14 @@ CommitResult timed_attempt(RequestTimes* times, Attempt&& attempt) {
   return done;
 }
 
-/// When a request is given up whose attempts fail for reasons that a retry may mend.
+/// Says when a request is given up whose attempts fail for reasons that a retry may mend.
 struct RetryRule {
   std::uint32_t most_attempts = std::numeric_limits<std::uint32_t>::max();
-  bool awaits_recovery = true;  ///< also where a node must be recovered first, which takes long
+  bool awaits_recovery = true;  ///< whether to retry also where a node must be recovered first, which takes long
 };
 
-/// Runs a request to its end: `attempt()` runs it once, and returns how the commit ended, or kUser if the application
-/// has rolled it back. It is run again as long as a retry may help and the rule allows it.
+/// Runs a request to its end. `attempt()` runs it once, and returns how the commit ended, or kUser if the application
+/// has rolled it back. It is called again as long as a retry may help and the rule allows it.
 template <typename Attempt>
 Ending run_attempts(Worker& worker, base::Random& random, AbortCounts& aborts, const RetryRule& rule,
                     RequestTimes* times, Attempt&& attempt) {
@@ -104,7 +104,8 @@ Ending run_attempts(Worker& worker, base::Random& random, AbortCounts& aborts, c
   });
 }
 
-/// `body(Transaction&)` may run several times. A body that calls abort() ends the request as rolled back.
+/// Runs transactions with `body(Transaction&)`, which may be called several times, to the end of the request. A body
+/// that calls abort() ends the request as rolled back.
 template <typename Body>
 Ending run_to_end(Worker& worker, base::Random& random, AbortCounts& aborts, Body&& body,
                   const TransactionOptions& options = {}, RequestTimes* times = nullptr) {

@@ -1,4 +1,5 @@
-// `granary bench NAME` from parsed flags to exit code: what can be refused is refused before anything is loaded.
+// Runs `granary bench NAME`, from parsed flags to the exit code. Impossible settings are refused before any data is
+// loaded.
 
 #include <cstdio>
 
@@ -46,23 +47,23 @@ class BenchRun {
   Machine machine_ = describe_machine();
   LoadedWorkload loaded_;
   std::vector<Measurement> runs_;
-  bool interrupted_ = false;  ///< a signal has ended the runs before all of them were whole
-  Status failure_;            ///< status_of() the workload
+  bool interrupted_ = false;  ///< whether a signal has ended the runs before all of them were whole
+  Status failure_;            ///< the status_of() the workload
 };
 
 /// Meets the other nodes, if there are any. A process that has started all nodes brings them together, since it sees
-/// which of them has died. Nodes that have loaded meet by way of the cluster as well: only behind Cluster::barrier() do
-/// they know which tables of the others are sealed.
+/// which of them has died. Nodes that have loaded also meet through the cluster: only after Cluster::barrier() do they
+/// know which tables of the others are sealed.
 Status BenchRun::meet(Meeting meeting) {
   if (!driven()) return loaded_.workload->meet();
   const Status met = settings_.rendezvous->await(meeting);
   return met.ok() && meeting == Meeting::kLoaded ? loaded_.workload->meet() : met;
 }
 
-/// Makes and loads a workload, unless the last repeat's data will do.
+/// Makes and loads a workload, unless the data of the last repeat can be used again.
 Status BenchRun::prepare() {
   if (loaded_.workload && !loaded_.workload->reload_each_repeat()) return {};
-  loaded_.workload.reset();  // before the next one is made: two loads may not fit
+  loaded_.workload.reset();  // before the next one is made, because two loads may not fit
   Result<LoadedWorkload> loaded = make_loaded(command_, settings_, flags_);
   if (!loaded.ok()) return loaded.status();
   loaded_ = std::move(*loaded);
@@ -71,7 +72,7 @@ Status BenchRun::prepare() {
 
 Status BenchRun::measure_one(std::uint64_t repeat) {
   if (Status ready = prepare(); !ready.ok()) return ready;
-  // Who comes back, comes to nodes that have met there.
+  // The others have met long before a node that comes back.
   if (Status met = settings_.returned() ? Status() : meet(Meeting::kLoaded); !met.ok()) return met;
   if (signals_.requested()) {  // while reloading: report the repeats there are
     interrupted_ = true;
@@ -90,8 +91,8 @@ Status BenchRun::measure_one(std::uint64_t repeat) {
   Result<Measurement> measured = measure(*loaded_.workload, plan, clock_, signals_);
   if (!measured.ok()) return measured.status();
   if (Status met = meet(Meeting::kMeasured); !met.ok()) return met;
-  // A run that was interrupted before it measured anything is no result. But who has started all nodes waits for a
-  // report of each.
+  // A run that was interrupted before it measured anything is no result. But the process that has started all nodes
+  // waits for a report of each.
   if (measured->elapsed_ns != 0 || driven()) {
     runs_.push_back(std::move(*measured));
     runs_.back().load_seconds = loaded_.load_seconds;
@@ -130,7 +131,8 @@ ExitCode BenchRun::report() {
   if (written != ExitCode::kOk) return written;
   const ExitCode found = check_findings(runs_);
   if (found != ExitCode::kOk || driven()) return found;
-  // Whether another node was killed on purpose, a node that was started by hand cannot tell: 'cluster merge' judges it.
+  // A node that was started by hand cannot tell whether another node was killed on purpose. 'cluster merge' judges
+  // that.
   const bool by_hand = settings_.share.in_cluster && settings_.time_line == nullptr;
   return check_given_up(runs_, by_hand || settings_.time_line != nullptr ? NodesDie::kYes : NodesDie::kNo);
 }
@@ -144,9 +146,9 @@ ExitCode BenchRun::run() {
     if (loaded_.workload) failure_ = status_of(*loaded_.workload);
     if (!done.ok() && failure_.ok())
       return refuse(exit_code_of(done), (settings_.share.in_cluster ? in_flags_of_node(done) : done).message());
-    if (!failure_.ok()) break;  // nothing that follows could come to an end
+    if (!failure_.ok()) break;  // no further run can come to its end
   }
-  // Said last, and decides the exit code: it explains requests and checks that failed.
+  // This error is reported last and sets the exit code, because it explains requests and checks that failed.
   if (!failure_.ok()) {
     if (!runs_.empty()) static_cast<void>(report());
     return refuse(exit_code_of(failure_), failure_.message());

@@ -108,7 +108,7 @@ void RequestTimes::attempt_ended(const CommitResult& done) {
     parts_.aborted += now - attempt_;
   } else {
     const std::uint64_t own = now - attempt_ - work_.index - work_.waiting;
-    const std::uint64_t execution = execution_.value_or(own);  // all, if no commit was tried
+    const std::uint64_t execution = execution_.value_or(own);  // all of it, if no commit was tried
     parts_.index += work_.index;
     parts_.waiting += work_.waiting;
     parts_.execution += execution;
@@ -122,7 +122,7 @@ void RequestTimes::note_commit(const Ticket& ticket) {
     if (worker_.shared().epochs.current() == first_epoch_) return;
     in_first_epoch_ = false;
   }
-  // A transaction that committed just before the epoch advanced belongs to the first epoch all the same.
+  // A transaction that committed just before the epoch advanced still belongs to the first epoch.
   if (ticket.tid != 0 && ticket.epoch <= first_epoch_) return;
   times_.note(ticket);
 }

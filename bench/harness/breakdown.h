@@ -1,6 +1,6 @@
 #pragma once
-// Where the time of a run's transactions goes, and how their commit times grow (TicToc, SIGMOD 2016, Figures 7c, 9c and
-// 11; --breakdown). One request in kSampled is timed; the others run as ever, but for a look at their ticket. A session
+// Measures where the time of a run's transactions goes, and how their commit times grow (TicToc, SIGMOD 2016, Figures
+// 7c, 9c and 11; --breakdown). One request in kSampled is timed; of the others only the ticket is looked at. A session
 // makes its RequestTimes when the measurement begins, so that neither the loading nor the warm-up nor the check of the
 // data is counted.
 
@@ -32,34 +32,34 @@ struct TimeParts {
   void add(const TimeParts& more);
 };
 
-/// Commit times of transactions, of which it keeps the greatest sequence number of each epoch. Each epoch begins its
-/// sequence numbers anew.
+/// Commit times of transactions. It keeps the greatest sequence number of each epoch, as each epoch begins its sequence
+/// numbers anew.
 struct CommitTimes {
   std::uint64_t transactions = 0;
-  std::map<std::uint64_t, std::uint64_t> greatest;  ///< by epoch
+  std::map<std::uint64_t, std::uint64_t> greatest;  ///< the greatest sequence number, by epoch
 
   /// Counts a transaction that has committed. One that wrote nothing has no commit time of its own, but counts as well.
   void note(const Ticket& ticket);
   void add(const CommitTimes& more);
-  /// How many steps the times took for each transaction: 1 if each had a time of its own.
+  /// Returns how many steps the times took for each transaction: 1 if each had a time of its own.
   double growth() const;
 };
 
-/// The sum over the sessions of a run. Thread-safe.
+/// Sums up the times of all sessions of a run. Thread-safe.
 class Breakdown {
  public:
   void add(const TimeParts& parts, const CommitTimes& times);
-  /// Returns the shares in percent, and the growth with the number of transactions that it is of, of all that was added
+  /// Returns the shares in percent, and the growth with its number of transactions. They are of all that was added
   /// since the last call.
   std::vector<ExtraFigure> take_figures();
 
  private:
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the following members
   TimeParts parts_;
   CommitTimes times_;
 };
 
-/// One session's requests, from now on.
+/// Times the requests of one session from now on.
 class RequestTimes {
  public:
   RequestTimes(Breakdown& sum, Worker& worker);
@@ -67,11 +67,11 @@ class RequestTimes {
   RequestTimes(const RequestTimes&) = delete;
   RequestTimes& operator=(const RequestTimes&) = delete;
 
-  // Called in this order; what comes between attempt_ended() and the next attempt_begins() is back-off.
+  // These are called in this order. The time between attempt_ended() and the next attempt_begins() is back-off.
   void request_begins();
   void attempt_begins();
   void commit_begins();
-  /// `done`: how the commit ended; if none was tried, why.
+  /// Notes the end of an attempt. `done` says how the commit ended or, if none was tried, why.
   void attempt_ended(const CommitResult& done);
   void request_ended();
 
@@ -102,14 +102,15 @@ class RequestTimes {
   TimedWaiter timed_waiter_;
   TimeParts parts_;
   CommitTimes times_;
-  // The epoch that had begun before. Its commit times are others' as well, so it is left out of times_.
+  // The epoch in which this was made. Its sequence numbers are partly those of earlier transactions, so it is left out
+  // of times_.
   const std::uint64_t first_epoch_;
   bool in_first_epoch_ = true;
   std::uint64_t requests_ = 0;
   bool timing_ = false;
   std::uint64_t last_ = 0;                  // when the request began, or its last attempt ended
   std::uint64_t attempt_ = 0;               // when the present attempt began
-  std::optional<std::uint64_t> execution_;  // of the present attempt, once its commit has begun
+  std::optional<std::uint64_t> execution_;  // its length in the present attempt, once the commit has begun
 };
 
 }  // namespace granary::bench

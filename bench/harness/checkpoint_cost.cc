@@ -9,7 +9,7 @@ void CheckpointCost::observe(const Look& look) {
   const Look last = std::exchange(last_, look);
   const double seconds = static_cast<double>(look.ns - last.ns) / 1e9;
   const double in_progress = look.seconds_in_progress - last.seconds_in_progress;
-  if (look.requests < last.requests) return;  // the workers began to count anew
+  if (look.requests < last.requests) return;  // the workers have begun to count anew
   if (in_progress != 0 && in_progress < kWhole * seconds) return;
   Sum& sum = in_progress != 0 ? during_ : without_;
   sum.requests += look.requests - last.requests;

@@ -1,5 +1,5 @@
 #pragma once
-// What checkpoints cost: throughput while one is in progress against throughput while none is, in one run.
+// Measures what checkpoints cost: throughput while one is in progress against throughput while none is, in one run.
 
 #include <cstdint>
 
@@ -10,21 +10,21 @@ class CheckpointCost {
   /// One look at a running measurement.
   struct Look {
     std::uint64_t ns = 0;
-    std::uint64_t requests = 0;      ///< ended so far
-    double seconds_in_progress = 0;  ///< of checkpoints, so far
+    std::uint64_t requests = 0;      ///< requests that have ended so far
+    double seconds_in_progress = 0;  ///< how long checkpoints were in progress so far
   };
 
-  /// What lies between the former look and this one does not count.
+  /// Sets the first look; the time before it does not count.
   void begin(const Look& look) { last_ = look; }
-  /// What lies between them counts, unless a checkpoint began or ended there.
+  /// Counts the time since the former look, unless a checkpoint began or ended in it.
   void observe(const Look& look);
 
   bool seen_during() const { return during_.seconds > 0; }
   bool seen_without() const { return without_.seconds > 0; }
-  /// Requests a second; 0 if it was never seen.
+  /// Return requests a second; 0 if there was no such time.
   double throughput_during() const { return during_.rate(); }
   double throughput_without() const { return without_.rate(); }
-  /// Of the two; 0 if one was never seen.
+  /// Returns the ratio of the two; 0 if one of them was never seen.
   double ratio() const;
 
  private:

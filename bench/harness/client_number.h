@@ -1,7 +1,7 @@
 #pragma once
 // The numbers of a process's clients. Each worker has one client, or several that share its thread (--batch, --fibers).
-// The first has the worker's number, and each further one kMaxWorkers more, so that no two clients of a process have
-// the same.
+// The first has the worker's number, and each further one a number that is greater by kMaxWorkers, so that no two
+// clients of a process have the same.
 
 #include <cstdint>
 

@@ -1,5 +1,5 @@
 #pragma once
-// ClusterFigures as JSON, for reports, and back, for whoever adds up those of all nodes.
+// Writes ClusterFigures as JSON, for reports, and reads them, to add up those of all nodes.
 
 #include <nlohmann/json.hpp>
 
@@ -7,10 +7,10 @@
 
 namespace granary::bench {
 
-/// Counts, and what follows from them.
+/// Returns the counts, and the ratios that follow from them.
 nlohmann::ordered_json cluster_json(const ClusterFigures& figures);
 
-/// Throws what the library does if something is missing.
+/// Reads the figures. Throws the library's exceptions if something is missing.
 ClusterFigures cluster_figures_of(const nlohmann::ordered_json& json);
 
 }  // namespace granary::bench

@@ -19,8 +19,7 @@ struct KeyOfFile {
   const char* section;
 };
 
-/// Flags of a benchmark that a node takes from its cluster file instead (src/node/cluster_node.cc), so they are refused
-/// there.
+/// Flags whose place on a node is taken by its cluster file (src/node/cluster_node.cc), so that they are refused there.
 constexpr KeyOfFile kKeysOfFile[] = {{"durability", "data_directory", "[defaults] or [[node]]"},
                                      {"directory", "data_directory", "[defaults] or [[node]]"},
                                      {"log_dirs", "log_directories", "[defaults] or [[node]]"},
@@ -32,7 +31,7 @@ constexpr KeyOfFile kKeysOfFile[] = {{"durability", "data_directory", "[defaults
 
 constexpr std::uint32_t kMsOfSecond = 1000;
 
-/// Lowers --workers to what every node of the cluster file has.
+/// Lowers --workers to the number that every node of the cluster file has.
 void fit_workers(const cluster_config::ClusterConfig& config, FlagValues& flags) {
   if (!flags.declared("workers")) return;
   std::uint64_t workers = flags.integer("workers");
@@ -40,7 +39,7 @@ void fit_workers(const cluster_config::ClusterConfig& config, FlagValues& flags)
   flags.set_unless_given("workers", workers);
 }
 
-/// Gives flags that all nodes have alike by the cluster file its values, so that reports tell what the nodes had.
+/// Sets flags to the cluster file's values for all nodes, so that reports tell the nodes' settings.
 void follow_file(const cluster_config::ClusterConfig& config, FlagValues& flags) {
   flags.set_unless_given("epoch_ms", config.epoch_ms);
   flags.set_unless_given("snapshot_epochs", config.snapshot_epochs);
@@ -78,7 +77,7 @@ void set_cluster_defaults(const BenchCommand& command, FlagValues& flags) {
   if (!command.index_on_nodes.empty())
     flags.set_unless_given("index", {.kind = FlagKind::kChoice, .text = command.index_on_nodes});
   const auto config = cluster_config::load(flags.text("cluster"));
-  if (!config.ok()) return;  // whoever needs the file tells what is wrong with it
+  if (!config.ok()) return;  // its reader reports what is wrong with it
   fit_workers(*config, flags);
   follow_file(*config, flags);
 }

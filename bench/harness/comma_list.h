@@ -1,5 +1,5 @@
 #pragma once
-// Flags whose value is a list: --variant=a,b.
+// Reads flags whose value is a list: --variant=a,b.
 
 #include <string>
 #include <string_view>
@@ -9,8 +9,8 @@
 
 namespace granary::bench {
 
-/// The words between the commas of --`flag`=`text`; none if the text is empty. kInvalidArgument if a word is empty, or
-/// there twice.
+/// Returns the words between the commas of --`flag`=`text`; none if the text is empty. kInvalidArgument if a word is
+/// empty or occurs twice.
 Result<std::vector<std::string>> comma_list(std::string_view flag, std::string_view text);
 
 }  // namespace granary::bench

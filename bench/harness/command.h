@@ -1,6 +1,6 @@
 #pragma once
-// One `granary bench NAME`: its flags, its variants, and how it makes a workload for the runner. All there are:
-// registry.h.
+// One `granary bench NAME`: its flags, its variants, and how it makes a workload for the runner. registry.h lists all
+// of them.
 
 #include <functional>
 #include <memory>
@@ -20,7 +20,7 @@
 
 namespace granary::bench {
 
-/// What the common flags say, ready for use.
+/// The settings that follow from the common flags.
 struct Settings {
   Options options;  ///< engine options: common flags and variants already applied; max_workers has room for loaders
   VariantSet variants;
@@ -28,13 +28,15 @@ struct Settings {
   std::uint32_t fibers = 1;  ///< clients of each worker, which run together (Worker::run_together, or ClusterWorker's)
   std::uint64_t seed = 1;
   bool verify = false;
-  bool breakdown = false;       ///< the time of requests is to be told by parts; of the engine on one node only
-  ClusterOptions cluster = {};  ///< if `share` is not alone: the node to be; its database's options are `options`
+  bool breakdown = false;  ///< whether requests' time is told by parts; only for the engine on one node
+  ClusterOptions cluster =
+      {};  ///< the node that this process is, unless `share` is alone; its database's options are `options`
   NodeShare share = {};
   Protocol protocol = Protocol::kOcc;
-  std::shared_ptr<Rendezvous> rendezvous = {};                  ///< of the nodes; none: this process is alone
-  std::shared_ptr<TimeLine> time_line = {};                     ///< if one of the nodes is killed
-  std::vector<std::shared_ptr<ScratchDirectory>> scratch = {};  ///< where durable databases live; removed at the end
+  std::shared_ptr<Rendezvous> rendezvous = {};  ///< the meeting point of the nodes; none if this process is alone
+  std::shared_ptr<TimeLine> time_line = {};     ///< set if one of the nodes is killed
+  std::vector<std::shared_ptr<ScratchDirectory>> scratch =
+      {};  ///< the directories of durable databases; removed at the end
 
   /// Whether this process takes the place of one that was killed.
   bool returned() const { return time_line && time_line->returned(share.node); }
@@ -42,11 +44,11 @@ struct Settings {
 
 using WorkloadFactory = std::function<Result<std::unique_ptr<Workload>>(const Settings&, const FlagValues&)>;
 
-/// What the nodes of a run have left.
+/// The files that the nodes of a run have left.
 struct NodesLeft {
   std::vector<std::string> files = {};  ///< one for each node, which may be missing unless `whole`
-  bool whole = true;                    ///< all nodes came to their end
-  std::uint64_t returns = 0;            ///< of nodes that were killed, by --kills
+  bool whole = true;                    ///< whether all nodes came to their end
+  std::uint64_t returns = 0;            ///< how often killed nodes came back, by --kills
 };
 
 struct BenchCommand {
@@ -54,49 +56,49 @@ struct BenchCommand {
   std::string summary = {};                            ///< one line for `granary help bench`
   std::string description = {};                        ///< a short paragraph for `granary bench NAME --help`
   std::vector<std::string> examples = {};              ///< flags of whole command lines, e.g. "--mix=a --theta=0.9"
-  std::vector<Flag> flags = {};                        ///< its own; the common ones (common_flags()) come on top
-  VariantSet variants = {};                            ///< that make sense here
-  bool breakdown = false;                              ///< its store can tell where time goes (--breakdown)
-  bool batches = false;                                ///< its transactions can take turns (--batch)
-  bool on_nodes = false;                               ///< runs on the nodes of a cluster, too
-  std::vector<Protocol> protocols = {Protocol::kOcc};  ///< that it can run there
-  std::string no_protocol = {};                        ///< why it has no --protocol, behind its name: "runs no ..."
+  std::vector<Flag> flags = {};                        ///< its own flags; the common ones (common_flags()) come on top
+  VariantSet variants = {};                            ///< the variants that make sense here
+  bool breakdown = false;                              ///< whether its store can tell where time goes (--breakdown)
+  bool batches = false;                                ///< whether its transactions can take turns (--batch)
+  bool on_nodes = false;                               ///< whether it runs on the nodes of a cluster, too
+  std::vector<Protocol> protocols = {Protocol::kOcc};  ///< the protocols that it can run on nodes
+  std::string no_protocol = {};                        ///< why it has no --protocol, to follow its name: "runs no ..."
   std::uint64_t latency_sample = 1;                    ///< default of --latency_sample
   bool verify = false;                                 ///< default of --verify
   double seconds = 30;                                 ///< default of --seconds
   std::uint64_t repeat = 3;                            ///< default of --repeat
   std::string durability = "none";                     ///< default of --durability; empty: there is nothing to log
-  bool has_summary = true;                             ///< its JSON has all of BenchBase's top-level keys
-  std::string index_on_nodes = {};                     ///< what --index is on a cluster if it is not its default
-  /// Gives flags that nobody has given the values that others imply (ycsb's --preset), so that reports tell them, after
-  /// what the harness itself knows (set_implied_values()). It may be empty.
+  bool has_summary = true;                             ///< whether its JSON has all of BenchBase's top-level keys
+  std::string index_on_nodes = {};                     ///< the value of --index on a cluster, if it is not its default
+  /// Sets flags that were not given to the values that others imply (ycsb's --preset), so that reports tell them.
+  /// Called after the harness has set those that it knows itself (set_implied_values()). May be empty.
   std::function<void(FlagValues&)> set_defaults = nullptr;
-  /// Makes a fresh workload. An error is a usage error (exit code 2): contradictory flags and the like.
+  /// Makes a fresh workload. An error is a usage error (exit code 2), such as contradictory flags.
   WorkloadFactory make = nullptr;
-  /// Set by a command that does not fit the runner: gets everything, prints and returns by itself.
+  /// Runs the whole command, and prints its result. Set by commands that do not fit the runner.
   std::function<ExitCode(const Settings&, const FlagValues&)> run_instead = nullptr;
-  /// Set beside it if that runs on nodes, each of which leaves what it has to tell in the file that --json names for
-  /// it: makes one result of these files. Nodes that died, or gave up, have left what they had until then, or nothing
-  /// at all.
+  /// Makes one result of the files that --json named on each node. Set beside `run_instead` if that runs on nodes.
+  /// Nodes that died, or gave up, have left files that are incomplete, or none.
   std::function<ExitCode(const FlagValues&, const NodesLeft&)> join = nullptr;
-  /// Set beside `join`, if that writes more files than --json: whether they can be written, asked before the nodes run.
+  /// Returns an error if a file cannot be written; called before the nodes run. Set beside `join`, if that writes more
+  /// files than --json.
   std::function<Status(const FlagValues&)> check_files = nullptr;
-  /// Flags that make no sense on nodes: `granary cluster run` refuses them.
+  /// Flags that make no sense on nodes, so that `granary cluster run` refuses them.
   std::vector<std::string> alone_flags = {};
-  /// Set if it runs on nodes of which one may be killed and come back (--kill): an error, a usage error, if not with
-  /// these flags.
+  /// Returns a usage error if the command does not survive a kill with these flags. Set if it runs on nodes of which
+  /// one may be killed and come back (--kill).
   std::function<Status(const FlagValues&)> survives_kill = nullptr;
-  /// Runs on nodes of which each may be killed and come back as often as one likes (--kills), and has a `join`.
+  /// Whether each of its nodes may be killed and come back any number of times (--kills). Such a command has a `join`.
   bool survives_kills = false;
 };
 
-/// Flags that every bench command has: workers, seconds, warmup, repeat, json, ...
+/// Returns the flags that every bench command has: workers, seconds, warmup, repeat, json, ...
 std::vector<Flag> common_flags(const BenchCommand& command);
 
-/// What --protocol says. An error, if the command cannot run it, or has no other nodes, is a usage error.
+/// Returns the protocol of --protocol. It is a usage error if the command cannot run it, or has no other nodes.
 Result<Protocol> protocol_from(const BenchCommand& command, const FlagValues& flags);
 
-/// Settings from the common flags. An error is a usage error.
+/// Returns the settings from the common flags. An error is a usage error.
 Result<Settings> settings_from(const BenchCommand& command, const FlagValues& flags);
 
 /// Runs the command on parsed flags: loads, measures, verifies, prints, writes JSON.

@@ -1,5 +1,5 @@
 #pragma once
-// A Database's statistics as the runner wants them.
+// Converts a Database's statistics to the runner's figures.
 
 #include <numeric>
 
@@ -31,7 +31,7 @@ inline StoreFigures figures_of(const Database& database) {
           .htm = statistics.htm};
 }
 
-/// What the transactions of this node have done elsewhere so far.
+/// Returns what the transactions of this node have done at other nodes so far.
 inline ClusterFigures figures_of(Cluster& cluster) {
   const Statistics sums = cluster.database().statistics();
   return {.start = cluster.start_id(),

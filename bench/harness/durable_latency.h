@@ -1,6 +1,7 @@
 #pragma once
-// From a request's start to the moment its result may be shown (Silo 5.3, Figure 7): sampled requests wait here until
-// the released epoch has reached theirs. Kept by type, and of all types by when in the measurement they were released.
+// Measures the time from a request's start to the moment its result may be shown (Silo 5.3, Figure 7). Sampled requests
+// wait here until the released epoch has reached theirs. Latencies are kept by type, and also for all types by the time
+// of their release in the measurement.
 
 #include <algorithm>
 #include <cstdint>
@@ -13,21 +14,21 @@ namespace granary::bench {
 
 class DurableLatency {
  public:
-  /// A measurement is cut into pieces of equal length, at most so many, and none shorter than that.
+  /// A measurement is cut into at most so many pieces of equal length, none of which is shorter than that.
   static constexpr std::size_t kMostPieces = 50;
   static constexpr double kShortestSeconds = 0.1;
   static double piece_seconds(double measured_seconds) {
     return std::max(kShortestSeconds, measured_seconds / kMostPieces);
   }
 
-  /// `piece_ticks`: the length of a piece.
+  /// `piece_ticks` is the length of a piece.
   DurableLatency(std::size_t types, std::uint64_t piece_ticks) : piece_ticks_(piece_ticks), latencies_(types) {}
 
-  /// A sampled request that began at `start` ticks; `epoch` is the current one after its commit, so not less than its
-  /// own.
+  /// Adds a sampled request that began at `start` ticks. `epoch` is the current one after its commit, so not less than
+  /// its own.
   void add(std::uint8_t type, std::uint64_t epoch, std::uint64_t start) { waiting_.push_back({epoch, start, type}); }
 
-  /// Results up to `released` may be shown now.
+  /// Records the latencies of results up to `released`, which may be shown now.
   void release(std::uint64_t released, std::uint64_t now) {
     while (!waiting_.empty() && waiting_.front().epoch <= released) {
       const std::uint64_t latency = now - waiting_.front().start;
@@ -37,11 +38,11 @@ class DurableLatency {
     }
   }
 
-  /// The measurement ends now, and no request is added any more. What is released later counts in the last piece.
+  /// Ends the measurement; no request is added any more. Results that are released later count in the last piece.
   void end(std::uint64_t now) { ends_ = now; }
   bool waits() const { return !waiting_.empty(); }
 
-  /// Forgets all, as the warm-up or the measurement begins.
+  /// Forgets all requests, as the warm-up or the measurement begins.
   void begin(std::uint64_t now) {
     begins_ = now;
     ends_ = ~std::uint64_t{0};
@@ -50,12 +51,13 @@ class DurableLatency {
     for (Histogram& histogram : latencies_) histogram.reset();
   }
   const Histogram& of(std::size_t type) const { return latencies_[type]; }
-  /// Requests of the type whose results may not be shown yet. They are in no latency, and would be among the longest.
+  /// Returns how many requests of the type have results that may not be shown yet. They are in no latency, and would be
+  /// among the longest.
   std::uint64_t unreleased(std::size_t type) const {
     return static_cast<std::uint64_t>(
         std::ranges::count_if(waiting_, [type](const Waiting& waiting) { return waiting.type == type; }));
   }
-  /// Of all types, in the order of time.
+  /// Returns the latencies of all types by piece, in the order of time.
   const std::vector<Histogram>& pieces() const { return pieces_; }
 
  private:
@@ -65,7 +67,7 @@ class DurableLatency {
     std::uint8_t type;
   };
 
-  /// The last piece takes what is released after its end.
+  /// Returns the piece of this moment. The last one takes results that are released after its end.
   Histogram& piece_at(std::uint64_t now) {
     const std::uint64_t at = std::min(now, ends_) - begins_;
     const std::size_t piece = std::min<std::uint64_t>(at / piece_ticks_, kMostPieces - 1);
@@ -75,7 +77,7 @@ class DurableLatency {
 
   const std::uint64_t piece_ticks_;
   std::uint64_t begins_ = 0, ends_ = ~std::uint64_t{0};
-  std::deque<Waiting> waiting_;  // epochs of one worker ascend
+  std::deque<Waiting> waiting_;  // in ascending order of epochs, as they are one worker's
   std::vector<Histogram> latencies_, pieces_;
 };
 

@@ -8,7 +8,7 @@
 namespace granary::bench {
 namespace {
 
-/// Whether a flag makes sense that needs the engine on this node alone.
+/// Refuses a flag that needs the engine on this node alone, if something else runs.
 Status needs_engine(const char* flag, const FlagValues& flags, const Settings& settings) {
   if (on_cluster(flags))
     return {StatusCode::kInvalidArgument, fmt::format("--{}: it is for one node alone, not for a cluster's", flag)};
@@ -38,7 +38,8 @@ Status set_batch(const FlagValues& flags, Settings& settings) {
   return {};
 }
 
-/// A killed node's account has room for one client of each worker.
+/// Takes --fibers, if the command has it. Refused if a node may be killed, as its account has room for one client of
+/// each worker.
 Status set_fibers(const FlagValues& flags, Settings& settings) {
   if (!flags.declared("cluster")) return {};  // `predict` has a flag of that name for nodes that it does not run
   settings.fibers = static_cast<std::uint32_t>(flags.integer("fibers"));

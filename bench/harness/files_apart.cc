@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// All other flags with a FILE are read.
+/// The flags of files that are written. All other flags with a FILE are read.
 constexpr std::array<std::string_view, 4> kWritten{"json", "history", "snapshot_history", "account"};
 
 struct Named {

@@ -1,5 +1,6 @@
 #pragma once
-// A file that a command writes must not be another one that it writes or reads, as one of the two would be lost.
+// Checks that a file which a command writes is not another one that it writes or reads, because one of the two would be
+// lost.
 
 #include <vector>
 
@@ -9,8 +10,8 @@
 
 namespace granary::bench {
 
-/// kInvalidArgument if two flags name the same file, and the command writes one of them. Devices and pipes may be the
-/// same.
+/// Returns kInvalidArgument if two flags name the same file, and the command writes one of them. Devices and pipes may
+/// be the same.
 Status check_files_apart(const std::vector<Flag>& flags, const FlagValues& values);
 
 }  // namespace granary::bench

@@ -31,14 +31,14 @@ constexpr Variant kVariantsOfTicToc[] = {Variant::kTicTocNoWait, Variant::kTicTo
 
 Status refusal(std::string why) { return {StatusCode::kInvalidArgument, std::move(why)}; }
 
-/// A command line that is looked at.
+/// The command line to check.
 struct Asked {
   const BenchCommand& command;
   const FlagValues& flags;
   VariantSet variants;
 };
 
-/// The flag by which another engine than Granary's runs; empty if there is none.
+/// Returns the flag by which another engine than Granary's runs; empty if there is none.
 std::string flag_of_other_engine(const Asked& asked) {
   for (const Variant variant : asked.variants.list()) {
     if (is_other_engine(variant)) return fmt::format("--variant={}", name(variant));
@@ -47,7 +47,7 @@ std::string flag_of_other_engine(const Asked& asked) {
   return baseline ? fmt::format("--protocol={}", name(Protocol::kTwoPcTcp)) : "";
 }
 
-/// Variants that the store of a cluster's node has nothing of.
+/// Refuses variants that the store of a cluster's node does not have.
 Status check_variants_of_nodes(const Asked& asked) {
   if (!on_cluster(asked.flags)) return {};
   for (const Variant variant : asked.variants.list()) {
@@ -65,8 +65,8 @@ Status check_engine(const Asked& asked, const std::string& given) {
   return refusal(fmt::format("{}: {} does not run Granary's engine; leave one of them out", given, other));
 }
 
-/// Nodes have logs by their cluster file. One that cannot be read refuses nothing here: whoever needs it tells what is
-/// wrong with it.
+/// Refuses a flag that needs logs if the nodes have none by their cluster file. A file that cannot be read refuses
+/// nothing here: the next reader reports what is wrong with it.
 Status check_logs_of_nodes(const std::string& file, const std::string& given) {
   const auto config = cluster_config::load(file);
   if (!config.ok() || cluster_config::has_logs(*config)) return {};
@@ -90,7 +90,7 @@ Status check_log(const Asked& asked, const std::string& given, Needs needs) {
                              needs == Needs::kLog ? "about the log" : "where --durability=disk puts logs", mode));
 }
 
-/// Old versions are what snapshots and checkpoints read.
+/// Refuses --variant that keeps no old versions together with snapshots and checkpoints, which read them.
 Status check_snapshots(const Asked& asked) {
   if (!asked.variants.has(Variant::kNoSnapshots)) return {};
   for (const char* flag : {"checkpoint_interval", "snapshot_epochs"}) {
@@ -114,8 +114,8 @@ Status check_protocol_of_variants(const Asked& asked) {
   return {};
 }
 
-/// Another engine than Granary's keeps transactions apart in a way of its own, which the variant names. The bare index
-/// has none of them.
+/// Sets the flags that the variants imply. The protocol of another engine has the name of its variant. The bare index
+/// has no isolation.
 void set_values_of_variants(VariantSet variants, FlagValues& flags) {
   for (const Variant variant : variants.list()) {
     if (is_other_engine(variant)) flags.set_unless_given("protocol", name(variant));

@@ -11,7 +11,7 @@ namespace granary::bench {
 
 namespace {
 
-/// The end of a range that has none.
+/// The end of a range that has no end.
 constexpr std::uint64_t kEndless = std::numeric_limits<std::uint64_t>::max();
 
 }  // namespace

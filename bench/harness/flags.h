@@ -1,6 +1,6 @@
 #pragma once
-// A command's flags as data: what `--help` prints, what the parser checks, what the JSON repeats. A command
-// declares a table of them beside itself and reads the values by name once, at set-up.
+// A command's flags as data, for `--help`, the parser and the JSON. A command declares a table of them and reads the
+// values by name once, at set-up.
 
 #include <cstdint>
 #include <limits>
@@ -28,22 +28,21 @@ struct Flag {
 Flag integer_flag(std::string name, std::uint64_t initial, std::uint64_t low, std::uint64_t high, std::string unit,
                   std::string help);
 Flag real_flag(std::string name, double initial, double low, double high, std::string unit, std::string help);
-/// --name, --name=true, --noname.
+/// Returns a flag that is given as --name, --name=true or --noname.
 Flag switch_flag(std::string name, bool initial, std::string help);
-/// `unit` names what the text is, e.g. "FILE".
+/// Returns a flag with a text. `unit` names what the text is, e.g. "FILE".
 Flag text_flag(std::string name, std::string initial, std::string unit, std::string help);
 Flag choice_flag(std::string name, std::string initial, std::vector<std::string> choices, std::string help);
-/// A size such as "8GiB", "512MiB" or plain bytes; "0" where `low` is 0.
+/// Returns a flag for a size such as "8GiB", "512MiB" or plain bytes; "0" where `low` is 0.
 Flag bytes_flag(std::string name, std::string initial, std::uint64_t low, std::uint64_t high, std::string help);
 
-/// "1 to 256", "0 to 0.999", "silo, a, b", "FILE": what a value may be.
+/// Returns the values that are allowed: "1 to 256", "0 to 0.999", "silo, a, b", "FILE".
 std::string allowed_values(const Flag& flag);
-/// Returns allowed_values() with the unit of a number behind it: "1 to 256 threads", "a whole number of keys, 0 or
-/// more".
+/// Returns allowed_values(), followed by the unit of a number: "1 to 256 threads", "a whole number of keys, 0 or more".
 std::string allowed_with_unit(const Flag& flag);
 
-/// The values of a parsed command line. Asking for a name that the command does not declare is a
-/// mistake of ours and ends the process.
+/// The values of a parsed command line. Asking for a name that the command does not declare is a programming error and
+/// ends the process.
 class FlagValues {
  public:
   bool enabled(std::string_view name) const;
@@ -51,7 +50,7 @@ class FlagValues {
   double real(std::string_view name) const;
   const std::string& text(std::string_view name) const;  ///< kText and kChoice
   std::uint64_t bytes(std::string_view name) const;
-  /// True if the command line set it.
+  /// Whether the command line set the flag.
   bool given(std::string_view name) const;
   bool declared(std::string_view name) const { return values_.find(name) != values_.end(); }
 
@@ -62,10 +61,10 @@ class FlagValues {
     std::uint64_t whole = 0;
     double real = 0;
     std::string text = {};  ///< as typed, or the default
-    bool unset = false;     ///< no value holds, since other flags say it: reports have null
+    bool unset = false;     ///< whether no value holds, since other flags take its place; reports have null
   };
   void set(const std::string& name, Entry entry) { values_[name] = std::move(entry); }
-  /// Gives a declared flag that the command line did not set another value, in place of its default.
+  /// Sets a declared flag that the command line did not set, in place of its default.
   void set_unless_given(const std::string& name, Entry entry) {
     if (declared(name) && !given(name)) set(name, std::move(entry));
   }
@@ -75,7 +74,7 @@ class FlagValues {
   void set_unless_given(const std::string& name, std::string_view choice) {
     set_unless_given(name, {.kind = FlagKind::kChoice, .text = std::string(choice)});
   }
-  /// Adds a number that no flag says by itself to those that reports have.
+  /// Adds a number to reports that no flag says by itself.
   void add_figure(const std::string& name, double value) { set(name, {.kind = FlagKind::kReal, .real = value}); }
   const std::map<std::string, Entry, std::less<>>& all() const { return values_; }
 

@@ -13,7 +13,7 @@ namespace granary::bench {
 
 namespace {
 
-/// Options as the library's messages name them, and the flags of benchmarks that set them. Longer ones come first.
+/// The flags of benchmarks for options, by the names of the options in the library's messages. Longer names come first.
 constexpr std::pair<std::string_view, std::string_view> kFlagsOfOptions[] = {
     {"Options::htm must be kAuto, kRtm or kSim", "--htm must be auto, rtm or sim"},
     {"Options::htm is kAuto", "--htm is auto"},
@@ -29,7 +29,7 @@ constexpr std::pair<std::string_view, std::string_view> kFlagsOfOptions[] = {
     {"log_reserve_bytes", "--log_reserve"},
     {"with log_directories", "with --log_dirs"}};
 
-/// Options that a node of a cluster has from the cluster's file, and how a message names their keys.
+/// The keys of a cluster's file for the options of a node, by the names of the options in messages.
 constexpr std::pair<std::string_view, std::string_view> kKeysOfOptions[] = {
     {"ClusterOptions::start_timeout_ms", "--start_timeout"},
     {"Options::memory_limit_bytes", "'memory' of the cluster's file"},
@@ -54,7 +54,7 @@ Status in_flags(const Status& status) { return in_words(status, kFlagsOfOptions)
 Status in_flags_of_node(const Status& status) { return in_flags(in_words(status, kKeysOfOptions)); }
 
 Result<std::unique_ptr<Database>> open_fresh(const Options& options) {
-  std::error_code ignored;  // what cannot be removed, opening will report
+  std::error_code ignored;  // opening reports files that cannot be removed
   if (!options.directory.empty()) std::filesystem::remove_all(options.directory, ignored);
   for (const std::string& directory : options.log_directories) std::filesystem::remove_all(directory, ignored);
   if (!options.reliable_directory.empty()) std::filesystem::remove_all(options.reliable_directory, ignored);

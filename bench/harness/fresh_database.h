@@ -1,5 +1,5 @@
 #pragma once
-// Databases for benchmarks: always empty, and gone afterwards.
+// Opens databases for benchmarks, which are empty at first and gone afterwards.
 
 #include <cstdint>
 #include <memory>
@@ -13,22 +13,22 @@
 
 namespace granary::bench {
 
-/// Opens a database with these options. If it is durable, whatever an earlier load left in its directory, which is a
-/// ScratchDirectory's, is removed first.
+/// Opens a database with these options. If it is durable, it first removes the files that an earlier load has left in
+/// its directory, which is a ScratchDirectory's.
 Result<std::unique_ptr<Database>> open_fresh(const Options& options);
 
-/// Returns the status with flags in the place of options, since whoever runs a benchmark has given flags.
+/// Returns the status with flags in the place of options, since the user of a benchmark has given flags.
 Status in_flags(const Status& status);
-/// The same for a node of a cluster, with keys of the cluster's file in the place of options that are there.
+/// Returns the status of a node of a cluster, with flags, or keys of the cluster's file, in the place of options.
 Status in_flags_of_node(const Status& status);
 
-/// Tells what becomes of a ScratchDirectory if its process is killed.
+/// Says whether a ScratchDirectory is removed if its process is killed.
 enum class WhenKilled : std::uint8_t {
-  kRemoved,  ///< A Janitor removes it: nobody has a use for the data of a benchmark that was cut short.
+  kRemoved,  ///< A Janitor removes it, as nobody has a use for the data of a benchmark that was cut short.
   kKept,     ///< It holds what somebody may want to look at, such as the histories of a run.
 };
 
-/// A directory of this process's own below `parent`, removed with all it holds at the end.
+/// A directory of this process's own below `parent`. It is removed with its contents when this is destroyed.
 class ScratchDirectory {
  public:
   static Result<std::unique_ptr<ScratchDirectory>> make(const std::string& parent,
@@ -46,7 +46,7 @@ class ScratchDirectory {
   std::optional<Janitor> janitor_;
 };
 
-/// Bytes that may still be written below the path; 0 if that cannot be told.
+/// Returns how many bytes may still be written below the path; 0 if that cannot be told.
 std::uint64_t free_bytes(const std::string& path);
 
 }  // namespace granary::bench

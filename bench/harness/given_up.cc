@@ -23,8 +23,9 @@ std::uint64_t sum_of(const AbortCounts& attempts, Wanted&& wanted) {
   return sum;
 }
 
-/// Requests that were given up although a retry mends each of their attempts, after very many of those, or without one
-/// (snapshots). Where nodes die, these cannot be told apart from those that were given up because of that.
+/// Returns how many requests were given up although a retry mends each of their attempts, after very many of those, or
+/// without one (snapshots). Where nodes die, these cannot be told apart from requests that were given up because of
+/// that.
 std::uint64_t given_up_in_vain(const TypeResult& total, NodesDie nodes_die) {
   if (nodes_die == NodesDie::kYes && sum_of(total.aborts, is_of_other_nodes) != 0) return 0;
   const std::uint64_t explained = total.too_long + sum_of(total.aborts, ends_request);

@@ -14,7 +14,7 @@ void Histogram::merge(const Histogram& other) {
 
 std::uint64_t Histogram::percentile(double percent) const {
   if (count_ == 0) return 0;
-  // Rounded to the nearest count, as HdrHistogram does: 99.9 % of 1000 values are 999, whatever floating point says.
+  // Rounded to the nearest count, as in HdrHistogram: 99.9 % of 1000 values are 999, despite errors of floating point.
   const double share = std::clamp(percent, 0.0, 100.0) / 100 * static_cast<double>(count_);
   const auto wanted = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(share + 0.5));
   if (wanted >= count_) return max_;

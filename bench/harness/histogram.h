@@ -1,6 +1,6 @@
 #pragma once
-// A log-linear histogram in the manner of HdrHistogram: fixed memory, every value within 0.4 % of what is
-// reported for it, recording in a few instructions.
+// A log-linear histogram in the manner of HdrHistogram. Its memory is fixed, a reported value is within 0.4 % of the
+// recorded one, and recording takes a few instructions.
 //
 // Values below 256 have a bucket each; above, each power of two is cut into 128 buckets (src/base/log_linear.h). Values
 // beyond kMaxValue count in the last bucket; minimum, maximum and sum are exact.
