@@ -36,11 +36,11 @@ class Histogram {
   std::uint64_t max() const { return max_; }
   double mean() const { return count_ == 0 ? 0 : static_cast<double>(sum_) / static_cast<double>(count_); }
 
-  /// The smallest value that at least `percent` % of the recorded ones do not exceed (0 < percent ≤ 100): the middle
-  /// of its bucket. 0 if nothing was recorded.
+  /// Returns the middle of the bucket of the smallest value that at least `percent` % of the recorded ones do not
+  /// exceed (0 < percent ≤ 100); 0 if nothing was recorded.
   std::uint64_t percentile(double percent) const;
 
-  /// `visit(middle, count)` for each bucket that counted something, ascending.
+  /// Calls `visit(middle, count)` for each bucket that counted something, in ascending order.
   template <typename Visit>
   void visit(Visit&& visit) const {
     for (std::size_t bucket = 0; bucket < kBuckets; ++bucket) {

@@ -1,5 +1,5 @@
 #pragma once
-// Independent jobs shared out among threads; used to load and to verify.
+// Shares independent jobs out among threads; used to load and to verify.
 
 #include <algorithm>
 #include <atomic>

@@ -36,7 +36,7 @@ Json latency_json(const Measurement& run, const Histogram& latency) {
           {"max_us", run.microseconds(static_cast<double>(latency.max()))}};
 }
 
-/// BenchBase's "Latency Distribution".
+/// Returns BenchBase's "Latency Distribution".
 Json benchbase_latency(const Measurement& run) {
   const TypeResult total = run.total();
   return {{"Minimum Latency (microseconds)", run.microseconds(static_cast<double>(total.latency.min()))},
@@ -50,7 +50,7 @@ Json benchbase_latency(const Measurement& run) {
           {"Average Latency (microseconds)", run.microseconds(total.latency.mean())}};
 }
 
-/// [nanoseconds, count] for each bucket: of a node of several, whose latencies are going to be merged.
+/// Returns [nanoseconds, count] for each bucket, so that latencies of several nodes can be merged.
 Json buckets_json(const Measurement& run, const Histogram& latency) {
   Json buckets = Json::array();
   latency.visit([&](std::uint64_t ticks, std::uint64_t count) {
@@ -78,10 +78,11 @@ Json type_json(const Measurement& run, const TypeResult& type) {
           {"unreleased", type.unreleased}};
 }
 
-/// The list, or null if there is nothing to list: nobody took note of a course of time.
+/// Returns the list, or null if it is empty, since nobody noted a course of time.
 Json or_null(Json list) { return list.empty() ? Json() : list; }
 
-/// Latencies until results may be shown over time; `seconds` since the measurement began, in the middle of each piece.
+/// Returns the latencies until results may be shown over time; `seconds` since the measurement began, in the middle of
+/// each piece.
 Json released_over_time_json(const Measurement& run) {
   Json pieces = Json::array();
   double middle = run.durable_piece_seconds / 2;
@@ -96,7 +97,7 @@ Json released_over_time_json(const Measurement& run) {
   return or_null(std::move(pieces));
 }
 
-/// What was never seen is null. A throughput of 0 is one that was seen.
+/// Returns the cost of checkpoints. A figure that was never seen is null, as a throughput of 0 is one that was seen.
 Json checkpoint_cost_json(const CheckpointCost& cost) {
   const bool both = cost.seen_during() && cost.seen_without() && cost.throughput_without() > 0;
   return {{"throughput_during", cost.seen_during() ? Json(cost.throughput_during()) : Json()},

@@ -1,5 +1,5 @@
 #pragma once
-// The result as JSON: BenchBase's summary keys at the top level (of the median repeat), everything of ours under
+// Writes the result as JSON: BenchBase's summary keys at the top level (of the median repeat), all others under
 // "granary".
 
 #include <string>
@@ -23,22 +23,23 @@ struct ReportInput {
   const Machine& machine;
   double scale_factor = 0;
   const std::vector<Measurement>& runs;
-  bool interrupted = false;  ///< not all repeats came to their end; those that did not may be left out of `runs`
-  std::uint64_t nodes = 1;   ///< whose requests these are, each with the settings' workers
+  bool interrupted =
+      false;                ///< whether not all repeats came to their end; those that did not may be left out of `runs`
+  std::uint64_t nodes = 1;  ///< the number of nodes whose requests these are, each with the settings' workers
 };
 
-/// Returns all flags by their names, given or not, with the values that hold (set_implied_values()).
+/// Returns all flags by their names, given or not, with their final values (set_implied_values()).
 nlohmann::ordered_json parameters_json(const FlagValues& flags);
 
-/// One run, as in the report's list of repeats.
+/// Returns one run, as in the report's list of repeats.
 nlohmann::ordered_json repeat_json(const Measurement& run);
 
 nlohmann::ordered_json json_report(const ReportInput& input);
 
-/// Writes the file whole. kUnavailable names the file and the reason.
+/// Writes the whole file. kUnavailable names the file and the reason.
 Status write_json(const std::string& path, const nlohmann::ordered_json& json);
 
-/// How a command ends that runs itself: prints the text, and writes the JSON unless `path` is empty.
+/// Ends a command that runs itself: prints the text, and writes the JSON unless `path` is empty.
 ExitCode report(const std::string& text, const std::string& path, const nlohmann::ordered_json& json);
 
 }  // namespace granary::bench

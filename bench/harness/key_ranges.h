@@ -1,12 +1,12 @@
 #pragma once
-// Keys 0 … count − 1 shared out by range among partitions of nearly the same size, and which partitions are whose.
+// Shares keys 0 … count − 1 out by range among partitions of nearly the same size, and partitions among nodes.
 
 #include <cstdint>
 
 namespace granary::bench {
 
-/// The part of a run that this process has: a node of a cluster, which may have but one, has one partition of the data
-/// and drives it; a process alone has everything.
+/// The part of a run that this process has. A node of a cluster, which may have but one node, has one partition of the
+/// data and drives it. A process alone has everything.
 struct NodeShare {
   std::uint32_t node = 0;  ///< of 0 … nodes − 1
   std::uint32_t nodes = 1;
@@ -27,9 +27,9 @@ class KeyRanges {
   std::uint64_t count() const { return count_; }
   std::uint32_t parts() const { return parts_; }
   KeyRange operator[](std::uint32_t part) const { return {count_ * part / parts_, count_ * (part + 1) / parts_}; }
-  /// The size of the largest part.
+  /// Returns the size of the largest part.
   std::uint64_t most() const { return (count_ + parts_ - 1) / parts_; }
-  /// The part that holds the key.
+  /// Returns the part that holds the key.
   std::uint32_t part_of(std::uint64_t key) const {
     return static_cast<std::uint32_t>(((key + 1) * parts_ - 1) / count_);
   }

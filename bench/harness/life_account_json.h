@@ -1,5 +1,6 @@
 #pragma once
-// What the clients of a killed process had done, as JSON, for the report of the process that took its place; and back.
+// Writes what the clients of a killed process had done as JSON, for the report of the process that took its place, and
+// reads it.
 
 #include <memory>
 
@@ -9,10 +10,11 @@
 
 namespace granary::bench {
 
-/// {"loaded": [...], "workers": [{"changed": [...], "open": [...]}]}
+/// Returns {"loaded": [...], "workers": [{"changed": [...], "open": [...]}]}.
 nlohmann::ordered_json life_json(const LifeAccount& life);
 
-/// Throws what the library does if something is missing. More than an account has room for is left out.
+/// Reads the account. Throws the library's exceptions if something is missing. Leaves out what an account has no room
+/// for.
 std::shared_ptr<const LifeAccount> life_of(const nlohmann::ordered_json& json);
 
 }  // namespace granary::bench

@@ -15,19 +15,19 @@ namespace granary::bench {
 
 namespace {
 
-/// Bytes to be written to one device, and a path on it.
+/// The bytes to be written to one device, and a path on it.
 struct Need {
   std::string path;
   std::uint64_t bytes = 0;
 };
 
-/// Devices by their numbers; several directories may be on one.
+/// The needs of devices by their numbers, as several directories may be on one device.
 class Needs {
  public:
   void add(const std::string& directory, std::uint64_t bytes) {
     const std::string parent = std::filesystem::path(directory).parent_path().string();
     struct stat found {};
-    if (::stat(parent.c_str(), &found) != 0) return;  // opening will tell
+    if (::stat(parent.c_str(), &found) != 0) return;  // opening reports the error
     Need& need = by_device_[found.st_dev];
     need.path = parent;
     need.bytes += bytes;
@@ -48,7 +48,7 @@ class Needs {
   std::map<dev_t, Need> by_device_;
 };
 
-/// Loggers take the directories in turn.
+/// Returns the needs of a log of so many bytes. Loggers take the directories in turn.
 Needs of_log(const Options& options, std::uint64_t bytes) {
   Needs needs;
   const std::vector<std::string> directories =

@@ -1,5 +1,6 @@
 #pragma once
-// Whether there is room for what a benchmark is going to log: told before it is measured, not by a full disk.
+// Checks that there is room for the log of a benchmark before it is measured, so that the disk does not become full
+// meanwhile.
 
 #include <cstdint>
 #include <string>
@@ -8,18 +9,19 @@
 
 namespace granary::bench {
 
-/// What a run is going to write, as far as its warm-up tells.
+/// The data that a run is going to write, as far as its warm-up tells.
 struct LogForecast {
-  double bytes_per_second = 0;   ///< that were logged so far
-  double seconds = 0;            ///< to go on the same data
-  std::uint64_t data_bytes = 0;  ///< of a checkpoint, about
+  double bytes_per_second = 0;   ///< logged so far, on average
+  double seconds = 0;            ///< of the run and those to come on the same data
+  std::uint64_t data_bytes = 0;  ///< the size of a checkpoint, about
 };
 
-/// Refuses (kResourceExhausted, with both numbers) what would fill a device more than nine tenths. Nothing is refused
-/// without a log. `what` begins the message: "ycsb for 30 s". The directories need not be there, only their parents.
+/// Refuses (kResourceExhausted, with both numbers) a log that would fill a device to more than nine tenths. Refuses
+/// nothing without a log. `what` begins the message: "ycsb for 30 s". The directories need not exist, only their
+/// parents.
 Status check_log_room(const Options& options, std::uint64_t bytes, const std::string& what);
 
-/// The same for a forecast. With checkpoints the log of two intervals and two checkpoints count, else everything.
+/// Checks a forecast. With checkpoints the log of two intervals and two checkpoints count, else the whole log.
 Status check_log_room(const Options& options, const LogForecast& forecast, const std::string& what);
 
 }  // namespace granary::bench

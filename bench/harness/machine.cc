@@ -23,7 +23,7 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-/// The text behind "key" and a colon in a /proc file; empty if there is none.
+/// Returns the text that follows "key" and a colon in a /proc file; empty if there is none.
 std::string proc_field(const std::string& path, std::string_view key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -40,7 +40,7 @@ std::uint64_t meminfo(std::string_view key) {
   return std::strtoull(proc_field("/proc/meminfo", key).c_str(), nullptr, 10);
 }
 
-/// The word in brackets of "always [madvise] never".
+/// Returns the word in brackets of "always [madvise] never".
 std::string chosen(const std::string& line) {
   const std::size_t open = line.find('['), close = line.find(']');
   return open == std::string::npos || close == std::string::npos ? "unknown" : line.substr(open + 1, close - open - 1);
@@ -52,7 +52,7 @@ std::optional<std::uint64_t> number_in(const std::string& path) {
   return std::strtoull(line.c_str(), nullptr, 10);
 }
 
-/// What the process's control group leaves (version 2, then 1); no limit: everything.
+/// Returns how much memory the process's control group leaves (version 2, then 1); without a limit, all of it.
 std::uint64_t control_group_headroom() {
   std::string group = "/";
   std::ifstream membership("/proc/self/cgroup");

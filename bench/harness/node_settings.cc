@@ -16,8 +16,8 @@ namespace granary::bench {
 
 namespace {
 
-/// The time line that a driven node shares with the others. Nobody can check the data of a node that does not come
-/// back.
+/// Sets the time line that a driven node shares with the others. Turns the check off if a killed node does not come
+/// back, because nobody can check its data.
 Status set_time_line(Settings& settings) {
   auto line = TimeLine::at(kTimeLineDescriptor);
   if (!line.ok()) return line.status();
@@ -29,7 +29,7 @@ Status set_time_line(Settings& settings) {
   return {};
 }
 
-/// The time line of a node that is started by hand, for the case that it is killed and started again.
+/// Sets the time line of a node that is started by hand (--account), for the case that it is killed and started again.
 Status keep_account(const BenchCommand& command, const cluster_config::NodeConfig& node, const FlagValues& flags,
                     Settings& settings) {
   if (const Status survives = command.survives_kill(flags); !survives.ok()) return survives;
@@ -57,7 +57,7 @@ Status keep_account(const BenchCommand& command, const cluster_config::NodeConfi
   return {};
 }
 
-/// Flags of the nodes of a cluster mean nothing without one.
+/// Refuses flags of the nodes of a cluster, which mean nothing without one.
 Status check_alone(const FlagValues& flags) {
   const auto refusal = [](const char* why) { return Status(StatusCode::kInvalidArgument, why); };
   if (kills(flags)) return refusal("--kill is for 'granary cluster run'");

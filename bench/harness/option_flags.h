@@ -1,5 +1,5 @@
 #pragma once
-// Flags for options that have rows (src/base/option.h): name of the flag apart, all of a flag is its option's.
+// Flags for options that have rows (src/base/option.h). Apart from its name, a flag has everything from its option.
 
 #include <algorithm>
 #include <cctype>
@@ -13,7 +13,7 @@
 
 namespace granary::bench {
 
-/// The row's help as a sentence, with `more` behind it.
+/// Returns the row's help as a sentence, followed by `more`.
 template <typename Struct, typename T>
 std::string flag_help(const option::Row<Struct, T>& row, std::string_view more) {
   std::string help = fmt::format("{}.{}{}", row.help, more.empty() ? "" : " ", more);
@@ -21,8 +21,8 @@ std::string flag_help(const option::Row<Struct, T>& row, std::string_view more) 
   return help;
 }
 
-/// The flag `name` for an option that is a number, a choice, or a file's path. Its default is that of `defaults`;
-/// `more` follows the option's help.
+/// Returns the flag `name` for an option that is a number, a choice, or a file's path. Its default is that of
+/// `defaults`; `more` follows the option's help.
 template <typename Struct, typename T>
 Flag flag_of(std::string name, const option::Row<Struct, T>& row, const Struct& defaults, std::string_view more) {
   std::string help = flag_help(row, more);

@@ -1,5 +1,5 @@
 #pragma once
-// What a person sees while a benchmark works: one line a second on standard error.
+// Shows a person how far a benchmark is, with one line a second on standard error.
 
 #include <atomic>
 #include <cstdint>
@@ -9,17 +9,18 @@
 
 namespace granary::bench {
 
-/// "[    3 s]  1,234,567 /s   aborts 0.12 %   records ... ": one second of a run.
+/// Prints one second of a run: "[    3 s]  1,234,567 /s   aborts 0.12 %   records ... ".
 void print_progress(const Sample& sample, double length_seconds);
 
-/// Failed attempts among all attempts of transactions in a second, 0 to 1, as the result has it of the whole run.
+/// Returns failed attempts among all attempts of transactions in a second, 0 to 1, as the result does for the whole
+/// run.
 double abort_share(const Sample& sample);
 
-/// Progress of a load: how much of it is done, about once a second.
+/// Prints how much of a load is done, about once a second.
 class LoadProgress final : public Progress {
  public:
   LoadProgress(std::string what, std::uint64_t units, bool print);
-  /// Any thread. Cheap enough for every few hundred units.
+  /// Adds units that are done. Any thread may call it; cheap enough for every few hundred units.
   void add(std::uint64_t done) override;
 
  private:
@@ -28,12 +29,12 @@ class LoadProgress final : public Progress {
   const bool print_;
   const std::uint64_t start_ns_;
   std::atomic<std::uint64_t> done_{0};       // added to by all loaders, relaxed
-  std::atomic<std::uint64_t> next_line_ns_;  // whoever moves it on by CAS prints the line, relaxed
+  std::atomic<std::uint64_t> next_line_ns_;  // the thread that moves it on by CAS prints the line; relaxed
 };
 
-/// 1234567 → "1,234,567".
+/// Returns 1234567 as "1,234,567".
 std::string with_commas(std::uint64_t value);
-/// "171 B", "3.2 MiB", "1.4 GiB".
+/// Returns bytes as "171 B", "3.2 MiB", "1.4 GiB".
 std::string human_bytes(std::uint64_t bytes);
 
 }  // namespace granary::bench

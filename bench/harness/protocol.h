@@ -1,5 +1,5 @@
 #pragma once
-// How transactions that reach other nodes of a cluster are run (--protocol).
+// The ways to run transactions that reach other nodes of a cluster (--protocol).
 
 #include <array>
 #include <cstdint>

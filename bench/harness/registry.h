@@ -1,10 +1,11 @@
 #pragma once
-// Every `granary bench NAME`. A benchmark is a folder under bench/ whose command.cc defines FOLDER::NAME_command(), and
-// its line here, which declares that function and puts the command into help and command line (src/cli/commands.cc).
+// Lists every `granary bench NAME`. A benchmark is a folder under bench/ whose command.cc defines
+// FOLDER::NAME_command(), and its line here, which declares that function and puts the command into help and command
+// line (src/cli/commands.cc).
 
 #include "bench/harness/command.h"
 
-/// ENTRY(folder, name), in the order in which help lists them.
+/// Calls ENTRY(folder, name) for each, in the order in which help lists them.
 #define GRANARY_BENCHMARKS(ENTRY) \
   ENTRY(tpcc, tpcc)               \
   ENTRY(ycsb, ycsb)               \

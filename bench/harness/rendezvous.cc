@@ -25,7 +25,7 @@ class SocketRendezvous final : public Rendezvous {
   }
 
   void tell_return() override {
-    // If the other end is gone, the next meeting says so.
+    // If the other end is gone, the next meeting reports it.
     [[maybe_unused]] const ssize_t sent = send(descriptor_, &kReturnByte, 1, MSG_NOSIGNAL);
   }
 

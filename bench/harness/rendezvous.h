@@ -1,5 +1,5 @@
 #pragma once
-// Where the nodes of a run wait for each other. A process alone waits for nobody.
+// Lets the nodes of a run wait for each other. A process alone waits for nobody.
 
 #include <memory>
 
@@ -7,7 +7,7 @@
 
 namespace granary::bench {
 
-/// In this order, each once.
+/// The meetings, in this order; each takes place once.
 enum class Meeting {
   kLoaded,    ///< all data is there: requests may reach other nodes
   kMeasured,  ///< no more requests: data may be checked
@@ -17,15 +17,15 @@ enum class Meeting {
 class Rendezvous {
  public:
   virtual ~Rendezvous() = default;
-  /// Returns when all nodes have come here. An error: some node will not.
+  /// Waits until all nodes have come to this meeting. Returns an error if some node will not.
   virtual Status await(Meeting meeting) = 0;
-  /// Says that this process, which takes the place of one that was killed, serves. It comes to the later meetings only.
+  /// Says that this process, which takes the place of one that was killed, serves. It comes only to the later meetings.
   virtual void tell_return() = 0;
 };
 
-/// By way of the process that started all nodes (bench/cluster/drive.h): a node has a socket to it, writes a byte when
-/// it has come, and reads one when all have. Another byte, kReturnByte, says that it is back. The descriptor is closed
-/// at the end.
+/// Meets through the process that started all nodes (bench/cluster/drive.h). A node has a socket to it, writes a byte
+/// when it has come, and reads one when all have. Another byte, kReturnByte, says that it is back. The descriptor is
+/// closed at the end.
 std::unique_ptr<Rendezvous> rendezvous_over(int descriptor);
 
 inline constexpr char kReturnByte = 'r';

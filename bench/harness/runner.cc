@@ -64,7 +64,7 @@ class Run {
   std::vector<std::unique_ptr<WorkerThread>> workers_;
   Measurement result_;
   std::uint64_t requests_before_ = 0, transactions_before_ = 0, aborts_before_ = 0;
-  std::uint64_t released_epoch_ = 0;  ///< as the time line knows it
+  std::uint64_t released_epoch_ = 0;  ///< the last one that the time line was told
 };
 
 /// Starts all threads and waits until each has made its client.
@@ -83,7 +83,7 @@ Status Run::start_workers() {
   return {};
 }
 
-/// Lets a phase run for its time, looking at it once a second.
+/// Lets a phase run for its time, and looks at it once a second.
 void Run::pass(Phase phase, double seconds, double offset) {
   requests_before_ = transactions_before_ = aborts_before_ = 0;
   if (phase == Phase::kMeasure) {
@@ -103,19 +103,20 @@ void Run::pass(Phase phase, double seconds, double offset) {
     const double at = offset + static_cast<double>(now - start) / 1e9;
     if (length >= 0.5 || seconds < 1) sample(phase == Phase::kWarmUp ? std::min(at, 0.0) : at, length);
     last = now;
-    if (stopped || !status_of(workload_).ok()) break;  // nothing comes to an end any more
+    if (stopped || !status_of(workload_).ok()) break;  // no request can come to its end any more
   }
   if (phase == Phase::kMeasure) result_.elapsed_ns = base::monotonic_ns() - start;
 }
 
-/// A phase that starts now lasts for its time, or, with a time line, as long as on all other nodes.
+/// Returns the end of a phase that starts now. It lasts for its time or, with a time line, as long as on all other
+/// nodes.
 std::uint64_t Run::end_of(Phase phase, double seconds, std::uint64_t start) const {
   const auto length = static_cast<std::uint64_t>(seconds * 1e9);
   if (plan_.time_line == nullptr) return start + length;
   return plan_.time_line->begins_ns() + (phase == Phase::kMeasure ? length : 0);
 }
 
-/// As StopSignals::wait_until, and notes meanwhile in the time line when D moves on.
+/// Waits like StopSignals::wait_until, and notes meanwhile in the time line when D moves on.
 bool Run::watch_releases_until(std::uint64_t deadline_ns) {
   constexpr std::uint64_t kLookNs = 1'000'000;
   const Database* const logged = workload_.logged_database();
@@ -130,7 +131,7 @@ bool Run::watch_releases_until(std::uint64_t deadline_ns) {
   }
 }
 
-/// As StopSignals::wait_until, and looks meanwhile what a checkpoint costs.
+/// Waits like StopSignals::wait_until, and observes meanwhile what a checkpoint costs.
 bool Run::wait_until(std::uint64_t deadline_ns) {
   constexpr std::uint64_t kLookNs = 20'000'000;
   if (plan_.time_line != nullptr) return watch_releases_until(deadline_ns);
@@ -173,7 +174,7 @@ void Run::sample(double at_seconds, double length_seconds) {
   result_.samples.push_back(std::move(now));
 }
 
-/// Whether what is still to be logged, at the warm-up's rate, fits the disk.
+/// Checks that the log that is still to come, at the warm-up's rate, fits the disk.
 Status Run::check_room() const {
   const StoreFigures now = workload_.figures();
   const double rate = static_cast<double>(now.log_bytes - result_.loaded.log_bytes) / plan_.warmup_seconds;
@@ -216,7 +217,7 @@ Result<Measurement> Run::measure() {
     if (ready.ok() && !signals_.requested()) pass(Phase::kMeasure, plan_.seconds, 0);
     result_.interrupted = signals_.requested();
   }
-  if (ready.ok()) result_.store = workload_.figures();  // before workers wait until what they did is durable
+  if (ready.ok()) result_.store = workload_.figures();  // before the workers wait until their results are durable
   set_phase(Phase::kStop);
   for (auto& worker : workers_) worker->join();
   if (!ready.ok()) return ready;

@@ -1,5 +1,5 @@
 #pragma once
-// One measurement: starts the workers behind a barrier, warms up, measures by the wall clock, stops, sums up.
+// Makes one measurement: starts the workers together, warms up, measures by the wall clock, stops, sums up.
 
 #include <cstdint>
 
@@ -19,12 +19,12 @@ struct RunPlan {
   double warmup_seconds = 2;
   std::uint64_t latency_sample = 1;
   bool pin = true;
-  bool checkpoints = false;             ///< the store takes some: what they cost is wanted
-  bool progress = true;                 ///< a line a second on standard error
-  Options options = {};                 ///< of the database: where it logs
-  std::uint64_t runs_on_this_data = 1;  ///< this one and those to come: their logs add up
-  /// Of all nodes of a run: says when the measurement begins, which the warm-up then lasts for, and gets what the node
-  /// `node` (its place) does. What checkpoints cost is not looked at then.
+  bool checkpoints = false;             ///< whether the store takes some, so that their cost is wanted
+  bool progress = true;                 ///< whether to print a line a second on standard error
+  Options options = {};                 ///< the options of the database, which say where it logs
+  std::uint64_t runs_on_this_data = 1;  ///< this run and those to come, whose logs add up
+  /// The time line of all nodes of a run. It says when the measurement begins, until when the warm-up lasts, and gets
+  /// the requests of the node `node` (its place). With it the cost of checkpoints is not observed.
   TimeLine* time_line = nullptr;
   std::uint32_t node = 0;
 };

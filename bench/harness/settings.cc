@@ -1,4 +1,4 @@
-// The flags that every benchmark has, and what they mean.
+// Defines the flags that every benchmark has, and takes their values.
 
 #include <algorithm>
 #include <filesystem>
@@ -30,8 +30,7 @@ std::string variant_help(VariantSet variants) {
   return fmt::format("Variants of the Silo paper, comma-separated: {}.", fmt::join(lines, "; "));
 }
 
-/// The options of a database that every benchmark has flags for. Calls `visit` with flag, row, and what its help says
-/// besides.
+/// Calls `visit` with flag, row and additional help for each option of a database that every benchmark has a flag for.
 template <typename Visitor>
 void for_each_option_flag(Visitor&& visit) {
   using option::row;
@@ -54,7 +53,7 @@ void for_each_option_flag(Visitor&& visit) {
 /// measured ones load the data, and a checkpoint would disturb what is measured.
 Options initial_options() { return {.checkpoint_interval_s = 0, .max_workers = kMaxWorkers}; }
 
-/// A scratch directory below `parent`, which lives as long as the settings do.
+/// Makes a scratch directory below `parent`, which lives as long as the settings do, and returns its path.
 Result<std::string> scratch_below(const std::string& parent, Settings& settings) {
   auto made = ScratchDirectory::make(parent);
   if (!made.ok()) return made.status();
@@ -62,7 +61,7 @@ Result<std::string> scratch_below(const std::string& parent, Settings& settings)
   return settings.scratch.back()->path();
 }
 
-/// Where this process has its logs. A cluster's node has them where its file says.
+/// Sets where this process has its logs. A cluster's node has them where its file says.
 Status set_durability(const FlagValues& flags, Settings& settings) {
   Options& options = settings.options;
   const std::string& mode = flags.text("durability");
@@ -87,7 +86,8 @@ Status set_durability(const FlagValues& flags, Settings& settings) {
   return {};
 }
 
-/// The default's name says what runs on one node; across nodes the same is called occ.
+/// Returns the flag --protocol. Its default has the name that it has on one node; across nodes the same protocol is
+/// also called occ.
 Flag protocol_flag(const BenchCommand& command) {
   std::vector<std::string> names = db::protocol_names();
   std::string help =
@@ -167,8 +167,8 @@ bool is_shared_protocol(const std::string& name) {
 
 }  // namespace
 
-/// On one node --protocol is Options::protocol. Across nodes it is that of the nodes' databases, or says how they use
-/// each other's records.
+/// Takes --protocol. On one node it is Options::protocol. Across nodes it is the protocol of the nodes' databases, or
+/// the way in which they use each other's records.
 Result<Protocol> protocol_from(const BenchCommand& command, const FlagValues& flags) {
   if (!flags.declared("protocol") || !flags.given("protocol")) return Protocol::kOcc;
   const std::string& text = flags.text("protocol");
@@ -217,13 +217,13 @@ Result<Settings> settings_from(const BenchCommand& command, const FlagValues& fl
   const Result<Protocol> protocol = protocol_from(command, flags);
   if (!protocol.ok()) return protocol.status();
   settings.protocol = *protocol;
-  // Unless given, it may be the name of another engine than Granary's (set_implied_values()).
+  // If it was not given, its value may be the name of another engine (set_implied_values()).
   if (flags.declared("protocol") && flags.given("protocol") &&
       (!on_cluster(flags) || is_shared_protocol(flags.text("protocol"))))
     options.protocol = flags.text("protocol");
   if (db::runs_in_regions(options) && !flags.given("htm")) options.htm = Htm::kAuto;
   if (const Status node = set_node(command, flags, settings); !node.ok())
-    return node;  // its database has all of the options
+    return node;  // set_node() comes when the options of its database are complete
   if (const Status locks = set_read_lock(flags, settings); !locks.ok()) return locks;
   if (const Status taken = set_engine_flags(flags, settings); !taken.ok()) return taken;
   return settings;

@@ -22,16 +22,16 @@ std::atomic<bool> asks_first{false};
 int wake_pipe[2] = {-1, -1};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-/// A signal that is repeated within this time is taken for one request, because `timeout` signals a process and then
-/// its group.
+/// A signal that is repeated within this time counts as one request, because `timeout` signals a process and then its
+/// group.
 constexpr std::uint64_t kOneRequest_ns = 500'000'000;
-// Which one came first, and when; 0: none has come, or its handler has yet to say when. Relaxed, like the others. Two
-// threads may handle two signals at once, as when a stopped process goes on, so the first one is whoever has changed
-// requested_by.
+// The first signal, and when it came; 0 if none has come, or its handler has yet to set the time. Relaxed, like the
+// others. Two threads may handle two signals at once, as when a stopped process goes on, so the first signal is the one
+// whose handler has changed requested_by.
 std::atomic<int> requested_by{0};
 std::atomic<std::uint64_t> requested_ns{0};
 
-constexpr int kOfSignals = 128;  // above it stand the exit codes of processes that a signal has ended
+constexpr int kOfSignals = 128;  // the exit code of a process that a signal has ended is this plus the signal's number
 
 void on_signal(int number) {
   const int saved = errno;

@@ -35,7 +35,7 @@ std::string type_table(const Measurement& run) {
   return aligned(rows);
 }
 
-/// Aborts by reason; only reasons that occurred have a column.
+/// Returns a table of aborts by reason. Only reasons that occurred have a column.
 std::string abort_table(const Measurement& run) {
   const TypeResult total = run.total();
   Row head{"aborts"};
@@ -87,7 +87,7 @@ std::string durability_text(const Measurement& run) {
                         with_commas(total.unreleased)));
 }
 
-/// Checkpoints of the measurement.
+/// Returns the line on the checkpoints of the measurement.
 std::string checkpoint_text(const Measurement& run) {
   std::string text = fmt::format("checkpoints {} taken, {} written, in progress for {:.2f} s",
                                  run.store.checkpoints - run.baseline().checkpoints,
@@ -148,7 +148,7 @@ std::string summary(const std::vector<Measurement>& runs, const Measurement& med
   return text;
 }
 
-/// The findings of all repeats; failed ones with what was seen.
+/// Returns the findings of all repeats; failed ones with their details.
 std::string findings_text(const std::vector<Measurement>& runs, std::string_view why_unverified) {
   std::size_t checked = 0, failed = 0;
   bool verified = false;

@@ -10,7 +10,7 @@ namespace granary::bench {
 
 Result<std::string> read_text(const std::string& path) {
   std::error_code ignored;
-  // A directory opens as a file does, and throws when it is read.
+  // A directory can be opened like a file, but reading it throws.
   std::ifstream in(path);
   if (!in || std::filesystem::is_directory(path, ignored))
     return Status(StatusCode::kUnavailable, fmt::format("cannot read '{}'", path));

@@ -7,7 +7,7 @@
 
 namespace granary::bench {
 
-/// Returns all of a file, or of a pipe. kUnavailable if there is none, or it is no file that can be read.
+/// Returns the contents of a file or a pipe. kUnavailable if there is none, or it cannot be read.
 Result<std::string> read_text(const std::string& path);
 
 }  // namespace granary::bench

@@ -81,8 +81,8 @@ Result<std::unique_ptr<TimeLine>> TimeLine::map(int descriptor, std::size_t byte
 Result<std::unique_ptr<TimeLine>> TimeLine::make(const TimeLineShape& shape) {
   const int made = memfd_create("granary-time-line", MFD_CLOEXEC);
   if (made < 0) return failed("memfd_create");
-  // Above the descriptors at which a node finds what it inherits, which are overwritten in the new process one after
-  // another.
+  // The descriptor must be greater than those at which a node finds what it inherits, which are overwritten in the new
+  // process one after another.
   const int descriptor = fcntl(made, F_DUPFD_CLOEXEC, kTimeLineDescriptor + 1);
   close(made);
   if (descriptor < 0) return failed("fcntl");
@@ -93,7 +93,7 @@ Result<std::unique_ptr<TimeLine>> TimeLine::make(const TimeLineShape& shape) {
     close(descriptor);
     return line;
   }
-  // All other memory is zero, which is what its types begin with.
+  // All other memory is zero, which is the initial value of its types.
   new ((*line)->memory_) Head{.magic = kMagic, .shape = shape};
   return line;
 }
@@ -142,7 +142,7 @@ Result<std::unique_ptr<TimeLine>> TimeLine::in_file(const std::string& path, con
   return line;
 }
 
-/// The memory is what a former life has left. The error says what the file is.
+/// Takes over the memory that a former life has left. The error says what is wrong with the file.
 Status TimeLine::take_over(const TimeLineShape& shape) {
   if (head().magic != kMagic || !(this->shape() == shape))
     return {StatusCode::kFailedPrecondition, "is of a run with other flags"};

@@ -26,7 +26,7 @@ inline constexpr std::uint64_t kTickNs = 5'000'000;
 /// The descriptor at which a node finds the time line.
 inline constexpr int kTimeLineDescriptor = 4;
 inline constexpr std::uint32_t kMostTrackedWorkers = 16;
-/// The nodes of a cluster file are not more; a bit for each fits a word.
+/// The most nodes, whose bits fit a word. A cluster file does not have more.
 inline constexpr std::uint32_t kMostTrackedNodes = 64;
 
 /// How a request ended.
@@ -45,13 +45,13 @@ using Tick = std::array<std::atomic<std::uint32_t>, kTickCounts>;
 struct alignas(base::kCacheLine) WorkerAccount {
   static constexpr std::size_t kMostSums = 4;
   using Sums = std::array<std::atomic<std::uint64_t>, kMostSums>;
-  Sums changed{};  ///< by those that were committed
-  Sums open{};     ///< by the one that may be committed now
+  Sums changed{};  ///< changes by requests that were committed
+  Sums open{};     ///< changes by the request that may be committed now
 };
 
 /// The accounts of one life of a node.
 struct LifeAccount {
-  std::atomic<std::uint32_t> sums{0};  ///< how many there are; 0: the workload keeps no accounts
+  std::atomic<std::uint32_t> sums{0};  ///< the number of sums; 0 if the workload keeps no accounts
   WorkerAccount::Sums loaded{};
   std::array<WorkerAccount, kMostTrackedWorkers> workers;
 };
@@ -66,11 +66,12 @@ struct TimeLineShape {
 
 class TimeLine;
 
-/// What a worker notes.
+/// Notes a worker's requests in the time line.
 class WorkerTrack {
  public:
   WorkerTrack(TimeLine& line, std::uint32_t node, std::uint32_t worker);
-  /// A request has ended at `now_ns` (CLOCK_MONOTONIC). `others`: a bit for each other node that it needed.
+  /// Notes that a request has ended at `now_ns` (CLOCK_MONOTONIC). `others` has a bit for each other node that it
+  /// needed.
   void note(std::uint64_t now_ns, bool done, std::uint64_t others, std::uint64_t aborted);
 
  private:
@@ -81,45 +82,45 @@ class WorkerTrack {
 
 class TimeLine {
  public:
-  /// In memory of its own.
+  /// Makes a time line in memory of its own.
   static Result<std::unique_ptr<TimeLine>> make(const TimeLineShape& shape);
-  /// The one at the descriptor. kInvalidArgument if there is none.
+  /// Returns the time line at the descriptor. kInvalidArgument if there is none.
   static Result<std::unique_ptr<TimeLine>> at(int descriptor);
-  /// In a file, by a node that is the only one to use it. Makes the file if there is none. Else it was left by a life
-  /// of the node that was killed, and the caller takes its place: returned() says so. kFailedPrecondition if it is of a
-  /// run of another shape, of a life that was killed before the window began, or one whose place has been taken once
-  /// before; kUnavailable if another process has it, or it cannot be written.
+  /// Opens a time line in a file, for a node that is the only one to use it. Makes the file if there is none. Otherwise
+  /// a life of the node that was killed has left it, the caller takes its place, and returned() says so.
+  /// kFailedPrecondition if the file is of a run of another shape, of a life that was killed before the window began,
+  /// or of one whose place has been taken before. kUnavailable if another process has it, or it cannot be written.
   static Result<std::unique_ptr<TimeLine>> in_file(const std::string& path, const TimeLineShape& shape);
   ~TimeLine();
   TimeLine(const TimeLine&) = delete;
   TimeLine& operator=(const TimeLine&) = delete;
 
   int descriptor() const { return descriptor_; }
-  /// The run has come to its end: nobody takes the node's place any more.
+  /// Removes the file at the end of the run, after which nobody takes the node's place any more.
   void remove_file();
   const TimeLineShape& shape() const { return head().shape; }
   std::uint64_t victim_bit() const { return std::uint64_t{1} << shape().victim; }
 
-  /// When the measured window begins on all nodes; 0: not known yet.
+  /// Sets when the measured window begins on all nodes; begins_ns() is 0 until then.
   void begin(std::uint64_t now_ns) { head().begins_ns.store(now_ns, std::memory_order_relaxed); }
   std::uint64_t begins_ns() const { return head().begins_ns.load(std::memory_order_relaxed); }
-  /// When the victim was started again; 0: not yet.
+  /// Notes when the victim was started again; restarted_ns() is 0 until then.
   void note_restart(std::uint64_t now_ns) { head().restarted_ns.store(now_ns, std::memory_order_relaxed); }
   std::uint64_t restarted_ns() const { return head().restarted_ns.load(std::memory_order_relaxed); }
-  /// Whether a process that is the node now takes the place of one that was killed.
+  /// Whether the process that is the node now has taken the place of one that was killed.
   bool returned(std::uint32_t node) const { return node == shape().victim && restarted_ns() != 0; }
 
-  /// D, up to which results are released, has moved on at the node.
+  /// Notes that D, up to which results are released, has moved on at the node.
   void note_released(std::uint32_t node, std::uint64_t now_ns);
-  /// When it first did in the tick; 0: it did not.
+  /// Returns when D first moved on in the tick; 0 if it did not.
   std::uint64_t released_ns(std::uint32_t node, std::uint64_t tick) const;
-  /// When a worker of the node first ended a request that needed the victim, after that had been started again; 0: none
-  /// did.
+  /// Returns when a worker of the node first ended a request that needed the victim, after the victim had been started
+  /// again; 0 if none did.
   std::uint64_t victim_used_ns(std::uint32_t node) const;
-  /// Of all workers of the node.
+  /// Returns the count of all workers of the node.
   std::uint64_t count(std::uint32_t node, std::uint64_t tick, TickCount what) const;
 
-  /// Of the node's present life, or, of the victim, of the life that was killed.
+  /// Returns the account of the node's present life.
   LifeAccount& account(std::uint32_t node);
   const LifeAccount& lost_account() const { return part(shape().victim).lives[0]; }
 
@@ -141,14 +142,14 @@ class TimeLine {
   static std::size_t bytes_of(const TimeLineShape& shape);
   Head& head() const { return *reinterpret_cast<Head*>(memory_); }
   NodePart& part(std::uint32_t node) const;
-  /// Of the first worker; those of the others follow.
+  /// Returns the ticks of the first worker; those of the others follow.
   Tick* ticks(std::uint32_t node) const;
   std::atomic<std::uint64_t>* releases(std::uint32_t node) const;
 
   const int descriptor_;
   char* const memory_;
   const std::size_t bytes_;
-  std::string path_ = {};  ///< of the file, if it is in one
+  std::string path_ = {};  ///< the path of the file, if there is one
 };
 
 }  // namespace granary::bench

@@ -17,7 +17,7 @@ namespace granary::bench {
 
 namespace {
 
-/// Names what limits the memory, as the beginning of a sentence that goes on with the limit.
+/// Returns what limits the memory, as the beginning of a sentence that goes on with the limit.
 std::string limit_text(const Settings& settings) {
   if (!settings.share.in_cluster) return "--memory_limit allows";
   return fmt::format("node {} has, by 'memory' in '{}',", settings.cluster.node, settings.cluster.file);
@@ -35,11 +35,11 @@ Status check_memory(const BenchCommand& command, const Workload& workload, const
   return check_available(command.name, needed);
 }
 
-/// Loads the data, or, in the place of a process that was killed, comes back to them.
+/// Loads the data. A process in the place of one that was killed comes back to them instead.
 Status fill(Workload& workload, const Settings& settings, Progress& progress) {
   if (settings.time_line) workload.keep_account(settings.time_line->account(settings.share.node));
   if (settings.returned()) return workload.come_back();
-  const bool alone = settings.share.alone();  // else others load beside us, and sessions are few
+  const bool alone = settings.share.alone();  // otherwise other nodes load as well, and sessions are few
   return workload.load(alone ? static_cast<unsigned>(allowed_cpus().size()) : 1, progress);
 }
 
@@ -51,7 +51,7 @@ RunPlan plan_from(const Settings& settings, const FlagValues& flags) {
           .seconds = flags.real("seconds"),
           .warmup_seconds = flags.real("warmup"),
           .latency_sample = flags.integer("latency_sample"),
-          // The cluster file says where a node runs; nodes of one host must not meet on one core.
+          // The cluster file says where a node runs, as nodes of one host must not share a core.
           .pin = flags.text("pin") != "off" && settings.share.alone(),
           .checkpoints = !settings.options.directory.empty() && settings.options.checkpoint_interval_s != 0,
           .progress = flags.enabled("progress"),

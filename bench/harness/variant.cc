@@ -39,8 +39,8 @@ constexpr std::array<NamedVariant, kVariants> kNamed{{
     {"tictoc-history", "with --protocol=tictoc: remembers when overwritten versions ended"},
 }};
 
-/// These variants run a store that is not Granary's engine. So each of them excludes the others, and every variant that
-/// changes what Granary's engine does.
+/// The variants that run a store other than Granary's engine. Each excludes the others, and every variant that changes
+/// what Granary's engine does.
 constexpr std::array kOtherEngines{Variant::kKeyValue, Variant::kDta, Variant::kHekaton, Variant::kPartitionedStore};
 
 bool needs_own_engine(Variant variant) {

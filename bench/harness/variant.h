@@ -1,6 +1,6 @@
 #pragma once
-// The variants that the Silo paper measures, by name (--variant=a,b). Some are engine options, some choose
-// another store or another way to do the same work; a command says which ones make sense for it.
+// The variants that the Silo paper measures, by name (--variant=a,b). Some are engine options; others choose another
+// store or another way to do the same work. A command says which ones make sense for it.
 
 #include <cstdint>
 #include <initializer_list>
@@ -29,15 +29,15 @@ enum class Variant : std::uint8_t {
   kSimpleAllocator,   ///< malloc instead of per-worker slabs
   kSmallRecords,      ///< the log gets TIDs only
   kCompress,          ///< the log is compressed (LZ4)
-  kTicTocNoWait,      ///< tictoc lets go and claims again rather than wait
-  kTicTocPreempt,     ///< tictoc looks before the claims whether the reads can pass
+  kTicTocNoWait,      ///< tictoc releases its claims and claims again rather than wait
+  kTicTocPreempt,     ///< tictoc checks before the claims whether the reads can pass
   kTicTocHistory,     ///< tictoc remembers when overwritten versions ended
 };
 inline constexpr std::size_t kVariants = 18;
 
 std::string_view name(Variant variant);
 std::string_view meaning(Variant variant);
-/// Whether it runs a store that is not Granary's engine.
+/// Whether the variant runs a store that is not Granary's engine.
 bool is_other_engine(Variant variant);
 
 class VariantSet {
@@ -47,7 +47,7 @@ class VariantSet {
     for (const Variant variant : variants) add(variant);
   }
   static VariantSet all();
-  /// Variants that are options of the engine alone: they fit every workload that runs on it.
+  /// Returns the variants that are options of the engine alone, so that they fit every workload that runs on it.
   static VariantSet engine();
 
   bool has(Variant variant) const { return (bits_ >> static_cast<unsigned>(variant) & 1u) != 0; }
@@ -63,11 +63,11 @@ class VariantSet {
   std::uint32_t bits_ = 0;
 };
 
-/// Reads "a,b". Unknown names, names given twice, variants outside `allowed` and pairs that contradict each other are
+/// Parses "a,b". Unknown names, names given twice, variants outside `allowed` and pairs that contradict each other are
 /// errors.
 Result<VariantSet> parse_variants(std::string_view text, VariantSet allowed);
 
-/// Sets the engine options that the variants name; leaves the rest alone.
+/// Sets the engine options that the variants name, and leaves the others alone.
 void apply(VariantSet variants, Options& options);
 
 }  // namespace granary::bench

@@ -116,8 +116,8 @@ void WorkerThread::begin_measurement() {
   published_aborts_.store(0, std::memory_order_relaxed);
 }
 
-/// Waits a bounded time until the results of all timed requests may be shown. The latencies would otherwise leave out
-/// the last ones, and the more of them the longer a release takes.
+/// Waits a bounded time until the results of all timed requests may be shown. Otherwise the latencies would leave out
+/// the last requests, and the more of them the longer a release takes.
 void WorkerThread::await_releases() {
   constexpr std::uint64_t kMost_ns = 2 * base::kSecondNs;
   durable_.end(clock_.ticks());

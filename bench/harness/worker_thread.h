@@ -22,22 +22,22 @@ namespace granary::bench {
 
 enum class Phase : std::uint8_t { kSetUp, kWarmUp, kMeasure, kStop };
 
-/// What all workers of a run share. `phase` is written by the runner only and read by the workers before each
+/// The state that all workers of a run share. `phase` is written by the runner only and read by the workers before each
 /// request: relaxed, as nothing is handed over through it (joining the threads does that).
 struct RunControl {
   alignas(base::kCacheLine) std::atomic<Phase> phase{Phase::kSetUp};
-  /// Workers whose set-up has ended. They add with release.
+  /// The number of workers whose set-up has ended. They add with release, and the runner reads with acquire.
   alignas(base::kCacheLine) std::atomic<std::uint32_t> settled{0};
   std::uint64_t latency_sample = 1;
-  std::uint64_t piece_ticks = 1;  ///< of the measurement, see DurableLatency
+  std::uint64_t piece_ticks = 1;  ///< the length of a piece of the measurement, see DurableLatency
   std::uint32_t fibers = 1;       ///< clients of each worker
-  TimeLine* time_line = nullptr;  ///< none: nobody wants one
+  TimeLine* time_line = nullptr;  ///< nullptr if there is none
   std::uint32_t node = 0;         ///< the place of this process's node in it
 };
 
 class alignas(base::kCacheLine) WorkerThread {
  public:
-  /// Cpu < 0: not pinned.
+  /// Makes a worker, which is not pinned if `cpu` < 0.
   WorkerThread(std::uint32_t id, int cpu, Workload& workload, RunControl& control, const base::TscClock& clock);
 
   void start() {
@@ -48,23 +48,24 @@ class alignas(base::kCacheLine) WorkerThread {
     if (thread_.joinable()) thread_.join();
   }
 
-  /// After `settled` counted this worker: whether its client could be made.
+  /// Returns whether the client could be made. Valid once `settled` has counted this worker.
   const Status& status() const { return status_; }
   bool pinned() const { return pinned_; }
 
-  /// Requests ended, their transactions that came to their end, and attempts aborted in the present phase, for the
-  /// progress line; any thread, relaxed.
+  /// Return the number of requests that have ended, of their transactions that came to their end, and of aborted
+  /// attempts in the present phase, for the progress line. Any thread may call them; relaxed.
   std::uint64_t live_requests() const;
   std::uint64_t live_transactions() const;
   std::uint64_t live_aborts() const { return published_aborts_.load(std::memory_order_relaxed); }
 
   /// Adds this worker's measured figures, after join().
   void add_to(std::vector<TypeResult>& types) const;
-  /// Likewise its latencies until results may be shown, by the piece of the measurement (Measurement::durable_pieces).
+  /// Adds its latencies until results may be shown, by the piece of the measurement (Measurement::durable_pieces),
+  /// after join().
   void add_to_pieces(std::vector<Histogram>& pieces) const;
 
  private:
-  static constexpr std::size_t kMaxTypes = 16;  // as Client's
+  static constexpr std::size_t kMaxTypes = 16;  // as in Client
 
   /// Written by the worker, read by the progress line: relaxed, each figure stands for itself.
   struct Counters {
@@ -82,7 +83,7 @@ class alignas(base::kCacheLine) WorkerThread {
       return by_ending[static_cast<std::size_t>(ending)].load(std::memory_order_relaxed);
     }
     std::uint64_t given_up() const { return of(Ending::kGaveUp) + of(Ending::kTooLong); }
-    /// Transactions that came to their end.
+    /// Returns the number of transactions that came to their end.
     std::uint64_t transactions() const {
       return of(Ending::kCommitted) + of(Ending::kRolledBack) + earlier.load(std::memory_order_relaxed);
     }
@@ -96,7 +97,7 @@ class alignas(base::kCacheLine) WorkerThread {
   void main();
   void run_phase(Phase phase);
   void run_phase(Client& client, Phase phase);
-  /// Of all clients, so far.
+  /// Returns the aborts of all clients so far.
   AbortCounts aborts(std::size_t type) const;
   void publish_aborts();
   void track(Client& client, const Request& request);
@@ -120,8 +121,8 @@ class alignas(base::kCacheLine) WorkerThread {
   std::vector<Histogram> latencies_;
   const Database* logged_ = nullptr;  // the database, if it has a log
   DurableLatency durable_;
-  std::optional<WorkerTrack> track_;                       // if there is a time line
-  std::array<std::uint64_t, kMaxTypes> tracked_aborts_{};  // attempts that it has, by type
+  std::optional<WorkerTrack> track_;                       // set if there is a time line
+  std::array<std::uint64_t, kMaxTypes> tracked_aborts_{};  // attempts that it was told, by type
   std::vector<AbortCounts> aborts_at_start_, aborts_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// What the runner needs of a workload, and what it hands to it. A workload knows its data and its requests;
-// the runner owns threads, time, statistics and output, and is the same for all.
+// The interface between the runner and a workload. A workload knows its data and its requests; the runner owns threads,
+// time, statistics and output, and is the same for all.
 
 #include <array>
 #include <atomic>
@@ -24,14 +24,14 @@ namespace granary::bench {
 /// How one request ended.
 enum class Ending : std::uint8_t {
   kCommitted,
-  kRolledBack,  ///< by the application, as specified (TPC-C's 1 % of new-orders): throughput, but not goodput
-  kGaveUp,      ///< could not be run to an end; counts as neither
-  kTooLong,     ///< given up as well: its attempts were open for too long, one after another (OpenTooLong)
+  kRolledBack,  ///< rolled back by the application, as specified (TPC-C's 1 % of new-orders): throughput, but not goodput
+  kGaveUp,      ///< it could not be run to its end; counts as neither
+  kTooLong,     ///< given up because its attempts were open for too long, one after another (OpenTooLong)
 };
 inline constexpr std::size_t kEndings = 4;
 constexpr bool is_given_up(Ending ending) { return ending == Ending::kGaveUp || ending == Ending::kTooLong; }
 
-/// What helps who runs out of memory, for messages.
+/// The remedy when memory runs out, for messages.
 inline constexpr const char* kMoreMemory = "more memory (--memory_limit; in a cluster, 'memory' of its file)";
 
 /// Attempts that failed before a request's end, by reason. One per transaction type and client.
@@ -41,11 +41,11 @@ using AbortCounts = std::array<std::uint64_t, kAbortReasons>;
 struct Request {
   std::uint8_t type = 0;
   Ending ending = Ending::kCommitted;
-  /// Where a request is several transactions, one after the other: how many came to their end before the last one,
-  /// whose ending is the request's.
+  /// If a request is several transactions, one after the other: how many came to their end before the last one, whose
+  /// ending is the request's.
   std::uint32_t transactions_before = 0;
 
-  /// Transactions of this request that came to their end.
+  /// Returns how many transactions of this request came to their end.
   std::uint64_t transactions() const { return std::uint64_t{transactions_before} + (is_given_up(ending) ? 0 : 1); }
 };
 
@@ -53,11 +53,11 @@ struct Request {
 class Client {
  public:
   virtual ~Client() = default;
-  /// Runs one request to its end, retrying conflicts; adds each failed attempt to aborts(type).
+  /// Runs one request to its end, and retries it after conflicts; adds each failed attempt to aborts(type).
   virtual Request run_one() = 0;
   /// Called between the warm-up and the measurement, in the client's own thread.
   virtual void begin_measurement() {}
-  /// Called now and then while the thread has nothing to do (e.g. at the end): collect garbage.
+  /// Called now and then while the thread has nothing to do (e.g. at the end), to collect garbage.
   virtual void idle() {}
   /// Calls body(0) … body(count − 1) for the clients of Workload::make_clients(), of which this is the first, so that
   /// some go on while others wait.
@@ -67,20 +67,21 @@ class Client {
 
   AbortCounts& aborts(std::uint8_t type) { return aborts_[type]; }
 
-  /// From now on the client notes which other nodes its requests need, and keeps its account, if its workload has one.
+  /// Makes the client note from now on which other nodes its requests need, and keep its account, if its workload has
+  /// one.
   void track(WorkerAccount& account) { account_ = &account; }
-  /// The nodes but its own that the last request needed, a bit for each.
+  /// Returns the nodes other than its own that the last request needed, a bit for each.
   std::uint64_t reached() const { return reached_; }
 
  protected:
-  WorkerAccount* account_ = nullptr;  ///< none: nothing is tracked
+  WorkerAccount* account_ = nullptr;  ///< nullptr if nothing is tracked
   std::uint64_t reached_ = 0;
 
  private:
   std::array<AbortCounts, 16> aborts_{};  // at most 16 transaction types
 };
 
-/// Told by loaders how far they are; prints one line a second. Thread-safe.
+/// Takes the progress of loaders, and prints one line a second. Thread-safe.
 class Progress {
  public:
   virtual ~Progress() = default;
@@ -89,7 +90,7 @@ class Progress {
 
 /// Figures of the store for the progress line and the JSON.
 struct StoreFigures {
-  std::uint64_t memory_bytes = 0;  ///< all told: slabs and what lies beside them
+  std::uint64_t memory_bytes = 0;  ///< all memory: slabs and the memory beside them
   std::uint64_t records_bytes = 0;
   std::uint64_t index_bytes = 0;
   std::uint64_t version_bytes = 0;
@@ -102,17 +103,17 @@ struct StoreFigures {
   std::uint64_t ring_waits = 0;
   std::uint64_t checkpoints = 0;
   std::uint64_t checkpoint_bytes = 0;
-  double checkpoint_seconds = 0;  ///< during which one was in progress
+  double checkpoint_seconds = 0;  ///< how long one was in progress
   std::string page_kind;
-  std::string protocol = {};  ///< the database's own name of it; empty: it is no database of ours
+  std::string protocol = {};  ///< the database's own name for it; empty if the store is no Granary database
   HtmStatistics htm = {};
 };
 
 /// One second of a run, for workloads that judge a course of time (soak).
 struct Sample {
-  double seconds = 0;              ///< since the measurement began; negative during warm-up
-  std::uint64_t requests = 0;      ///< ended in this second
-  std::uint64_t transactions = 0;  ///< that came to their end: one or several of each request
+  double seconds = 0;              ///< when it ended, since the measurement began; negative during warm-up
+  std::uint64_t requests = 0;      ///< requests that ended in this second
+  std::uint64_t transactions = 0;  ///< their transactions that came to their end, one or several of each request
   std::uint64_t aborts = 0;
   std::uint64_t resident_bytes = 0;  ///< of the process
   StoreFigures store;
@@ -122,14 +123,15 @@ struct Sample {
 struct ExtraFigure {
   std::string name;
   double value = 0;
-  /// If it is a mean: of how many. The figures of nodes are merged by that, and otherwise by the nodes' requests.
+  /// If it is a mean: the number of values. The figures of nodes are merged by it, and otherwise by the nodes'
+  /// requests.
   std::optional<double> of = {};
 };
 
 /// Two sums (modulo 2^64) that must be alike. Where data lies on several nodes, each node has its part of both, and
-/// only all nodes' parts added up must agree.
+/// only the sums over all nodes must agree.
 struct Tally {
-  std::uint64_t expected = 0;  ///< by what clients did
+  std::uint64_t expected = 0;  ///< according to the clients
   std::uint64_t found = 0;     ///< in the data
 };
 
@@ -141,8 +143,8 @@ struct Finding {
   std::optional<Tally> tally = {};  ///< if the condition is about sums
 };
 
-/// The finding that the sums agree. A node of several cannot tell by itself: whoever has all nodes' findings adds them
-/// up.
+/// Returns the finding that the sums agree. A node of several cannot tell by itself; the process that has all nodes'
+/// findings adds them up.
 inline Finding sums_agree(std::string condition, const Tally& tally, const NodeShare& share) {
   const std::string sums = "expected " + std::to_string(static_cast<std::int64_t>(tally.expected)) + ", found " +
                            std::to_string(static_cast<std::int64_t>(tally.found));
@@ -156,23 +158,24 @@ class Workload {
   virtual std::string name() const = 0;                            ///< "tpcc"
   virtual std::vector<std::string> transaction_types() const = 0;  ///< "new_order", ...
   virtual double scale_factor() const = 0;                         ///< warehouses, millions of keys, ...
-  /// Bytes that the loaded data will take, to refuse what does not fit.
+  /// Returns how many bytes the loaded data will take, so that data that do not fit are refused.
   virtual std::uint64_t estimated_bytes() const = 0;
-  /// Units that load() will report to its Progress.
+  /// Returns how many units load() will report to its Progress.
   virtual std::uint64_t load_units() const = 0;
   /// Opens the store and fills it, with up to `threads` threads.
   virtual Status load(unsigned threads, Progress& progress) = 0;
-  /// In the place of load(), in a process that takes the place of a node that was killed: opens the store, which
-  /// recovers its data, and returns when the node serves again.
+  /// Opens the store, which recovers its data, and returns when the node serves again. Called instead of load() in a
+  /// process that takes the place of a node that was killed.
   virtual Status come_back() {
     return {StatusCode::kInvalidArgument, name() + " cannot go on with the data of a node that was killed"};
   }
-  /// Before load() or come_back(): what the check needs to know of this process is noted there, also by its clients, in
-  /// case that the process is killed. A workload whose check looks at the data alone keeps no account.
+  /// Gives the account in which the workload and its clients note what the check needs to know of this process, in case
+  /// that it is killed. Called before load() or come_back(). A workload whose check looks at the data alone keeps no
+  /// account.
   virtual void keep_account(LifeAccount&) {}
-  /// Called in the worker's own (pinned) thread before its first request.
+  /// Makes a client. Called in the worker's own (pinned) thread before its first request.
   virtual Result<std::unique_ptr<Client>> make_client(std::uint32_t worker) = 0;
-  /// The same for `count` clients that share a thread (--fibers).
+  /// Makes `count` clients that share a thread (--fibers).
   virtual Result<std::vector<std::unique_ptr<Client>>> make_clients(std::uint32_t worker, std::uint32_t count) {
     if (count != 1) return Status(StatusCode::kInvalidArgument, name() + " has one client of each worker only");
     Result<std::unique_ptr<Client>> client = make_client(worker);
@@ -182,27 +185,27 @@ class Workload {
     return alone;
   }
   virtual StoreFigures figures() const = 0;
-  /// The database that requests run on, if it has a log: its released epoch is watched.
+  /// Returns the database that requests run on, if it has a log, so that its released epoch is watched.
   virtual const Database* logged_database() const { return nullptr; }
-  /// True if a repeat needs freshly loaded data because a run changes its shape; else repeats share one load.
+  /// Whether a repeat needs freshly loaded data because a run changes its shape; otherwise repeats share one load.
   virtual bool reload_each_repeat() const { return false; }
   /// Called by the runner's own thread once a second, warm-up included.
   virtual void observe(const Sample&) {}
-  /// Asked for after each repeat.
+  /// Returns the workload's own figures. Called after each repeat.
   virtual std::vector<ExtraFigure> extra_figures() const { return {}; }
-  /// What transactions did at other nodes so far, if this process is a node of a cluster.
+  /// Returns what transactions did at other nodes so far, if this process is a node of a cluster.
   virtual std::optional<ClusterFigures> cluster_figures() const { return std::nullopt; }
-  /// If this process is a node of a cluster: waits until all nodes have called this as often, by the cluster's own
+  /// Waits, if this process is a node of a cluster, until all nodes have called this as often, by the cluster's own
   /// means.
   virtual Status meet() { return {}; }
-  /// If this process is a node of a cluster: whether it still is a member.
+  /// Returns an error if this process was a node of a cluster and is no member any more.
   virtual Status node_status() const { return {}; }
-  /// Checks the data after the clients are gone; empty if the workload has nothing to check.
+  /// Checks the data after the clients are gone. Returns nothing if the workload has nothing to check.
   virtual std::vector<Finding> verify() { return {}; }
 };
 
-/// Why requests cannot come to anything any more: its database cannot make anything durable, if it has a log, or its
-/// node is no member of the cluster.
+/// Returns why requests cannot come to their end any more: the database cannot make anything durable though it has a
+/// log, or its node is no member of the cluster.
 inline Status status_of(const Workload& workload) {
   const Database* const database = workload.logged_database();
   const Status log = database == nullptr ? Status() : database->log_status();

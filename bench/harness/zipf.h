@@ -52,7 +52,7 @@ class Shuffle {
 
 class Zipf {
  public:
-  /// Ranks in [0, items), skew theta in [0, 1); 0 is uniform. Takes time linear in `items`.
+  /// Makes ranks in [0, items) with skew theta in [0, 1); 0 is uniform. Takes time linear in `items`.
   Zipf(std::uint64_t items, double theta) : items_(items), theta_(theta), places_(items) {
     if (theta_ == 0) return;
     zeta_ = zeta(items, theta);
@@ -72,14 +72,14 @@ class Zipf {
     return rank < items_ ? rank : items_ - 1;
   }
 
-  /// Draws with these popularities, spread over the whole range. Unlike YCSB's scrambled zipfian, which hashes a rank
-  /// below ten billion, this gives each item a rank of its own, so that theta means the same for both.
+  /// Draws with these popularities, spread over the whole range. YCSB's scrambled zipfian hashes a rank below ten
+  /// billion; this gives each item a rank of its own, so that theta means the same for both.
   std::uint64_t next_scrambled(base::Random& random) const {
     if (theta_ == 0) return random.below(items_);
     return places_.place_of(next(random));
   }
 
-  /// Σ 1/i^theta for i = 1 … items.
+  /// Returns Σ 1/i^theta for i = 1 … items.
   static double zeta(std::uint64_t items, double theta) {
     double sum = 0;
     for (std::uint64_t i = items; i >= 1; --i) sum += 1 / std::pow(static_cast<double>(i), theta);
