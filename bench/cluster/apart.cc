@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 
 Status wrong_reports(const std::string& why) { return {StatusCode::kInvalidArgument, "--reports: " + why}; }
 
-/// A node's report. An error: it is of another benchmark or node.
+/// Returns a node's report. It is an error if the report is of another benchmark or node.
 Result<Json> report_of(const std::string& benchmark, const std::string& path, std::uint16_t node) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored))
@@ -32,7 +32,7 @@ Result<Json> report_of(const std::string& benchmark, const std::string& path, st
   return wrong_reports(fmt::format("'{}' is no report of {} by node {}", path, benchmark, node));
 }
 
-/// The flags of a node; those that are its own apart.
+/// Returns the flags of a node without those that are its own.
 Json flags_in(const Json& report) {
   Json flags = report.at("granary").at("parameters");
   for (const char* own : {"node", "cluster", "json", "progress", "start_timeout", "account"}) flags.erase(own);
@@ -45,7 +45,7 @@ bool keeps_account(const Json& report) {
   return account != flags.end() && account->is_string() && *account != "";
 }
 
-/// The name of a flag that one of them has otherwise than the other, or has alone; empty if there is none.
+/// Returns the name of a flag that differs between the two, or that only one has; empty if there is none.
 std::string difference(const Json& one, const Json& other) {
   for (const auto& [side, opposite] : {std::pair(&one, &other), std::pair(&other, &one)}) {
     for (const auto& [name, value] : side->items()) {
@@ -86,7 +86,7 @@ Result<Apart> read_apart(const std::string& benchmark, const std::vector<std::ui
 
 Status check_result_apart(const std::string& result, const std::vector<std::string>& reports) {
   for (const std::string& report : reports) {
-    std::error_code missing;  // then they are not the same file
+    std::error_code missing;  // a missing file is not the same file
     if (result.empty() || !std::filesystem::equivalent(result, report, missing)) continue;
     return {StatusCode::kInvalidArgument,
             fmt::format("--json={} is one of --reports, and would be overwritten; name another file", result)};

@@ -46,7 +46,7 @@ class Driver {
   /// How far the planned death has come.
   enum class DeathStage { kNone, kComing, kKilled, kAway, kReturning, kOver };
 
-  /// Waits for something to happen and deals with it.
+  /// Waits until something happens, and handles it.
   void turn() {
     std::vector<pollfd> sources;
     for (const Node& node : nodes_) {
@@ -75,7 +75,7 @@ class Driver {
     }
   }
 
-  /// How long a turn may wait for something to happen.
+  /// Returns how long a turn may wait for something to happen.
   timespec until_next() const {
     constexpr std::uint64_t kTurn_ns = 100'000'000;
     const std::uint64_t now = base::monotonic_ns();
@@ -84,13 +84,13 @@ class Driver {
     return {0, static_cast<long>(most)};
   }
 
-  /// The planned death's time, or that of the return, has come.
+  /// Kills the victim, or starts it again, when the time for it has come.
   void die_or_return() {
     Node& node = nodes_[victim_];
     death_ns_ = 0;
     if (asked_to_stop_) return;
     if (stage_ == DeathStage::kComing) {
-      if (!node.process->lives()) return;  // its end was dealt with as any other's
+      if (!node.process->lives()) return;  // its end was handled like that of any other node
       stage_ = DeathStage::kKilled;
       node.process->signal(SIGKILL);
       killed_ns_ = base::monotonic_ns();
@@ -116,7 +116,7 @@ class Driver {
     return true;
   }
 
-  /// The next one of the repeated deaths is to come, or there is none any more.
+  /// Plans the next of the repeated deaths, or the end if there is none any more.
   void plan_next() {
     constexpr std::uint64_t kLeast_ns = 100'000'000, kMore_ns = 400'000'000;
     if (result_.returns < options_.deaths->count) {
@@ -142,7 +142,7 @@ class Driver {
       ++result_.returns;
       plan_next();
     } else {
-      node.process->close_socket();  // it has ended, or will not meet any more
+      node.process->close_socket();  // the node has ended, or will not meet any more
     }
   }
 
@@ -167,7 +167,7 @@ class Driver {
     }
   }
 
-  /// Lets the nodes go on when all have come; if one has ended, they would wait for ever.
+  /// Lets the nodes go on when all have come to the meeting. If one has ended, they would wait for ever.
   void meet() {
     if (!std::any_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return node.waits; })) return;
     const bool away = !asked_to_stop_ && (stage_ == DeathStage::kKilled || stage_ == DeathStage::kAway);
@@ -205,7 +205,7 @@ class Driver {
     return base::monotonic_ns() + static_cast<std::uint64_t>(milliseconds) * 1'000'000;
   }
 
-  static constexpr int kSignals = 256;  // and more: NodeProcess::reap() of a process that was killed
+  static constexpr int kSignals = 256;  // NodeProcess::reap() returns at least this for a process that was killed
 
   const StopSignals& signals_;
   const DriveOptions options_;
@@ -213,13 +213,13 @@ class Driver {
   std::vector<Node> nodes_;
   DriveResult result_;
   bool asked_to_stop_ = false;
-  std::uint64_t stop_ns_ = 0;     // when the others are asked to stop, as one has failed; 0: not at any time
+  std::uint64_t stop_ns_ = 0;     // when the others are asked to stop, as one has failed; 0: not planned
   std::uint64_t give_up_ns_ = 0;  // 0: not yet
   DeathStage stage_ = DeathStage::kNone;
-  std::size_t victim_ = 0;       // who dies next, or died last
+  std::size_t victim_ = 0;       // the node that dies next, or died last
   base::Random random_;          // for repeated deaths
-  std::uint64_t death_ns_ = 0;   // of the planned death, or of the return; 0: not at any time
-  std::uint64_t killed_ns_ = 0;  // when it was
+  std::uint64_t death_ns_ = 0;   // the time of the planned death, or of the return; 0: not planned
+  std::uint64_t killed_ns_ = 0;  // when the victim was killed
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ bool parse(std::string_view text, Number& number) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-/// "2@3.5"
+/// Parses "2@3.5".
 Result<Kill> parse_kill(const std::string& text, const ClusterConfig& config) {
   Kill kill;
   const std::size_t at = text.find('@');
@@ -44,7 +44,7 @@ Result<Kill> parse_kill(const std::string& text, const ClusterConfig& config) {
   return kill;
 }
 
-/// The nodes' data must outlive their processes, and others must be there to go on.
+/// Checks that the nodes' data outlive their processes, and that other nodes are there to go on.
 Status check_nodes(const std::string& flag, const ClusterConfig& config) {
   if (config.nodes.size() < 2)
     return wrong(fmt::format("{}: '{}' has no other node that would go on", flag, config.file));

@@ -28,7 +28,8 @@ KillRun::KillRun(const Kill& kill, const FlagValues& flags, std::unique_ptr<Time
       line_(std::move(line)),
       board_(std::move(board)) {}
 
-/// The watch begins when all nodes serve: until then the board may tell of an earlier run.
+/// Returns the options for drive(). The watch begins when all nodes serve, because until then the board may tell of an
+/// earlier run.
 DriveOptions KillRun::options() {
   PlannedDeath death{.node = kill_.node, .after_ns = warmup_ns_ + nanoseconds(kill_.at_seconds)};
   if (kill_.restart_after_seconds) death.back_after_ns = nanoseconds(*kill_.restart_after_seconds);

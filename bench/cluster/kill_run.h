@@ -12,13 +12,13 @@ namespace granary::bench::cluster {
 
 class KillRun {
  public:
-  /// `nodes` and `flags` (workers, seconds, warmup) are those of the run; `board` is the one at which its nodes meet.
+  /// `nodes` and `flags` (workers, seconds, warmup) are those of the run. Its nodes meet at `board`.
   static Result<std::unique_ptr<KillRun>> make(const Kill& kill, std::size_t nodes, const FlagValues& flags,
                                                std::unique_ptr<membership::Board> board);
 
-  /// For drive(), during which this must live.
+  /// Returns the options for drive(), during which this must live.
   DriveOptions options();
-  /// When that has ended. kUnavailable if it ended before the node was killed.
+  /// Ends the watch after drive(), and returns the run. kUnavailable if it ended before the node was killed.
   Result<KilledRun> end();
   const LifeAccount& lost_account() const { return line_->lost_account(); }
 
@@ -29,7 +29,7 @@ class KillRun {
   const Kill kill_;
   const std::uint64_t warmup_ns_;
   const std::unique_ptr<TimeLine> line_;
-  std::unique_ptr<membership::Board> board_;  ///< until the nodes serve; then the watch has it
+  std::unique_ptr<membership::Board> board_;  ///< set until the nodes serve; then the watch has it
   std::unique_ptr<RecoveryWatch> watch_;
   std::uint64_t killed_ns_ = 0;
 };

@@ -8,7 +8,7 @@ namespace {
 
 double milliseconds(std::uint64_t ns) { return static_cast<double>(ns) / 1e6; }
 
-/// Looks at one run for its figures.
+/// Computes the figures of one run.
 class Figures {
  public:
   explicit Figures(const KilledRun& run)
@@ -16,7 +16,7 @@ class Figures {
         whole_bins_(run.ticks() / kTicksOfBin),
         killed_bin_(std::min<std::size_t>((run.killed_ns - run.begins_ns) / kBinNs, whole_bins_)) {}
 
-  /// From one event to a later one.
+  /// Returns the time from one event to a later one; none if one of them did not take place.
   static std::optional<double> between(std::uint64_t from_ns, std::uint64_t to_ns) {
     if (from_ns == 0 || to_ns == 0) return std::nullopt;
     return milliseconds(to_ns - std::min(from_ns, to_ns));
@@ -55,7 +55,7 @@ class Figures {
   double commits_of_all(std::size_t bin) const {
     return commits_of_survivors(bin) + static_cast<double>(committed(counts_of(run_.nodes[run_.victim], bin)));
   }
-  /// The mean of a bin before the kill; 0 if there is none, or nothing was done.
+  /// Returns the mean of the bins before the kill; 0 if there is none, or nothing was done.
   template <typename Commits>
   double usual(Commits commits) const {
     double sum = 0;
@@ -65,7 +65,7 @@ class Figures {
 
   const KilledRun& run_;
   const std::size_t whole_bins_;
-  const std::size_t killed_bin_;  ///< the one in which the node was killed
+  const std::size_t killed_bin_;  ///< the bin in which the node was killed
 };
 
 std::optional<double> Figures::longest_silence() const {
@@ -80,7 +80,8 @@ std::optional<double> Figures::longest_silence() const {
   return milliseconds(longest * kTickNs);
 }
 
-/// The last release before the kill counts as the beginning, and the end of the run as a release.
+/// Returns the longest wait. The last release before the kill counts as its beginning, and the end of the run as a
+/// release.
 std::optional<double> Figures::longest_wait_for_release() const {
   std::uint64_t longest = 0;
   bool any = false;
@@ -119,7 +120,8 @@ std::optional<double> Figures::below_half() const {
   return milliseconds(count * kBinNs);
 }
 
-/// Single bins say little, as threads share cores.
+/// Returns when the full rate was reached again. It takes several bins together, as single ones say little where
+/// threads share cores.
 std::optional<double> Figures::full_rate_again() const {
   constexpr std::size_t kBins = 5;
   constexpr double kAlmost = 0.9;

@@ -1,6 +1,6 @@
 #pragma once
-// A run in which a node was killed, as plain numbers: what all nodes did by and by, when the recovery came to each
-// step, and the figures that follow from both.
+// A run in which a node was killed, as plain numbers: the work of all nodes over time, the time of each step of the
+// recovery, and the figures that follow from both.
 
 #include <array>
 #include <cstdint>
@@ -15,16 +15,17 @@ namespace granary::bench::cluster {
 
 using TickCounts = std::array<std::uint64_t, kTickCounts>;
 
-/// What one node did. All have the same number of ticks, of kTickNs each.
+/// The work of one node over time. All nodes have the same number of ticks, of kTickNs each.
 struct NodeCourse {
   std::vector<TickCounts> ticks;
-  std::vector<std::uint64_t> released_ns;  ///< when D first moved on in the tick; 0: it did not
-  std::uint64_t victim_used_ns = 0;  ///< when a request first ended well that needed the victim's new life; 0: none did
+  std::vector<std::uint64_t> released_ns;  ///< when D first moved on in the tick; 0 if it did not
+  std::uint64_t victim_used_ns =
+      0;  ///< when a request first ended well that needed the victim's new life; 0 if none did
 
   std::uint64_t committed(std::size_t tick) const;
 };
 
-/// Times are of CLOCK_MONOTONIC; 0: it did not come to that.
+/// Times are of CLOCK_MONOTONIC; 0 if the event did not take place.
 struct KilledRun {
   std::size_t victim = 0;  ///< its place among the nodes
   std::uint64_t begins_ns = 0, killed_ns = 0, restarted_ns = 0;
@@ -34,14 +35,14 @@ struct KilledRun {
   std::size_t ticks() const { return nodes.empty() ? 0 : nodes.front().ticks.size(); }
 };
 
-/// Copies a time line whose writers have ended.
+/// Copies the figures of a time line whose writers have ended.
 KilledRun killed_run(const TimeLine& line, std::uint64_t killed_ns, const StepTimes& steps);
 
-inline constexpr std::size_t kTicksOfBin = 10;  ///< by which a time line is shown
+inline constexpr std::size_t kTicksOfBin = 10;  ///< the ticks of a bin, by which a time line is shown
 inline constexpr std::uint64_t kBinNs = kTicksOfBin * kTickNs;
-/// How many bins the run has; the last one may not be whole.
+/// Returns how many bins the run has. The last one may not be whole.
 std::size_t bins(const KilledRun& run);
-/// Of one node, in one bin.
+/// Returns the counts of one node in one bin.
 TickCounts counts_of(const NodeCourse& node, std::size_t bin);
 std::uint64_t committed(const TickCounts& counts);
 
@@ -51,7 +52,8 @@ struct RecoveryFigure {
   std::optional<double> value{};
 };
 
-/// The same figures, in the same order, for every run; those that cannot be told have no value. The greater, the worse.
+/// Returns the figures. Each run has the same ones, in the same order; a figure that cannot be told has no value. The
+/// greater, the worse.
 std::vector<RecoveryFigure> recovery_figures(const KilledRun& run);
 
 }  // namespace granary::bench::cluster

@@ -12,7 +12,7 @@ std::uint64_t value(const WorkerAccount::Sums& sums, std::size_t sum) {
   return sums[sum].load(std::memory_order_relaxed);
 }
 
-/// By how much the found sum is more than expected, over all nodes.
+/// Returns by how much the found sum is more than expected, over all nodes.
 std::uint64_t excess(std::span<const Measurement> nodes, std::size_t finding) {
   std::uint64_t excess = 0;
   for (const Measurement& node : nodes) {

@@ -1,5 +1,5 @@
 #pragma once
-// What the clients of a process that was killed had done: the others' findings do not hold without it.
+// Accounts for what the clients of a killed process had done, without which the others' findings do not hold.
 
 #include <span>
 

@@ -26,7 +26,7 @@ void add(StoreFigures& sum, const StoreFigures& node) {
   }
 }
 
-/// The mean of a figure that nodes have under one name.
+/// Returns the mean of a figure that nodes have under one name.
 ExtraFigure mean(const ExtraFigure& wanted, std::span<const Measurement> nodes) {
   double sum = 0, weights = 0;
   for (const Measurement& node : nodes) {
@@ -43,7 +43,7 @@ ExtraFigure mean(const ExtraFigure& wanted, std::span<const Measurement> nodes) 
   return all;
 }
 
-/// One condition over all nodes.
+/// Judges one condition over all nodes.
 Finding judge(std::size_t at, std::span<const Measurement> nodes) {
   const Finding& first = nodes.front().findings[at];
   Tally sums;

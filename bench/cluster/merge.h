@@ -1,5 +1,5 @@
 #pragma once
-// Nodes' results as one.
+// Merges the results of nodes into one.
 
 #include <span>
 
@@ -7,9 +7,10 @@
 
 namespace granary::bench::cluster {
 
-/// One run of several nodes: requests, memory and logs added up, latencies of all together, conditions judged over all
-/// (what only all nodes' sums can tell is told here), what they did at each other added up; other figures as the mean
-/// over nodes, each weighted by its requests. Precondition: not empty, and of the same workload.
+/// Returns the runs of several nodes as one. Requests, memory, logs, and what nodes did at each other are added up.
+/// Latencies are those of all nodes together. Conditions are judged over all nodes, as some only hold for their sums.
+/// Other figures are means over nodes, weighted by requests. Precondition: the runs are of the same workload, and there
+/// is one at least.
 Measurement merged(std::span<const Measurement> nodes);
 
 }  // namespace granary::bench::cluster

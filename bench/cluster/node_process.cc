@@ -23,7 +23,7 @@ namespace granary::bench::cluster {
 
 namespace {
 
-/// In the new process: only what may be called between fork and exec.
+/// Turns the new process into the node. Calls only functions that are allowed between fork and exec.
 [[noreturn]] void become(char* const* words, pid_t parent, int output, int socket, int inherited) {
   constexpr int kNotStarted = 127;
   setpgid(0, 0);

@@ -19,19 +19,19 @@ class NodeProcess {
   /// at kTimeLineDescriptor. Precondition: `inherited` is greater than that.
   static Result<std::unique_ptr<NodeProcess>> start(std::string label, const std::vector<std::string>& words,
                                                     int inherited = -1);
-  /// Kills it if it lives.
+  /// Kills the process if it lives.
   ~NodeProcess();
   NodeProcess(const NodeProcess&) = delete;
   NodeProcess& operator=(const NodeProcess&) = delete;
 
   const std::string& label() const { return label_; }
-  /// Readable: output (both streams), a byte of the node's, or its end.
+  /// Returns the descriptors to poll: for output (both streams), a byte from the node, and its end.
   int output() const { return output_; }
   int socket() const { return socket_; }
   int end() const { return end_; }
 
-  /// Reads what there is and prints its whole lines, each after the label, on standard error. False at the end of
-  /// output.
+  /// Reads the output that there is, and prints its whole lines, each after the label, on standard error. Returns false
+  /// at the end of output.
   bool forward_output();
   void signal(int number) const;
   /// After end() has become readable: what it ended with, for people. Exit codes as they are; 256 + number for signals.
@@ -45,7 +45,7 @@ class NodeProcess {
   const std::string label_;
   const pid_t pid_;
   int output_, socket_, end_;
-  std::string line_;  // begun and not ended
+  std::string line_;  // a line that has begun but not ended
   std::optional<int> code_;
 };
 

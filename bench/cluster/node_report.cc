@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Latencies come in nanoseconds.
+/// Reads a histogram, whose latencies are in nanoseconds.
 Histogram histogram_of(const Json& buckets) {
   Histogram histogram;
   for (const Json& bucket : buckets)
@@ -30,7 +30,7 @@ TypeResult type_of(const std::string& name, const Json& json) {
                   .too_long = json.value("open_too_long", std::uint64_t{0}),  // older releases do not tell it
                   .latency = histogram_of(json.at("latency_buckets")),
                   .durable = histogram_of(json.at("released_latency_buckets"))};
-  // Older releases do not tell these, either.
+  // Reports of older releases do not have these.
   type.transactions = json.value("transactions", type.finished());
   type.unreleased = json.value("unreleased", std::uint64_t{0});
   for (const auto& [reason, count] : json.at("aborts_by_reason").items()) {
@@ -108,7 +108,7 @@ Measurement measurement(const Json& report) {
 Result<Measurement> measurement_of(const Json& report) {
   try {
     return measurement(report);
-  } catch (const Json::exception& error) {  // the library reports what is missing so
+  } catch (const Json::exception& error) {  // the library throws if something is missing
     return Status(StatusCode::kDamaged, fmt::format("a node's report cannot be read: {}", error.what()));
   }
 }

@@ -1,5 +1,5 @@
 #pragma once
-// A run's figures node by node, as text.
+// Shows a run's figures node by node, as text.
 
 #include <span>
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace granary::bench::cluster {
 
-/// A column for each node and one for all of them; a line a figure. Abort reasons and hardware transactions only if
-/// there were some.
+/// Returns a table with a column for each node and one for all of them, and a line for each figure. Abort reasons and
+/// hardware transactions are only in it if there were some.
 std::string node_table(std::span<const std::string> labels, std::span<const Measurement> nodes, const Measurement& all);
 
 }  // namespace granary::bench::cluster

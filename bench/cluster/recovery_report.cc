@@ -19,7 +19,7 @@ struct Event {
   std::string text;
 };
 
-/// In the order of time.
+/// Returns the events in the order of time.
 std::vector<Event> events_of(const KilledRun& run, const std::string& label) {
   std::vector<Event> events{{run.killed_ns, label + " is killed"}};
   if (run.restarted_ns != 0) events.push_back({run.restarted_ns, "started again"});
@@ -61,7 +61,7 @@ class TimeLineText {
     return std::ranges::any_of(
         events_, [&](const Event& event) { return in(event, bin - std::min(bin, kNear), bin + kNear + 1); });
   }
-  /// Whole milliseconds from the kill to the bin.
+  /// Returns the whole milliseconds from the kill to the bin.
   std::string since_kill(std::size_t bin) const {
     const double ns = static_cast<double>(start_of(bin)) - static_cast<double>(run_.killed_ns);
     return fmt::format("{}", std::lround(ns / 1e6));
@@ -81,7 +81,7 @@ class TimeLineText {
     }
     notes_.push_back(fmt::format("{}", fmt::join(happened, "; ")));
   }
-  /// What happened stands behind the columns, to the left.
+  /// Returns the rows, with the notes on events to the right of the columns.
   std::string with_notes() const {
     std::string text;
     std::size_t line = 0, from = 0;
@@ -98,12 +98,12 @@ class TimeLineText {
   const KilledRun& run_;
   const std::vector<Event> events_;
   std::vector<std::vector<std::string>> rows_;
-  std::vector<std::string> notes_;  ///< of the rows but the first
+  std::vector<std::string> notes_;  ///< the notes of the rows, except the first
 };
 
 Json number(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
-/// Milliseconds since the measured window began; null if it did not come to that.
+/// Returns milliseconds since the measured window began; null if the event did not take place.
 Json moment(const KilledRun& run, std::uint64_t at_ns) {
   if (at_ns == 0) return nullptr;
   return (static_cast<double>(at_ns) - static_cast<double>(run.begins_ns)) / 1e6;

@@ -1,5 +1,5 @@
 #pragma once
-// What a node's death and return did to a cluster, as text and as JSON.
+// Reports what a node's death and return did to a cluster, as text and as JSON.
 
 #include <string>
 #include <vector>
@@ -10,20 +10,22 @@
 
 namespace granary::bench::cluster {
 
-/// Of one figure over all repeats. The lower middle one of an even number is the median.
+/// One figure over all repeats. The median is the lower middle one of an even number.
 struct FigureOfAll {
   RecoveryFigure figure;  ///< its value is the median
   std::optional<double> greatest{};
-  std::size_t runs = 0;  ///< that have a value
+  std::size_t runs = 0;  ///< the number of runs that have a value
 };
 std::vector<FigureOfAll> over_repeats(const std::vector<KilledRun>& runs);
 
-/// The figures over all repeats as a table, and the time line of the repeat `shown` by 50 ms. Stretches in which
-/// nothing happens have one line with the mean of 50 ms. `labels`: of all nodes. Precondition: not empty.
+/// Returns the figures over all repeats as a table, and the time line of the repeat `shown` by 50 ms. Stretches in
+/// which nothing happens have one line with the mean of 50 ms. `labels` are those of all nodes. Precondition: `runs` is
+/// not empty.
 std::string recovery_text(const std::vector<std::string>& labels, const std::vector<KilledRun>& runs,
                           std::size_t shown);
 
-/// {"node", "bin_ms", "figures": {NAME: {"median", "greatest", "runs"}}, "repeats": [{..., "time_line", "committed"}]}
+/// Returns {"node", "bin_ms", "figures": {NAME: {"median", "greatest", "runs"}}, "repeats": [{..., "time_line",
+/// "committed"}]}.
 nlohmann::ordered_json recovery_json(const std::vector<std::string>& labels, const std::vector<KilledRun>& runs);
 
 }  // namespace granary::bench::cluster

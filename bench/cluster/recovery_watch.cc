@@ -25,7 +25,7 @@ std::string_view meaning(RecoveryStep step) {
   return kMeanings[static_cast<std::size_t>(step)];
 }
 
-/// The last step that the configuration shows, and with it all before.
+/// Returns the last step that the configuration shows. All earlier ones have been passed as well.
 std::optional<RecoveryStep> StepObserver::last_step(const Configuration& configuration) const {
   const Member* const member = configuration.find(victim_);
   if (member == nullptr || life_ == 0) return std::nullopt;
@@ -60,7 +60,7 @@ RecoveryWatch::RecoveryWatch(std::unique_ptr<membership::Board> board, membershi
   thread_ = std::thread([this] { run(); });
 }
 
-/// A board that cannot be read now may be read later.
+/// Looks at the board. A board that cannot be read now may be read later.
 void RecoveryWatch::look() {
   const auto document = board_->read();
   if (!document.ok() || document->version == version_) return;

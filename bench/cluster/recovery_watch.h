@@ -1,6 +1,6 @@
 #pragma once
-// What a cluster's membership shows of the recovery of a node that was killed: when it came to each step. Looked at
-// from outside, as who has started the nodes is no member.
+// Observes in a cluster's membership when the recovery of a killed node comes to each step. It looks from outside, as
+// the process that has started the nodes is no member.
 
 #include <array>
 #include <atomic>
@@ -15,29 +15,29 @@
 
 namespace granary::bench::cluster {
 
-/// In the order in which they are passed.
+/// The steps, in the order in which they are passed.
 enum class RecoveryStep : std::uint8_t {
   kNoticed,    ///< the membership counts the node as dead
   kQuiet,      ///< all survivors have cut it off, and have ended what they had begun before
-  kClaimed,    ///< somebody recovers it
+  kClaimed,    ///< a node recovers it
   kSettled,    ///< nothing is locked any more on its behalf at other nodes
-  kRecovered,  ///< what it had done is in its log, and it owes nothing
+  kRecovered,  ///< its log holds what it had done, and it owes nothing
   kJoins,      ///< its next life has joined
-  kServes,     ///< and serves
+  kServes,     ///< its next life serves
 };
 inline constexpr std::size_t kRecoverySteps = 7;
 std::string_view name(RecoveryStep step);     ///< "noticed": for JSON
 std::string_view meaning(RecoveryStep step);  ///< for people
 
-/// When each step was seen first (CLOCK_MONOTONIC); 0: it was not.
+/// When each step was first seen (CLOCK_MONOTONIC); 0 if it was not.
 using StepTimes = std::array<std::uint64_t, kRecoverySteps>;
 
-/// Tells the steps from one configuration after another.
+/// Finds the steps in one configuration after another.
 class StepObserver {
  public:
   explicit StepObserver(membership::NodeId victim) : victim_(victim) {}
-  /// Steps that were passed between two looks have the time of the later one. The first configuration of all, in which
-  /// the node serves, tells which life is meant.
+  /// Looks at the next configuration. Steps that were passed between two looks have the time of the later one. The life
+  /// that is meant is the one that serves in the first configuration.
   void look(const membership::Configuration& configuration, std::uint64_t now_ns);
   const StepTimes& times() const { return times_; }
 
@@ -45,18 +45,18 @@ class StepObserver {
   std::optional<RecoveryStep> last_step(const membership::Configuration& configuration) const;
 
   const membership::NodeId victim_;
-  membership::Generation life_ = 0;  ///< the one that is killed; 0: not known yet
+  membership::Generation life_ = 0;  ///< the life that is killed; 0: not known yet
   StepTimes times_{};
 };
 
-/// Looks at a board from a thread of its own, from when it is made until it is stopped.
+/// Looks at a board from a thread of its own, until it is stopped.
 class RecoveryWatch {
  public:
   RecoveryWatch(std::unique_ptr<membership::Board> board, membership::NodeId victim);
   ~RecoveryWatch() { stop(); }
   RecoveryWatch(const RecoveryWatch&) = delete;
   RecoveryWatch& operator=(const RecoveryWatch&) = delete;
-  /// The times of what was seen until now.
+  /// Stops the looks, and returns the times of the steps that were seen.
   const StepTimes& stop();
 
  private:
@@ -65,7 +65,7 @@ class RecoveryWatch {
 
   const std::unique_ptr<membership::Board> board_;
   StepObserver observer_;
-  std::uint64_t version_ = 0;          ///< of the document that was looked at last
+  std::uint64_t version_ = 0;          ///< the version of the document that was looked at last
   std::atomic<bool> stopping_{false};  // relaxed: it hands nothing over
   std::thread thread_;
 };

@@ -26,12 +26,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// One repeat: of each node, and of all.
+/// One repeat: the measurements of each node, and of all.
 struct Repeat {
-  std::vector<std::string> labels;  ///< of the nodes that came to the end
+  std::vector<std::string> labels;  ///< the labels of the nodes that came to the end
   std::vector<Measurement> nodes;
   Measurement all;
-  double scale_factor = 0;  ///< of all data: each node says so
+  double scale_factor = 0;  ///< that of all data, which each node reports
   std::optional<KilledRun> killed = {};
 };
 
@@ -40,7 +40,7 @@ bool same_types(const Measurement& one, const Measurement& other) {
                     [](const TypeResult& a, const TypeResult& b) { return a.name == b.name; });
 }
 
-/// Whether both took part in one start of the cluster, if it was Granary's (not a baseline's).
+/// Whether both nodes took part in one start of the cluster, if it was Granary's (not a baseline's).
 bool same_start(const Measurement& one, const Measurement& other) {
   if (!one.cluster || !other.cluster) return one.cluster.has_value() == other.cluster.has_value();
   return one.cluster->start == other.cluster->start;
@@ -49,7 +49,7 @@ bool same_start(const Measurement& one, const Measurement& other) {
 /// Whether the node's report is that of a life which began later than those of the others.
 bool came_back(const NodesRun& run, std::size_t node) { return run.kill && run.kill->kill.node == node; }
 
-/// What does not fit together in the reports of two nodes of one run.
+/// Returns an error if the reports of two nodes of one run do not fit together.
 Status compare(const NodesRun& run, const Repeat& repeat, std::size_t one, std::size_t other) {
   const std::string &label = repeat.labels[one], &other_label = repeat.labels[other];
   if (!same_types(repeat.nodes[one], repeat.nodes[other])) {
@@ -64,7 +64,7 @@ Status compare(const NodesRun& run, const Repeat& repeat, std::size_t one, std::
           fmt::format("{} and {} report different runs: they were not started together", label, other_label)};
 }
 
-/// A node that was killed and not started again has left none.
+/// Reads the reports. A node that was killed and not started again has left none.
 Result<Repeat> read_reports(const NodesRun& run, const std::vector<std::string>& paths) {
   Repeat repeat;
   for (std::size_t node = 0; node < paths.size(); ++node) {
@@ -83,13 +83,13 @@ Result<Repeat> read_reports(const NodesRun& run, const std::vector<std::string>&
   return repeat;
 }
 
-/// What the nodes have left of one run, each in a file; removed with it.
+/// The reports that the nodes have left of one run, each in a file; the files are removed with this.
 struct Reports {
   std::shared_ptr<ScratchDirectory> directory;
   std::vector<std::string> paths;
 };
 
-/// Runs all nodes once. `*driven` tells how they ended.
+/// Runs all nodes once. Sets `*driven` to how they ended.
 Result<Reports> run_once(const NodesRun& run, const StopSignals& signals, const DriveOptions& options,
                          DriveResult* driven) {
   // A command with a `join` has its nodes note what they do while they do it, and these notes outlive a command that is
@@ -111,7 +111,7 @@ bool came_to_an_end(const DriveResult& driven) {
   return driven.code == ExitCode::kOk || driven.code == ExitCode::kCheckFailed;
 }
 
-/// For nodes that were started by hand: one of them may have taken the place of a process that was killed.
+/// Adds the account of a node that was started by hand in the place of a process that was killed.
 Status add_lost_lives(Repeat& repeat) {
   std::vector<std::size_t> victims;
   for (std::size_t node = 0; node < repeat.nodes.size(); ++node) {
@@ -127,21 +127,21 @@ Status add_lost_lives(Repeat& repeat) {
   return {};
 }
 
-/// How a run ended that has no result.
+/// Returns the exit code of a run that has no result.
 ExitCode failed(const Status& status, ExitCode code) {
   return refuse(code == ExitCode::kOk ? exit_code_of(status) : code, status.message());
 }
 
-/// Nodes that refuse their flags have written nothing but files that say whose the directories are, and these would
-/// keep the next run from using them. They were empty when the run began.
+/// Empties the directories if the nodes refuse their flags. They have then written only files that say whose the
+/// directories are, and these would keep the next run from using them. The directories were empty when the run began.
 void empty_if_refused(const NodesRun& run, ExitCode code) {
   if (code == ExitCode::kUsage) static_cast<void>(empty(run.directories));
 }
 
-/// One run, of which the command itself makes something, also of what is left when nodes have died: a check that fails
-/// then counts for more than their death.
+/// Runs the nodes once and lets the command join what they leave, also if nodes have died. A check that fails then
+/// counts for more than their death.
 ExitCode run_and_join(const NodesRun& run, const StopSignals& signals) {
-  // What a command joins by itself, it also wants of nodes that go on after another's death.
+  // Such a command also uses the files of nodes that go on after another's death.
   DriveOptions options{.go_on_ms = 2'000};
   if (run.kills) options.deaths = *run.kills;
   DriveResult driven;
@@ -177,7 +177,7 @@ std::vector<KilledRun> killed_runs(const std::vector<Repeat>& repeats) {
   return runs;
 }
 
-/// The nodes' figures as text, and, if one was killed, what came of that; of the repeat `shown`.
+/// Returns the nodes' figures of the repeat `shown` as text and, if a node was killed, those of its recovery.
 std::string nodes_text(const NodesRun& run, const std::vector<Repeat>& repeats, std::size_t shown) {
   const Repeat& repeat = repeats[shown];
   std::string text = node_table(repeat.labels, repeat.nodes, repeat.all);
@@ -189,7 +189,8 @@ std::string nodes_text(const NodesRun& run, const std::vector<Repeat>& repeats, 
   return text + recovery_text(run.labels, killed_runs(repeats), shown);
 }
 
-/// `apart`: if the nodes were not started by this process. `interrupted`: ReportInput::interrupted.
+/// Prints and writes the result. `apart` is set if the nodes were not started by this process. `interrupted` is
+/// ReportInput::interrupted.
 ExitCode report(const NodesRun& run, const std::vector<Repeat>& repeats, bool interrupted,
                 const Apart* apart = nullptr) {
   std::vector<Measurement> totals;
@@ -217,7 +218,7 @@ ExitCode report(const NodesRun& run, const std::vector<Repeat>& repeats, bool in
   return check_given_up(totals, nodes_die ? NodesDie::kYes : NodesDie::kNo);
 }
 
-/// One repeat, from start to end. `*code` is how the nodes ended if there is none.
+/// Runs one repeat, from start to end. If it yields none, sets `*code` to how the nodes ended.
 Result<Repeat> run_repeat(const NodesRun& run, const StopSignals& signals, ExitCode* code) {
   std::unique_ptr<KillRun> kill;
   if (run.kill) {

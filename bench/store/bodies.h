@@ -1,5 +1,6 @@
 #pragma once
-// What bodies of transactions on a store share: reading a few rows of different tables in one go, and their verdicts.
+// Helpers for the bodies of transactions on a store: they read a few rows of different tables in one go, and return the
+// verdict.
 
 #include <span>
 
@@ -12,7 +13,7 @@ Lookup<Table<Key, Row>, Key, Row> lookup(const Table<Key, Row>& table, Key key, 
   return {table, key, &row, false, write};
 }
 
-/// Reads in one go: commit if all is there, roll back if something is missing.
+/// Reads in one go. Returns commit if all rows are there, and roll back if one is missing.
 template <typename T, typename... Lookups>
 Verdict fetch(T& t, Lookups... lookups) {
   if (t.multi_get(std::span(&lookups, 1)...) != Outcome::kOk) return Verdict::kRetry;

@@ -1,5 +1,5 @@
 #pragma once
-// What the stores have in common that are nodes of a cluster.
+// The part that stores share which are nodes of a cluster.
 
 #include <memory>
 #include <mutex>
@@ -14,11 +14,11 @@ class ClusterNode {
  public:
   explicit ClusterNode(std::unique_ptr<Cluster> cluster) : cluster_(std::move(cluster)) {}
 
-  /// Before the first worker, tables are made.
+  /// Returns the cluster. Tables are made before the first worker.
   Cluster& cluster() { return *cluster_; }
   Status status() const { return cluster_->status(); }
 
-  /// The first one waits for the other nodes.
+  /// Returns a new worker. The first call starts the node, and so waits for the other nodes.
   Result<std::unique_ptr<ClusterWorker>> worker() {
     std::call_once(once_, [this] { started_ = cluster_->start(); });
     if (!started_.ok()) return started_;

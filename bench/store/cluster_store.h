@@ -27,13 +27,13 @@ class ClusterStore {
     const bool declares = protocol == Protocol::kLease2pl || db::runs_in_regions(options.database);
     return std::make_unique<ClusterStore>(std::move(*cluster), declares);
   }
-  /// `declares`: as for GranaryTransaction.
+  /// `declares` is as for GranaryTransaction.
   ClusterStore(std::unique_ptr<Cluster> cluster, bool declares)
       : node_(std::move(cluster)),
         nodes_(node_.cluster().nodes()),
         declares_(declares) {}
 
-  /// Before the first session.
+  /// Creates a table. Precondition: there is no session yet.
   template <typename K, typename V>
   Result<TypedTable<K, V>> create_table(const std::string& name, std::uint32_t /*partition*/,
                                         const TableLayout& layout = {}) {
@@ -43,7 +43,7 @@ class ClusterStore {
     return node_.cluster().create_table<K, V>(name, options, placement(layout));
   }
   bool splits_tables() const { return false; }
-  /// The other nodes know it behind meet().
+  /// Seals the table. The other nodes know it after meet().
   Status seal(const granary::Table& table) { return node_.cluster().database().seal(table); }
 
   Result<std::unique_ptr<Session>> session(std::uint64_t seed) {
@@ -60,7 +60,7 @@ class ClusterStore {
   Status node_status() const { return node_.status(); }
 
  private:
-  /// The layout's nodes count from 0; the cluster's have numbers.
+  /// Returns the placement of a table. The layout's nodes count from 0, while the cluster's have numbers.
   Placement placement(const TableLayout& layout) const {
     if (!layout.home) return Placement::replicated();
     return {[nodes = nodes_, home = layout.home](std::string_view key) {

@@ -18,7 +18,7 @@ class Footprint {
     for (const std::uint32_t partition : partitions) add(partition);
   }
 
-  /// Precondition: at most kMost different ones.
+  /// Adds a partition. Precondition: at most kMost different ones are added.
   void add(std::uint32_t partition) {
     std::size_t at = size_;
     while (at != 0 && partitions_[at - 1] > partition) --at;

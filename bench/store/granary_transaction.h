@@ -18,13 +18,13 @@
 
 namespace granary::bench::store {
 
-/// Reading, the same for Transaction and Snapshot.
+/// The operations that read, for both Transaction and Snapshot.
 template <typename Handle>
 class GranaryReader {
  public:
   explicit GranaryReader(Handle& handle) : handle_(handle) {}
 
-  /// Whether a row could not be read because another node held on to it (of a snapshot; a transaction aborts).
+  /// Whether a row could not be read because another node held it. Only for a snapshot, as a transaction aborts.
   bool met_holder() const { return met_holder_; }
 
   template <typename K, typename V>
@@ -36,7 +36,7 @@ class GranaryReader {
   Outcome multi_get(std::span<Lookups>... lookups) {
     if ((std::size_t{0} + ... + lookups.size()) > kBatch) return get_in_batches(lookups...);
     std::array<KeyBytes, kBatch> keys;
-    // Only those that are wanted are made: to make all of them empty first takes two percent of a new-order.
+    // Only the objects that are needed are made: to make all of them empty first takes two percent of a new-order.
     static_assert(std::is_trivially_destructible_v<MultiGet>);
     alignas(MultiGet) std::array<std::byte, kBatch * sizeof(MultiGet)> room;
     auto* const gets = reinterpret_cast<MultiGet*>(room.data());
@@ -81,7 +81,7 @@ class GranaryReader {
   static std::span<char> buffer_of(V& row) {
     return {reinterpret_cast<char*>(&row), sizeof row};
   }
-  /// The bytes of the key, which lie in `room`.
+  /// Returns the bytes of the key, which lie in `room`.
   template <typename K>
   static std::string_view encode(const K& value, KeyBytes& room) {
     const EncodedKey key(value);
@@ -129,7 +129,7 @@ class GranaryReader {
 
 class GranaryTransaction : public GranaryReader<granary::Transaction> {
  public:
-  /// `declares`: what is read in one go is declared first (lease_2pl, drtm).
+  /// If `declares`, rows that are read in one go are declared first (lease_2pl, drtm).
   explicit GranaryTransaction(granary::Transaction& handle, bool declares = false)
       : GranaryReader(handle),
         declares_(declares) {}
@@ -155,7 +155,7 @@ class GranaryTransaction : public GranaryReader<granary::Transaction> {
   Outcome insert(const TypedTable<K, V>& table, const K& key, const V& row) {
     return handle_.insert(table, key, row);
   }
-  /// The row is in the read set, so its presence is validated: a put need not look again.
+  /// Writes a row that is in the read set. Its presence is validated, so a put need not look again.
   template <typename K, typename V>
   Outcome overwrite(const TypedTable<K, V>& table, const K& key, const V& row) {
     return handle_.put(table, key, row);
@@ -166,7 +166,7 @@ class GranaryTransaction : public GranaryReader<granary::Transaction> {
   }
 
  private:
-  /// Takes no memory from the heap for as many keys as the benchmarks have.
+  /// Declares the rows. Takes no memory from the heap for as many keys as the benchmarks have.
   template <typename... Lookups>
   Outcome declare(std::span<Lookups>... lookups) {
     constexpr std::size_t kUsual = 64;

@@ -1,5 +1,5 @@
 #pragma once
-// Makes a workload on the store that the settings ask for.
+// Makes a workload on the store that the settings name.
 
 #include <memory>
 
@@ -11,8 +11,8 @@
 
 namespace granary::bench::store {
 
-/// W<S>(parameters, open) for S: a node of a cluster; by --variant the Partitioned-Store, in so many partitions; else
-/// the engine. two_pc/make_workload.h has one more.
+/// Makes W<S>(parameters, open) for the store S: a node of a cluster; by --variant the Partitioned-Store, in so many
+/// partitions; else the engine. two_pc/make_workload.h has one more.
 template <template <Store> class W, typename Parameters>
 Result<std::unique_ptr<Workload>> make_workload(const Settings& settings, const Parameters& parameters,
                                                 std::uint32_t partitions) {

@@ -14,7 +14,7 @@
 
 namespace granary::bench::store {
 
-/// A spinlock with a cache line to itself, so that an uncontended lock stays in its last holder's cache.
+/// A spinlock on a cache line of its own, so that an uncontended lock stays in its last holder's cache.
 class alignas(base::kCacheLine) PartitionLock {
  public:
   void lock(base::Waiter& waiter) {
@@ -26,12 +26,12 @@ class alignas(base::kCacheLine) PartitionLock {
   void unlock() { held_.store(false, std::memory_order_release); }
 
  private:
-  // Set by whoever wants the partition, cleared by its holder. Acquire on taking pairs with release on giving back, so
-  // everything in the partition is plain memory to its holder.
+  // Set by the thread that takes the partition, cleared by its holder. Acquire on taking pairs with release on giving
+  // back, so everything in the partition is plain memory to its holder.
   std::atomic<bool> held_{false};
 };
 
-/// What the lock guards. The trees themselves belong to the store's tables.
+/// The memory that the lock guards. The trees themselves belong to the store's tables.
 struct Partition {
   Partition(memory::SlabPool& pool, epoch::EpochManager& epochs) : slabs(pool), nodes(slabs, epochs) {}
 

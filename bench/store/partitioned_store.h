@@ -36,7 +36,7 @@ class PartitionedStore {
       for (const std::uint32_t partition : footprint) store_.partitions_[partition]->lock.unlock();
       if (verdict == Verdict::kCommit) return Ending::kCommitted;
       if (verdict == Verdict::kRollBack) return Ending::kRolledBack;
-      ++aborts[static_cast<std::size_t>(AbortReason::kOutOfMemory)];  // nothing else can fail behind the locks
+      ++aborts[static_cast<std::size_t>(AbortReason::kOutOfMemory)];  // under the locks no other error is possible
       return Ending::kGaveUp;
     }
     template <typename Body>
@@ -56,7 +56,7 @@ class PartitionedStore {
   PartitionedStore(const Options& options, std::unique_ptr<memory::Region> region, std::uint64_t limit_bytes,
                    std::uint32_t partitions);
 
-  /// Set-up only: not thread-safe.
+  /// Creates a table. Only for set-up, as it is not thread-safe.
   template <typename K, typename V>
   Result<PartitionedTable<K, V>> create_table(const std::string& name, std::uint32_t partition,
                                               const TableLayout& = {}) {
@@ -70,13 +70,14 @@ class PartitionedStore {
 
  private:
   Result<PartitionTree> create_tree(const std::string& name, std::uint32_t partition);
-  /// Frees tree nodes now and then. The locks of `footprint` are held; `turn` counts the caller's transactions.
+  /// Frees tree nodes now and then. Precondition: the locks of `footprint` are held. `turn` counts the caller's
+  /// transactions.
   void collect(const Footprint& footprint, std::uint64_t turn);
 
   std::unique_ptr<memory::Region> region_;
   memory::SlabPool slabs_;
   epoch::EpochManager epochs_;
-  std::mutex ticking_;  // whoever holds it advances the epoch
+  std::mutex ticking_;  // its holder advances the epoch
   std::vector<std::unique_ptr<Partition>> partitions_;
   std::vector<std::unique_ptr<kvstore::ordered::Tree>> trees_;
 };

@@ -1,6 +1,6 @@
 #pragma once
-// The operations of the Partitioned-Store: reads and writes straight on trees and rows. Whoever calls them holds the
-// locks of all partitions that the transaction touches; tables that nobody writes any more may be read without.
+// The operations of the Partitioned-Store: reads and writes straight on trees and rows. The caller holds the locks of
+// all partitions that the transaction touches; tables that are not written any more may be read without.
 
 #include <array>
 #include <cstring>
@@ -75,7 +75,7 @@ class PartitionedTransaction {
   }
 
  private:
-  /// Where a row was found lately, so that reading and then writing it descends once. Valid within a transaction.
+  /// Where a row was last found, so that reading and then writing it descends once. Valid within a transaction.
   struct Place {
     const kvstore::ordered::Tree* tree = nullptr;
     std::uint64_t key = 0;
@@ -98,7 +98,7 @@ class PartitionedTransaction {
     std::memcpy(out.bytes, encoded.view().data(), out.size);
     return out;
   }
-  /// Keys of one tree have one length, so the padded bytes tell them apart.
+  /// Returns the key's padded bytes. Keys of one tree have one length, so these tell them apart.
   static std::uint64_t word_of(std::string_view key) {
     std::uint64_t word = 0;
     std::memcpy(&word, key.data(), key.size());
@@ -113,8 +113,8 @@ class PartitionedTransaction {
     place(tree, word) = {tree, word, block, generation_};
   }
 
-  /// Where this transaction last inserted into the tree, so that a run of neighbouring keys descends once, as in the
-  /// engine. Nodes are freed only between transactions.
+  /// Returns where this transaction last inserted into the tree, so that a run of neighbouring keys descends once, as
+  /// in the engine. Nodes are freed only between transactions.
   kvstore::ordered::LeafHint* insert_hint(const kvstore::ordered::Tree* tree) {
     InsertHint& entry = insert_hints_[reinterpret_cast<std::uintptr_t>(tree) / alignof(std::max_align_t) % kHints];
     if (entry.tree != tree || entry.generation != generation_) entry = {tree, generation_, {}};
@@ -125,7 +125,7 @@ class PartitionedTransaction {
   Outcome insert_row(const PartitionTree& table, const ShortKey& key, const void* row, std::size_t bytes);
   Outcome remove_row(const PartitionTree& table, const ShortKey& key);
 
-  /// As many lookups as are on one table, at most a batch; returns how many.
+  /// Gets the first lookups that are on one table, at most a batch, and returns how many these are.
   template <typename K, typename V>
   std::size_t get_run(std::span<Lookup<PartitionedTable<K, V>, K, V>> lookups) {
     constexpr std::size_t kBatch = 16;

@@ -1,5 +1,5 @@
 #pragma once
-// Work on all keys that a process has of a table spread by ranges: in pieces of one partition each, on several threads.
+// Splits the work on all keys that a process has of a table into pieces of one partition each, for several threads.
 
 #include <algorithm>
 #include <array>
@@ -15,30 +15,30 @@
 
 namespace granary::bench::store {
 
-/// Neighbouring keys of one partition.
+/// A range of neighbouring keys of one partition.
 struct Piece {
   std::uint32_t partition;
   KeyRange keys;
 };
 
-/// The partition that a client's requests begin in: its node's, or one by its worker, in turn.
+/// Returns the partition that a client's requests begin in: its node's, or one by its worker, in turn.
 inline std::uint32_t home_partition(const KeyRanges& ranges, const NodeShare& share, std::uint32_t client) {
   return share.alone() ? worker_of_client(client) % ranges.parts() : share.node;
 }
 
-/// A partition other than `home`. Precondition: there is one.
+/// Returns a random partition other than `home`. Precondition: there is one.
 inline std::uint32_t other_partition(const KeyRanges& ranges, std::uint32_t home, base::Random& random) {
   const auto other = static_cast<std::uint32_t>(random.below(ranges.parts() - 1));
   return other < home ? other : other + 1;
 }
 
-/// `home`, or with probability `distributed` another partition, if there are others.
+/// Returns `home` or, with probability `distributed`, another partition, if there are others.
 inline std::uint32_t home_or_other(const KeyRanges& ranges, std::uint32_t home, double distributed,
                                    base::Random& random) {
   return ranges.parts() > 1 && random.chance(distributed) ? other_partition(ranges, home, random) : home;
 }
 
-/// The place of an element, each drawn as often as it says in per cent. Precondition: they add up to 100.
+/// Draws the place of an element, each as often as it says in per cent. Precondition: they add up to 100.
 template <std::size_t N>
 std::size_t draw_of(const std::array<std::uint32_t, N>& percent, base::Random& random) {
   std::uint64_t draw = random.below(100);
@@ -49,7 +49,7 @@ std::size_t draw_of(const std::array<std::uint32_t, N>& percent, base::Random& r
 
 class RangeWork {
  public:
-  /// A process alone has all partitions, a node the one of its number.
+  /// Takes the partitions of this process: all if it is alone, and otherwise the one of the node's number.
   RangeWork(const KeyRanges& ranges, const NodeShare& share) {
     for (std::uint32_t part = 0; part < ranges.parts(); ++part) {
       if (!share.alone() && part != share.node) continue;
@@ -60,7 +60,7 @@ class RangeWork {
 
   std::uint64_t keys() const { return keys_; }
 
-  /// Calls `work(session, piece) → Status` for each piece; stops at the first that is not ok.
+  /// Calls `work(session, piece) → Status` for each piece; stops at the first error.
   template <Store S, typename Work>
   Status run(S& store, unsigned threads, Work&& work) const {
     const std::vector<Piece> pieces = cut();
@@ -87,7 +87,7 @@ class RangeWork {
     return pieces;
   }
 
-  std::vector<Piece> parts_;  ///< each whole
+  std::vector<Piece> parts_;  ///< the partitions, not cut
   std::uint64_t keys_ = 0;
 };
 

@@ -38,7 +38,7 @@
 
 namespace granary::bench::store {
 
-/// Modulo 2^64, so that changes may be negative.
+/// Sums modulo 2^64, so that changes may be negative.
 template <std::size_t N>
 using Sums = std::array<std::uint64_t, N>;
 
@@ -47,7 +47,7 @@ void add_to(Sums<N>& all, const Sums<N>& part) {
   for (std::size_t i = 0; i < N; ++i) all[i] += part[i];
 }
 
-/// Each thread adds its part once, at its end; read after all have ended. Relaxed.
+/// Sums to which each thread adds its part once, at its end. Relaxed, as they are read after all threads have ended.
 template <std::size_t N>
 class SharedSums {
  public:
@@ -60,18 +60,18 @@ class SharedSums {
   std::array<std::atomic<std::uint64_t>, N> all_{};
 };
 
-/// How messages and findings name things.
+/// The words that messages and findings use.
 template <std::size_t N>
 struct RangeWords {
   const char* size_flag;             ///< "--accounts": fewer need less memory
   const char* key;                   ///< "customer"
-  const char* broken;                ///< "is not complete": of a key that fails its check
-  const char* all_whole;             ///< the condition that none does
+  const char* broken;                ///< "is not complete", for a key that fails its check
+  const char* all_whole;             ///< the condition that no key fails its check
   std::array<const char*, N> agree;  ///< the condition on each sum
 };
 
-/// What all clients of a workload did: by how much they changed each sum, and how many requests they ran, of them
-/// distributed ones.
+/// Sums up the work of all clients: by how much they changed each sum, how many requests they ran, and how many of
+/// these were distributed.
 template <std::size_t N>
 struct ClientSums {
   SharedSums<N> changed;
@@ -105,7 +105,7 @@ class RangeClient final : public StoreClient<S> {
       change = {};
       const Verdict verdict = Plan::template carry_out<S>(t, tables_, request, change);
       if (account_ != nullptr) [[unlikely]]
-        set(account_->open, change);  // from here on it may be committed
+        set(account_->open, change);  // from now on it may be committed
       return verdict;
     });
     if (ending == Ending::kCommitted) add_to(changed_, change);
@@ -121,14 +121,15 @@ class RangeClient final : public StoreClient<S> {
   using Client::account_;
   using Client::reached_;
 
-  /// Where there are nodes, each has the partition of its number.
+  /// Notes which nodes the request needs. Where there are nodes, each has the partition of its number.
   void note_reached(const Footprint& footprint) {
     reached_ = 0;
     for (const std::uint32_t partition : footprint) {
       if (partition != own_node_) reached_ |= std::uint64_t{1} << partition;
     }
   }
-  /// Release: a killed process has stored what comes before, and so no change is both unknown and forgotten.
+  /// Stores the sums with release: a killed process has then stored all that comes before, so that no change is both
+  /// unknown and forgotten.
   static void set(WorkerAccount::Sums& kept, const Sums<Plan::kSums>& sums) {
     for (std::size_t i = 0; i < Plan::kSums; ++i) kept[i].store(sums[i], std::memory_order_release);
   }
@@ -170,7 +171,7 @@ class RangeWorkload final : public StoreWorkload<S> {
   }
   std::vector<Finding> verify() override;
 
-  // For tests.
+  // The following is for tests.
   const Tables& tables() const { return tables_; }
 
  private:
@@ -179,7 +180,7 @@ class RangeWorkload final : public StoreWorkload<S> {
   using typename StoreWorkload<S>::Session;
   using Transaction = typename S::Transaction;
 
-  /// One table of the store, or where the store splits tables, one for each partition.
+  /// Adds one table of the store or, where the store splits tables, one for each partition.
   template <template <typename, typename> class Table, typename K, typename Row>
   Status add_table(Spread<Table<K, Row>>& table, const char* name, std::uint64_t keys_each, bool loaded_once);
   Status create();
@@ -201,8 +202,8 @@ class RangeWorkload final : public StoreWorkload<S> {
   const KeyRanges ranges_;
   const RangeWork work_;
   Tables tables_;
-  std::vector<std::function<Status()>> to_seal_;  ///< once all is loaded
-  LifeAccount* account_ = nullptr;                ///< none: nobody wants one
+  std::vector<std::function<Status()>> to_seal_;  ///< called once all is loaded
+  LifeAccount* account_ = nullptr;                ///< nullptr if no account is kept
   SharedSums<kSums> loaded_;
   ClientSums<kSums> clients_;
 };
@@ -273,8 +274,8 @@ Status RangeWorkload<S, Plan>::load_piece(Session& session, const Piece& piece, 
   return {};
 }
 
-/// Nobody writes meanwhile. A node may be unable to read for a moment, as when it does not hear ZooKeeper; that says
-/// nothing of its data.
+/// Checks a key, while no transaction writes. A node may be unable to read for a moment, as when it does not hear
+/// ZooKeeper; that says nothing about its data.
 template <Store S, typename Plan>
 Ending RangeWorkload<S, Plan>::check_key(Session& session, std::uint32_t partition, std::uint64_t key,
                                          Sums<kSums>& sums) {

@@ -16,7 +16,7 @@ class Spread {
     parts_.push_back(part);
     stride_ = parts_.size() == 1 ? 0 : 1;
   }
-  /// The table that holds this partition's rows; partitions count from 0.
+  /// Returns the table that holds this partition's rows. Partitions count from 0.
   const Table& operator[](std::uint32_t partition) const { return parts_[partition * stride_]; }
   std::size_t parts() const { return parts_.size(); }
 

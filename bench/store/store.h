@@ -1,6 +1,6 @@
 #pragma once
-// What a workload of several operations a transaction needs of a store, so that its transactions are written once
-// and run on the engine as well as on what the paper compares it with (Silo 5.4).
+// The interface between stores and workloads with several operations a transaction. Transactions are written once, and
+// run on the engine as well as on the stores that the paper compares it with (Silo 5.4).
 //
 // A store has tables of typed keys and plain-struct rows, in as many partitions as it was opened with. A session is one
 // thread's access. Its run() hands a transaction to a body and runs it to its end; run_snapshot() does the same on a
@@ -21,21 +21,21 @@
 
 namespace granary::bench::store {
 
-/// What a transaction's body wants to become of it.
+/// Says how a transaction's body wants it to end.
 enum class Verdict : std::uint8_t {
   kCommit,
   kRollBack,  ///< ended by the application, as specified
-  kRetry,     ///< an operation failed, or what was read does not fit together: lost a conflict
+  kRetry,  ///< an operation failed, or the rows that were read do not fit together: the transaction has lost a conflict
 };
 
-/// How a table finds its rows and where it has them, in stores that have a choice. Keys are of 64 bits.
+/// How a table finds its rows and where it keeps them, in stores that have a choice. Keys are of 64 bits.
 struct TableLayout {
-  bool hash = false;       ///< by key only: the table is never scanned
-  std::uint64_t rows = 0;  ///< if `hash`: how many this process will have
-  /// Nobody changes the rows after loading. A store with a seal() is told when they are all there.
+  bool hash = false;       ///< whether rows are found by key only: such a table is never scanned
+  std::uint64_t rows = 0;  ///< if `hash`: how many rows this process will have
+  /// Whether the rows do not change after loading. A store with a seal() is told when they are all there.
   bool loaded_once = false;
-  /// In a store of several nodes: which one has the row of a key. None: every node has all rows, which nobody changes
-  /// after loading.
+  /// Returns, in a store of several nodes, which node has the row of a key. None: every node has all rows, which do not
+  /// change after loading.
   std::function<std::uint32_t(std::uint64_t key)> home = nullptr;
 };
 
@@ -57,13 +57,13 @@ template <typename T, typename Table, typename Key, typename Row>
 concept Reader = requires(T& t, const Table& table, Key key, Row& row, std::span<Lookup<Table, Key, Row>> lookups,
                           bool (*visit)(Key, const Row&)) {
   { t.get(table, key, row) } -> std::same_as<Outcome>;
-  /// Any number of spans, whose cache misses may overlap. kOk also if some were not found; see Lookup::found. Stores
-  /// that lock what is known beforehand do so here.
+  /// Reads any number of spans, whose cache misses may overlap. Returns kOk also if some rows were not found; see
+  /// Lookup::found. Stores that lock rows that are known beforehand do so here.
   { t.multi_get(lookups) } -> std::same_as<Outcome>;
   { t.multi_get(lookups, lookups) } -> std::same_as<Outcome>;
   /// Visits [from, to); `visit` returns false to stop.
   { t.scan(table, key, key, visit) } -> std::same_as<Outcome>;
-  /// The first, or last, row of [from, to): kNotFound if there is none.
+  /// Reads the first, or last, row of [from, to): kNotFound if there is none.
   { t.first(table, key, key, key, row) } -> std::same_as<Outcome>;
   { t.last(table, key, key, key, row) } -> std::same_as<Outcome>;
 };
@@ -105,11 +105,11 @@ concept Store = requires(S& store, typename S::Session& session, const Footprint
                   concept_detail::Key, concept_detail::Row>;
   requires Reader<typename S::SnapshotReader, typename S::template Table<concept_detail::Key, concept_detail::Row>,
                   concept_detail::Key, concept_detail::Row>;
-  /// A table of all partitions (where the store does not split it), or of one.
+  /// Creates a table of all partitions (where the store does not split it), or of one.
   {
     store.template create_table<concept_detail::Key, concept_detail::Row>(std::string(), std::uint32_t{}, TableLayout{})
   } -> std::same_as<Result<typename S::template Table<concept_detail::Key, concept_detail::Row>>>;
-  /// True if create_table must be called for each partition.
+  /// Whether create_table must be called for each partition.
   { store.splits_tables() } -> std::same_as<bool>;
   { store.session(std::uint64_t{}) } -> std::same_as<Result<std::unique_ptr<typename S::Session>>>;
   { store.figures() } -> std::same_as<StoreFigures>;

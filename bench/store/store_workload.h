@@ -1,6 +1,6 @@
 #pragma once
-// What all workloads on a store have in common: the store, a session of it for each client, and what the runner asks of
-// the store. All of this is called once a run or once a second; requests are code of the client's own template.
+// The parts that all workloads on a store share: the store, a session of it for each client, and the answers to the
+// runner. All of this is called once a run or once a second; requests are code of the client's own template.
 
 #include <algorithm>
 #include <functional>
@@ -39,7 +39,8 @@ class StoreClient : public Client {
   const std::unique_ptr<typename S::Session> session_;
 };
 
-/// A workload with its store, which has session(), figures(), and perhaps more of what is asked for here.
+/// A workload with its store. The store has session(), figures(), and perhaps more of the functions that are called
+/// here.
 template <typename S>
 class StoreWorkload : public Workload {
  protected:
@@ -96,7 +97,7 @@ class StoreWorkload : public Workload {
     return {};
   }
 
-  /// Precondition: it is loaded.
+  /// Returns the store. Precondition: it is loaded.
   S& store() { return *store_; }
 
  protected:
@@ -105,7 +106,7 @@ class StoreWorkload : public Workload {
         share_(share),
         seed_(seed) {}
 
-  /// Opens the store, after the one before has given its memory back.
+  /// Opens the store, after the former one has given its memory back.
   Status open_store() {
     store_.reset();
     auto opened = open_();
@@ -113,9 +114,10 @@ class StoreWorkload : public Workload {
     store_ = std::move(*opened);
     return {};
   }
-  /// The first session lets the node serve.
+  /// Starts the store, as the first session lets the node serve.
   Status start_store() { return store_->session(seed_of(0)).status(); }
-  /// As start_store(), of a node that others wait for: else all have begun anew, each with what it had.
+  /// Starts a node for which others wait. An error if the others have not waited: then all have begun anew, each with
+  /// its own data.
   Status return_to_others() {
     const Status started = start_store();
     if constexpr (requires { store_->rejoined(); }) {
@@ -127,13 +129,14 @@ class StoreWorkload : public Workload {
     }
     return started;
   }
-  /// Of a table with TableLayout::loaded_once: all rows are there that this process loads.
+  /// Seals a table with TableLayout::loaded_once: all rows that this process loads are there.
   template <typename Table>
   Status seal(const Table& table) {
     if constexpr (requires { store_->seal(table); }) return store_->seal(table);
     return {};
   }
-  /// How many threads check the data. A node has one: other nodes check beside it, and its sessions are few.
+  /// Returns how many threads check the data. A node has one, as other nodes check at the same time, and its sessions
+  /// are few.
   unsigned checkers() const { return share_.alone() ? std::max(1u, std::thread::hardware_concurrency()) : 1; }
 
   /// Makes the client of this number (bench/harness/client_number.h).
@@ -141,8 +144,8 @@ class StoreWorkload : public Workload {
   virtual std::vector<ExtraFigure> own_figures() const { return {}; }
 
  private:
-  /// Returns what a client's session draws its pauses from. All nodes of a cluster are given the same seed, and clients
-  /// of two nodes that drew the same pauses would meet again after each of them.
+  /// Returns the seed from which a client's session draws its pauses. All nodes of a cluster are given the same seed,
+  /// and clients of two nodes that drew the same pauses would meet again after each of them.
   std::uint64_t seed_of(std::uint32_t client) const { return seed_ + client + (std::uint64_t{share_.node} << 32); }
 
   const OpenStore open_;

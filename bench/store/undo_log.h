@@ -1,6 +1,6 @@
 #pragma once
-// How a transaction of the Partitioned-Store takes back what it has done: changes are made in place, each with a note
-// of what was there.
+// Takes back the changes of a transaction of the Partitioned-Store. Changes are made in place, each with a note of the
+// old state.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +24,7 @@ class UndoLog {
   void inserted(const PartitionTree& table, const ShortKey& key, void* block);
   void removed(const PartitionTree& table, const ShortKey& key, void* block);
 
-  /// Keeps the changes; frees what was removed.
+  /// Keeps the changes; frees the rows that were removed.
   void commit();
   /// Takes the changes back, the last one first.
   void roll_back();

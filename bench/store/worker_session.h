@@ -31,34 +31,34 @@ inline void run_together(HeldClusterWorker& worker, std::uint32_t count, Functio
   base::always_check(ran.ok(), "--fibers are no more than a worker takes");
 }
 
-/// `Held` is what the thread registered; `declares` as for GranaryTransaction.
+/// `Held` is the worker that the thread registered; `declares` is as for GranaryTransaction.
 template <typename Held>
 class WorkerSession {
  public:
-  static constexpr std::uint64_t kStream = 0x73746f7265;  ///< of the random numbers that it backs off by
+  static constexpr std::uint64_t kStream = 0x73746f7265;  ///< the stream of the random numbers by which it backs off
 
-  /// `breakdown`: where the time of a measurement's requests is added up; none: nowhere.
+  /// `breakdown` adds up where the time of a measurement's requests goes; nullptr if it is not wanted.
   WorkerSession(Held held, base::Random random, bool declares = false, Breakdown* breakdown = nullptr)
       : held_(std::move(held)),
         random_(random),
         declares_(declares),
         breakdown_(breakdown) {}
 
-  /// Times requests from now on. A session that loads or checks the data is never told, and so its requests are not
-  /// counted.
+  /// Times requests from now on. A session that loads or checks the data does not call this, so that its requests are
+  /// not counted.
   void begin_measurement() {
     if (breakdown_ != nullptr) times_.emplace(*breakdown_, worker_of(held_));
   }
 
   template <typename Body>
   Ending run(const Footprint&, AbortCounts& aborts, Body&& body) {
-    // A node's recovery takes longer than clients wait that have other requests.
+    // A node's recovery takes longer than clients with other requests wait.
     constexpr RetryRule kRule{.most_attempts = kMaxAttempts, .awaits_recovery = false};
     RequestTimes* const times = this->times();
     return run_attempts(worker_of(held_), random_, aborts, kRule, times, [&] { return attempt_once(body, times); });
   }
 
-  /// A snapshot does not abort; but where another node holds a record for long, it has to be tried again.
+  /// Runs a snapshot. It does not abort; but where another node holds a record for long, it has to be tried again.
   template <typename Body>
   Ending run_snapshot(const Footprint&, AbortCounts& aborts, Body&& body) {
     RequestTimes* const times = this->times();
@@ -77,7 +77,7 @@ class WorkerSession {
 
   void collect() { worker_of(held_).collect_garbage(); }
 
-  /// A session more of the same worker, for run_together().
+  /// Returns another session of the same worker, for run_together().
   std::unique_ptr<WorkerSession> beside(std::uint64_t seed) {
     return std::make_unique<WorkerSession>(held_, base::Random(seed, kStream), declares_);
   }
@@ -88,7 +88,7 @@ class WorkerSession {
  private:
   RequestTimes* times() { return times_ ? &*times_ : nullptr; }
 
-  /// Lets the body read a snapshot. `met_holder`: it failed since another node held a record.
+  /// Lets the body read a snapshot. Sets `met_holder` if it failed since another node held a record.
   template <typename Body>
   CommitResult read_once(Body&& body, bool& met_holder) {
     granary::Snapshot handle = worker_of(held_).snapshot();
@@ -98,9 +98,9 @@ class WorkerSession {
     return {.reason = read_all ? AbortReason::kNone : AbortReason::kRecordBusy, .ticket = {}};
   }
 
-  /// Commits unless the body met something that does not fit together; then the reads cannot have been one state.
-  /// kUser: the body wants nothing of it. A doomed transaction's reads fail, and its body may take that for a reason of
-  /// its own; it is tried again.
+  /// Runs the body once and commits, unless the body met rows that do not fit together; then the reads cannot have been
+  /// one state. Returns kUser if the body rolls back. A doomed transaction's reads fail, and its body may roll back for
+  /// that; it is tried again.
   template <typename Body>
   CommitResult attempt_once(Body&& body, RequestTimes* times) {
     granary::Transaction handle = worker_of(held_).begin();
@@ -118,7 +118,7 @@ class WorkerSession {
   base::Random random_;
   const bool declares_;
   Breakdown* const breakdown_;
-  std::optional<RequestTimes> times_;  // behind what it looks at
+  std::optional<RequestTimes> times_;  // after the members that it uses
 };
 
 }  // namespace granary::bench::store
