@@ -1,4 +1,4 @@
-// `granary bench fabric`: one-sided operations beside plain copies.
+// `granary bench fabric`: measures one-sided operations and compares them with plain copies.
 
 #include <unistd.h>
 
@@ -71,7 +71,7 @@ nlohmann::ordered_json json_of(const std::vector<OperationFigure>& figures, cons
   return {{"Benchmark Type", "fabric"}, {"DBMS Type", "granary"}, {"granary", std::move(ours)}};
 }
 
-/// What was asked for; if nothing was, what the machine has room for.
+/// Returns the size that was asked for; if none was, one that the machine has room for.
 std::uint64_t region_bytes(const FlagValues& flags) {
   std::uint64_t bytes = flags.bytes("region");
   const auto free =

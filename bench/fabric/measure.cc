@@ -22,11 +22,11 @@ namespace {
 
 using namespace rdma;
 
-constexpr std::size_t kLongest = 16;   // chain
-constexpr std::uint64_t kSlot = 4096;  // of local memory, for each operation under way
+constexpr std::size_t kLongest = 16;   // the longest chain
+constexpr std::uint64_t kSlot = 4096;  // bytes of local memory for each operation under way
 constexpr std::uint64_t kTouchStep = 4096;
-constexpr std::uint64_t kTimedPart = 4;   // of the operations are run again with a clock
-constexpr std::uint64_t kRingPart = 100;  // of the operations are rings, which take so much longer
+constexpr std::uint64_t kTimedPart = 4;   // one operation in this many is run again with a clock
+constexpr std::uint64_t kRingPart = 100;  // one operation in this many is a ring, which takes so much longer
 constexpr std::uint64_t kLongSleep_us = 10'000'000;
 constexpr std::array kSweep{1u, 2u, 4u, 8u, 16u};
 
@@ -61,7 +61,7 @@ class FabricBench {
   }
 
  private:
-  /// A random place, which is known only when the word at `after` (always zero) has been loaded.
+  /// Returns a random place, which is known only when the word at `after` (always zero) has been loaded.
   std::uint64_t place_after(const char* after) {
     std::uint64_t zero;
     std::memcpy(&zero, after, sizeof zero);
@@ -69,7 +69,8 @@ class FabricBench {
   }
   std::uint64_t place() { return random_.below(places_) * kSlot; }
 
-  /// Reaches every page once, by operations and by the processor, so that no figure has the time in which the system
+  /// Reaches every page once, by operations and by the processor, so that no figure includes the time in which the
+  /// system maps it.
   /// maps it.
   void touch() {
     std::array<Operation, kLongest> chain;
@@ -91,7 +92,7 @@ class FabricBench {
     const std::uint64_t turns = std::max<std::uint64_t>(load_.operations / length, 1);
     figure({operation, bytes, chains_of(length)}, length, turns, work);
   }
-  /// `work` does a turn of `length` operations; it is run in two loops, one without a clock.
+  /// Measures a figure. `work` does a turn of `length` operations. It runs in two loops, the first without a clock.
   template <typename Work>
   void figure(OperationFigure result, std::size_t length, std::uint64_t turns, Work&& work) {
     const auto begin = std::chrono::steady_clock::now();
@@ -112,7 +113,7 @@ class FabricBench {
     result.p99_ns = clock_.nanoseconds(ticks.percentile(99));
     add(std::move(result));
   }
-  /// Leaves out a figure that was cut short.
+  /// Adds a figure, unless it was cut short.
   void add(OperationFigure result) {
     if (end_.requested() || !failure_.ok()) return;
     figures_.push_back(std::move(result));
@@ -179,7 +180,8 @@ class FabricBench {
          time.count() / static_cast<double>(each * fibers)});
   }
 
-  /// Two workers that ring each other and sleep in between: what a message to a worker with nothing to do costs at
+  /// Measures two workers that ring each other and sleep in between. This is the least cost of a message to a worker
+  /// that has nothing to do.
   /// least.
   void rings() {
     std::atomic<bool> over{false};

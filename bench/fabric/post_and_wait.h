@@ -9,8 +9,8 @@
 
 namespace granary::bench::fabric {
 
-/// Posts a chain and polls until it has completed. Returns kPosted then, and otherwise why it has not: a chain that was
-/// refused has no completion that could be waited for.
+/// Posts a chain and polls until it has completed. Returns kPosted then, and otherwise the reason: a chain that was
+/// refused has no completion to wait for.
 inline rdma::PostResult post_and_wait(rdma::Endpoint& endpoint, rdma::ConnectionId connection,
                                       std::span<const rdma::Operation> chain) {
   const rdma::PostResult posted = endpoint.post(connection, chain, rdma::Signal::kYes, 0);

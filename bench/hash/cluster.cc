@@ -23,7 +23,7 @@ class Cluster final : public CountedTable {
         memory_(cache_, epochs_),
         table_({reinterpret_cast<Bucket*>(region_->take(header_bytes())), buckets_}, region_->base()) {}
 
-  /// There are no records; any address will do for them.
+  /// Inserts a key. There are no records, so any address will do for them.
   bool insert(std::uint64_t key) override {
     const auto value = reinterpret_cast<kvstore::hash::Value>(region_->base());
     const std::uint64_t word = key ^ salt_;

@@ -1,4 +1,4 @@
-// `granary bench hash`: READs per lookup of hash tables.
+// `granary bench hash`: counts READs per lookup of hash tables.
 
 #include <vector>
 
@@ -21,7 +21,7 @@ struct LookupRow {
   double theta, occupancy, reads, slide;
 };
 
-/// Leaves out rows that were cut short.
+/// Counts the READs of each table, and leaves out rows that were cut short.
 Result<std::vector<LookupRow>> count(const FlagValues& flags, std::uint64_t seed, StopSignals& signals) {
   EarlyEnd end(&signals);
   std::vector<LookupRow> rows;
@@ -67,7 +67,7 @@ std::string text_of(const std::vector<LookupRow>& rows, const FlagValues& flags)
       base::version_text(), flags.integer("tables"), with_commas(flags.integer("slots")), aligned(cells));
 }
 
-/// `cache` is not looked at if the measurement was interrupted.
+/// Returns the report. `cache` is not used if the measurement was interrupted.
 nlohmann::ordered_json json_of(const std::vector<LookupRow>& rows, const CacheLoad& load, const CacheMisses& cache,
                                const FlagValues& flags, bool interrupted) {
   nlohmann::ordered_json ours{{"version", base::version_text()},

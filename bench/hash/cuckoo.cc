@@ -21,7 +21,8 @@ class CountedCuckoo final : public CountedTable {
 
 }  // namespace
 
-/// A key whose slots are all taken drives one out, never the one that it was driven out of itself.
+/// Inserts a key. If its slots are all taken, it drives one key out, but never the one by which it was driven out
+/// itself.
 bool Cuckoo::insert(std::uint64_t key) {
   std::uint64_t last = slots_.size();
   for (unsigned kick = 0; kick < kMaxKicks; ++kick) {

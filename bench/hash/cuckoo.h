@@ -14,14 +14,15 @@ class Cuckoo {
 
   Cuckoo(std::uint64_t slots, std::uint64_t seed) : seed_(seed), slots_(slots, kFree), random_(seed) {}
 
-  /// Keys differ. False if the table found no place; then a key that was in it may have lost its own.
+  /// Inserts a key, which must not be present. Returns false if the table found no place; then a key that was in it may
+  /// have lost its own.
   bool insert(std::uint64_t key);
-  /// Slots that are looked at until the present key is found.
+  /// Returns how many slots are looked at until the present key is found.
   unsigned looks(std::uint64_t key) const;
-  /// The key in each slot, or kFree.
+  /// Returns the key in each slot, or kFree.
   const std::vector<std::uint64_t>& slots() const { return slots_; }
 
-  /// The slot in which a key is looked for at the `function`th look.
+  /// Returns the slot in which a key is looked for at the `function`th look.
   static constexpr std::uint64_t place(std::uint64_t key, unsigned function, std::uint64_t seed, std::uint64_t slots) {
     return place_of(key, seed * kFunctions + function, slots);
   }

@@ -5,13 +5,13 @@
 namespace granary::bench::hash {
 namespace {
 
-constexpr std::uint64_t kMaxProbe = 4096;  ///< how far a free slot is looked for
+constexpr std::uint64_t kMaxProbe = 4096;  ///< the greatest distance at which a free slot is looked for
 
 class CountedHopscotch final : public CountedTable {
  public:
   CountedHopscotch(std::uint64_t slots, std::uint64_t seed) : table_(slots, seed) {}
 
-  /// A key of a chain is a READ more; it need not be stored to be counted.
+  /// Inserts a key. A key of a chain costs one more READ; it need not be stored to be counted.
   bool insert(std::uint64_t key) override {
     (void)table_.insert(key);
     return true;
@@ -24,7 +24,7 @@ class CountedHopscotch final : public CountedTable {
 
 }  // namespace
 
-/// The nearest free slot hops towards the key's home as long as some key may move into it.
+/// Inserts a key. The nearest free slot moves towards the key's home as long as some key may move into it.
 bool Hopscotch::insert(std::uint64_t key) {
   std::optional<std::uint64_t> free = free_slot_from(home(key));
   while (free && distance(home(key), *free) >= kNeighbourhood) free = hop(*free);
@@ -47,7 +47,7 @@ std::optional<std::uint64_t> Hopscotch::free_slot_from(std::uint64_t start) cons
   return std::nullopt;
 }
 
-/// Moves a key of the slots before into the free one and returns the slot it left; the farthest that may move.
+/// Moves a key of the slots before into the free one, the farthest that may move, and returns the slot that it left.
 std::optional<std::uint64_t> Hopscotch::hop(std::uint64_t free) {
   for (std::uint64_t back = kNeighbourhood - 1; back > 0; --back) {
     const std::uint64_t from = (free + slots_.size() - back) % slots_.size();

@@ -15,11 +15,12 @@ class Hopscotch {
 
   Hopscotch(std::uint64_t slots, std::uint64_t seed) : seed_(seed), slots_(slots, kFree) {}
 
-  /// Keys differ. False if the key gets no slot: it goes to the chain of its home, which is not stored here.
+  /// Inserts a key, which must not be present. Returns false if the key gets no slot: it goes to the chain of its home,
+  /// which is not stored here.
   bool insert(std::uint64_t key);
   /// Whether the key is in a slot of its neighbourhood.
   bool in_neighbourhood(std::uint64_t key) const;
-  /// The key in each slot, or kFree. The neighbourhoods of the last slots go on with the first ones.
+  /// Returns the key in each slot, or kFree. The neighbourhoods of the last slots go on with the first ones.
   const std::vector<std::uint64_t>& slots() const { return slots_; }
 
   static constexpr std::uint64_t home(std::uint64_t key, std::uint64_t seed, std::uint64_t slots) {

@@ -1,5 +1,5 @@
 #pragma once
-// Where the comparison tables put a key: a slot chosen by one of several independent functions.
+// Places keys for the tables that are compared: one of several independent functions chooses a slot.
 
 #include <cstdint>
 
@@ -7,7 +7,7 @@
 
 namespace granary::bench::hash {
 
-/// A slot without a key has this value, which is no key.
+/// The value of a slot without a key, which is no key.
 inline constexpr std::uint64_t kFree = ~std::uint64_t{0};
 
 constexpr std::uint64_t place_of(std::uint64_t key, std::uint64_t function, std::uint64_t slots) {

@@ -13,7 +13,7 @@
 namespace granary::bench::hash {
 namespace {
 
-/// A random order of the keys: at i stands the key of popularity rank i.
+/// Returns a random order of the keys: the key at i has popularity rank i.
 std::vector<std::uint64_t> ranked_keys(std::uint64_t keys, std::uint64_t seed) {
   std::vector<std::uint64_t> ranks(keys);
   std::iota(ranks.begin(), ranks.end(), 0);
@@ -22,7 +22,8 @@ std::vector<std::uint64_t> ranked_keys(std::uint64_t keys, std::uint64_t seed) {
   return ranks;
 }
 
-/// Cuckoo hashing with three places can fill 92 % of many slots. Few slots are filled less by chance.
+/// Returns the error that a key found no place. Cuckoo hashing with three places can fill 92 % of many slots; of few
+/// slots the share varies.
 Status no_place(const TableKind& kind, const Filling& filling, std::uint64_t key, std::uint64_t keys) {
   return {
       StatusCode::kUnavailable,

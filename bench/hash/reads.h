@@ -1,5 +1,6 @@
 #pragma once
-// READs per lookup of hash tables filled to some occupancy: exact expectations, no timing and no drawing of keys.
+// Computes READs per lookup of hash tables filled to some occupancy: exact expectations, without timing and without
+// drawing keys.
 
 #include <array>
 #include <cstdint>
@@ -16,7 +17,7 @@ namespace granary::bench::hash {
 /// Keys per slot (of the main header) for which the DrTM slides give figures.
 inline constexpr std::array<double, 3> kOccupancies{0.50, 0.75, 0.90};
 
-/// A kind of table, and what slide 42 says of it at kOccupancies.
+/// A kind of table, with its figures on slide 42 at kOccupancies.
 struct TableKind {
   std::string_view name;
   std::unique_ptr<CountedTable> (*make)(std::uint64_t slots, std::uint64_t seed);
@@ -34,14 +35,14 @@ struct Filling {
   std::uint64_t slots = 1 << 20;
   double occupancy = 0.5;
   double theta = 0;
-  std::uint64_t tables = 8;  ///< the mean of so many, each with keys and popularities of its own
+  std::uint64_t tables = 8;  ///< the mean is that of so many tables, each with keys and popularities of its own
   std::uint64_t seed = 1;
-  StopSignals* signals = nullptr;  ///< end it early
+  StopSignals* signals = nullptr;  ///< ends it early
 };
 
-/// The mean number of READs of a lookup when keys are asked for with zipfian popularity. A popular key's luck weighs
-/// much in one table, hence the mean of several. An error if a table did not take the keys. If a signal
-/// has ended it early, the number means nothing.
+/// Returns the mean number of READs of a lookup when keys are asked for with zipfian popularity. It is the mean of
+/// several tables, because in one table the luck of a popular key weighs much. Returns an error if a table did not take
+/// the keys. If a signal has ended it early, the number means nothing.
 Result<double> reads_per_lookup(const TableKind& kind, const Filling& filling);
 
 }  // namespace granary::bench::hash

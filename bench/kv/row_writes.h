@@ -1,5 +1,5 @@
 #pragma once
-// These are the writes of a transaction, row by row. Baselines whose rows lie in records of the bare index use them.
+// The writes of a transaction, row by row, for baselines whose rows lie in records of the bare index.
 
 #include <algorithm>
 #include <cstddef>
@@ -16,12 +16,12 @@ class RowWrites {
     std::string value;
   };
 
-  /// The write of this row, or nullptr. Valid until the next add().
+  /// Returns the write of this row, or nullptr. Valid until the next add().
   Write* find(const Row& row) {
     const auto found = std::find_if(begin(), end(), [&](const Write& write) { return write.row == &row; });
     return found == end() ? nullptr : &*found;
   }
-  /// Adds a write of a row that has none. Its value is whatever was there, until somebody sets it.
+  /// Adds a write of a row that has none. Its value is an old one until it is set.
   void add(Row& row) {
     if (used_ == writes_.size()) writes_.emplace_back();
     writes_[used_++].row = &row;
@@ -35,7 +35,7 @@ class RowWrites {
 
  private:
   std::vector<Write> writes_;
-  std::size_t used_ = 0;  // of writes_: their strings are used again
+  std::size_t used_ = 0;  // how many of writes_ are used; the strings of the others are used again
 };
 
 }  // namespace granary::bench::kv

@@ -39,28 +39,28 @@ class Access {
   Access(const Access&) = delete;
   Access& operator=(const Access&) = delete;
 
-  /// Copies the value; false if there is no such key or it does not fit.
+  /// Copies the value; returns false if there is no such key or the value does not fit.
   bool read(std::string_view key, std::span<char> buffer);
-  /// Copies the value to `buffer`, lets `change(buffer)` alter it, writes it back: as one atomic step.
+  /// Copies the value to `buffer`, lets `change(buffer)` alter it, and writes it back, as one atomic step.
   template <typename Change>
   bool modify(std::string_view key, std::span<char> buffer, Change&& change);
   /// Overwrites a present key with a value of the same size.
   bool update(std::string_view key, std::string_view value) {
     return modify(key, {}, [&](std::span<char>) { return value; });
   }
-  /// The record of a key, for who keeps something of its own in it; nullptr if there is none. Records are never
-  /// removed.
+  /// Returns the record of a key, for callers that keep data of their own in it; nullptr if there is none. Records are
+  /// never removed.
   record::Record* locate(std::string_view key) {
     const Entered entered(*this);
     return find(key);
   }
-  /// False if the key is there or memory has run out.
+  /// Inserts a key. Returns false if the key is there or memory has run out.
   bool insert(std::string_view key, std::string_view value);
-  /// Visits at most `limit` keys in order, from the first one not below `from`; of an ordered index. `visit` gets key
-  /// and value and returns false to stop.
+  /// Visits at most `limit` keys in order, from the first one not below `from`. Only for an ordered index. `visit` gets
+  /// key and value and returns false to stop.
   template <typename Visit>
   std::size_t scan(std::string_view from, std::size_t limit, std::span<char> buffer, Visit&& visit);
-  /// Frees what has become safe.
+  /// Frees the nodes that no reader can reach any more.
   void collect() { nodes_.reclaim(64); }
 
   std::int64_t bytes_in_use(memory::SlabKind kind) const { return slabs_.bytes_in_use(kind); }
@@ -81,7 +81,7 @@ class Access {
 
   record::Record* find(std::string_view key) const { return reinterpret_cast<record::Record*>(index_.find(key).value); }
   record::TidWord lock(record::Record& record);
-  /// A stable copy of the value, however long a writer is in the way; its size.
+  /// Makes a stable copy of the value, however long writers hold the record, and returns its size.
   std::size_t copy(const record::Record& record, std::span<char> buffer);
 
   cc::Index& index_;
@@ -94,11 +94,11 @@ class Access {
 
 class Store {
  public:
-  /// With an ordered index, or with a hash index for so many keys.
+  /// Opens a store with an ordered index or, if `hash_keys` is given, with a hash index for so many keys.
   static Result<std::unique_ptr<Store>> open(const Options& options, std::optional<std::uint64_t> hash_keys = {});
   ~Store();
 
-  /// An access that nobody uses at present. Thread-safe, as is giving it back.
+  /// Returns an access that no thread uses at present. Thread-safe, and so is give_access().
   Access* take_access();
   void give_access(Access* access);
   StoreFigures figures() const;

@@ -24,7 +24,7 @@ RecordRequest RequestSource::next() {
   return request;
 }
 
-/// The first few of each partition.
+/// Returns a hot record. Hot are the first few of each partition.
 Place RequestSource::hot_record() {
   const std::uint64_t number = random_.below(parameters_.hot_keys);
   const auto partition = static_cast<std::uint32_t>(number % ranges_.parts());

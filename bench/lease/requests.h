@@ -1,5 +1,5 @@
 #pragma once
-// Which records comes next: some only read, the others incremented.
+// Draws the records of the next request: some are only read, the others incremented.
 
 #include <array>
 #include <span>
@@ -18,10 +18,10 @@ struct Place {
 };
 
 struct RecordRequest {
-  static constexpr std::uint8_t type = 0;   // there is one
-  std::array<Place, kMostRecords> records;  // the first `count` are set, all different
+  static constexpr std::uint8_t type = 0;   // there is one type
+  std::array<Place, kMostRecords> records;  // the first `count` are set, and all differ
   std::uint32_t count = 0;
-  std::uint32_t only_read = 0;  // the first ones; a hot one among them
+  std::uint32_t only_read = 0;  // how many of the first ones are only read; a hot one is among them
   std::span<const Place> all() const { return {records.data(), count}; }
 };
 

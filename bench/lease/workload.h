@@ -1,5 +1,5 @@
 #pragma once
-// Transactions of several records over any store, some of them only read.
+// A workload of transactions on several records over any store, some of which are only read.
 
 #include <array>
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace granary::bench::lease {
 
-/// Counts its increments twice, so that a torn one shows.
+/// A record that counts its increments twice, so that a torn one shows.
 struct Record {
   std::uint64_t count;
   char filler[48];
@@ -18,7 +18,7 @@ struct Record {
   bool whole() const { return count == again; }
 };
 
-/// The sum is that of all counts.
+/// The Plan of the workload (RangeWorkload). Its sum is that of all counts.
 struct Lease {
   using Parameters = lease::Parameters;
   using RequestSource = lease::RequestSource;
@@ -59,7 +59,8 @@ struct Lease {
     return true;
   }
 
-  /// A store that is split has few partitions; of others there may be more than a footprint holds.
+  /// Returns the partitions of a request. A store that is split has few partitions; of others there may be more than a
+  /// footprint holds.
   static store::Footprint footprint(const RecordRequest& request, bool split) {
     store::Footprint footprint;
     if (!split) return {0};

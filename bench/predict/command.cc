@@ -1,5 +1,5 @@
-// `granary bench predict`: what a workload will do with other shares of distributed transactions, other numbers of
-// nodes, or on a card.
+// `granary bench predict`: predicts what a workload will do with other shares of distributed transactions, other
+// numbers of nodes, or on a card.
 
 #include <algorithm>
 #include <cmath>
@@ -47,7 +47,7 @@ struct Answer {
   }
 };
 
-/// The costs where the workload is to run: those of the report, unless a card's were given.
+/// Returns the costs where the workload is to run: those of the report, unless a card's were given.
 Costs costs_there(const FlagValues& flags, const Costs& measured) {
   if (!flags.given("round_trip")) return measured;
   const double operation = flags.real("operation");
@@ -187,7 +187,7 @@ Json json_of(const Answer& answer) {
 
 ExitCode run(const Settings& settings, const FlagValues& flags) {
   const auto fail = [](const Status& status) {
-    // A file that is no report was named by mistake. It is no damaged data.
+    // A file that is no report was named by mistake; it is not damaged data.
     const bool named = status.code() == StatusCode::kDamaged;
     return refuse(named ? ExitCode::kUsage : exit_code_of(status), "bench predict: " + status.message());
   };

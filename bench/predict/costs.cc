@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// `figures` is the report's list of them.
+/// Returns the time of an operation in `figures`, the report's list of them.
 double time_of(const Json& figures, const std::string& operation, unsigned bytes, const std::string& how) {
   for (const Json& figure : figures) {
     if (figure.at("operation") == operation && figure.at("bytes") == bytes && figure.at("how") == how)
@@ -23,7 +23,7 @@ double time_of(const Json& figures, const std::string& operation, unsigned bytes
                                                nullptr);
 }
 
-/// An operation's part of a chain of 16, when the chain's own part is what one operation alone takes longer.
+/// Returns an operation's part of a chain of 16. The chain's own part is what one operation alone takes longer.
 double in_chain(double alone, double of_sixteen) { return std::max(0.0, (16 * of_sixteen - alone) / 15); }
 
 Costs costs_of(const Json& report) {

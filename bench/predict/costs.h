@@ -1,5 +1,6 @@
 #pragma once
-// What reaching another node costs: each operation of a chain, each chain's way there and back, each message.
+// The costs of reaching another node: of each operation of a chain, of each chain's way there and back, of each
+// message.
 
 #include <cstdint>
 #include <string>
@@ -8,21 +9,22 @@
 
 namespace granary::bench::predict {
 
-/// In ns.
+/// The costs, in ns.
 struct Costs {
-  /// The initiator's processor executes the operations (shared memory): all that they take is taken from the worker.
-  /// Else it takes `post` for each round trip, and the rest is waiting, in which other fibers of the worker go on.
+  /// Whether the initiator's processor executes the operations (shared memory), so that the worker spends all of their
+  /// time. Otherwise it spends `post` for each round trip, and the rest is waiting, in which other fibers of the worker
+  /// go on.
   bool by_processor = true;
-  double round_trip = 0;  ///< of a chain, besides its operations
-  double read = 0;        ///< each in a chain; WRITE and CAS likewise
+  double round_trip = 0;  ///< that of a chain, besides its operations
+  double read = 0;        ///< that of each READ in a chain; WRITE and CAS cost as much
   double write = 0;
   double compare_swap = 0;
-  double message = 0;  ///< asked and answered
+  double message = 0;  ///< that of a message and its answer
   double post = 0;
 };
 
-/// Takes the costs from what `granary bench fabric --json` has left: those of an operation in a chain from chains of 16
-/// and of one, of 64 bytes. kDamaged if the file is no such report.
+/// Reads the costs from a report of `granary bench fabric --json`. The costs of an operation in a chain follow from
+/// chains of 16 and of one, of 64 bytes. kDamaged if the file is no such report.
 Result<Costs> costs_of_report(const std::string& path);
 
 }  // namespace granary::bench::predict

@@ -13,14 +13,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// How transactions, requests and attempts of a run go together.
+/// The numbers of transactions and attempts per request in a run.
 struct Ratios {
   double transactions_per_request = 1;
   double attempts_per_transaction = 1;
 };
 
-/// A cluster counts attempts, and clients count requests, transactions and attempts that failed. Reports of older
-/// releases do not tell how many transactions there were: then each request was one.
+/// Returns the ratios. A cluster counts attempts, and clients count requests, transactions and attempts that failed.
+/// Reports of older releases do not tell the number of transactions: then each request was one.
 Ratios ratios_of(const Json& repeat) {
   if (!repeat.contains("total") || !repeat.at("total").contains("transactions")) return {};
   const Json& total = repeat.at("total");

@@ -1,5 +1,5 @@
 #pragma once
-// A run of a benchmark on the nodes of a cluster, as far as a prediction needs to know it.
+// A run of a benchmark on the nodes of a cluster, with the figures that a prediction needs.
 
 #include <cstdint>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace granary::bench::predict {
 
-/// Of one distributed transaction, with its attempts that failed.
+/// The counts of one distributed transaction, with its attempts that failed.
 struct Counts {
   double round_trips = 0;
   double reads = 0;
@@ -20,14 +20,14 @@ struct Counts {
 struct Measured {
   std::string path;
   std::string benchmark;
-  double throughput = 0;                ///< requests a second, of all nodes
-  double distributed_share = 0;         ///< of the transactions
+  double throughput = 0;                ///< requests a second of all nodes
+  double distributed_share = 0;         ///< share of the transactions that are distributed
   double transactions_per_request = 1;  ///< local and distributed ones; without snapshots, which are local
   Counts each;
   std::uint32_t nodes = 0;
-  std::uint32_t workers = 0;  ///< of each node
-  std::uint32_t fibers = 1;   ///< of each worker
-  std::uint32_t cores = 0;    ///< of the host, which all nodes shared
+  std::uint32_t workers = 0;  ///< workers of each node
+  std::uint32_t fibers = 1;   ///< fibers of each worker
+  std::uint32_t cores = 0;    ///< cores of the host, which all nodes shared
 
   double distributed_per_request() const { return distributed_share * transactions_per_request; }
 };

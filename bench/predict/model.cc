@@ -7,13 +7,13 @@
 namespace granary::bench::predict {
 namespace {
 
-/// Workers that can run at a time.
+/// Returns how many workers can run at a time.
 double running(std::uint32_t nodes, std::uint32_t workers, std::uint32_t cores) {
   const double threads = static_cast<double>(nodes) * workers;
   return cores == 0 ? threads : std::min<double>(threads, cores);
 }
 
-/// Of a request, where the processor does all that is done.
+/// Returns the time of a worker for one request, where the processor does all the work.
 double worker_ns(const Measured& run) { return running(run.nodes, run.workers, run.cores) * 1e9 / run.throughput; }
 
 }  // namespace
@@ -67,7 +67,8 @@ Prediction Model::predict(double distributed_share, const Place& place) const {
                         .waiting_ns = costs.by_processor ? 0 : distributed * fabric};
   const double threads = static_cast<double>(place.nodes) * place.workers;
   const double all_ns = prediction.processor_ns + prediction.waiting_ns;
-  // A worker is busy, or all of its fibers wait; the cores are busy, or all of the workers wait.
+  // The limit is that a worker is busy or all of its fibers wait, and that the cores are busy or all of the workers
+  // wait.
   const double by_waiting = threads * place.fibers / all_ns;
   const double by_processor = running(place.nodes, place.workers, place.cores) / prediction.processor_ns;
   prediction.throughput = 1e9 * std::min(by_waiting, by_processor);

@@ -1,6 +1,6 @@
 #pragma once
-// Numbers of a report that a prediction reads. A file may hold anything; what cannot be is refused as the JSON library
-// refuses a value of a wrong type, by an exception, so that one place tells which file it was.
+// Reads the numbers of a report for a prediction. A file may hold anything. An impossible number is refused like a
+// value of a wrong type, by an exception of the JSON library, so that one place tells which file it was.
 
 #include <cstdint>
 #include <string>
@@ -28,7 +28,7 @@ inline double amount(const nlohmann::ordered_json& value) {
   throw nlohmann::detail::out_of_range::create(401, fmt::format("{} where 0 or more is expected", number), &value);
 }
 
-/// Returns how many there are of something of which there is one at least.
+/// Returns a count of which there is one at least.
 inline std::uint32_t count(const nlohmann::ordered_json& value) {
   constexpr double kMost = 1'000'000;
   const double number = amount(value);

@@ -26,7 +26,7 @@
 namespace granary::bench::recovery {
 namespace {
 
-/// One row of the table: so much in so long, with so many cores.
+/// One row of the table: the amount, the time, and the number of cores.
 struct Phase {
   std::string name;
   std::uint64_t records = 0, bytes = 0;
@@ -46,7 +46,7 @@ struct RecoveryRun {
   RecoveryReport report;
   std::vector<Phase> phases;
   Finding finding;
-  bool interrupted = false;  ///< before everything was verified
+  bool interrupted = false;  ///< whether it was interrupted before everything was verified
 };
 
 std::uint64_t log_bytes_of(const Load& load) {
@@ -59,11 +59,11 @@ std::uint64_t checkpoint_bytes_of(const Load& load) {
   return std::min(load.keys, load.records) * (kRecordHeader + kKey + load.value_bytes);
 }
 
-/// What does not fit is refused before anything is written.
+/// Refuses a load that does not fit, before any data is written.
 Status check_room(const Load& load, const Options& options, CheckpointAt checkpoint) {
   const std::uint64_t disk = log_bytes_of(load) + (checkpoint == CheckpointAt::kNever ? 0 : checkpoint_bytes_of(load));
   if (const Status fits = check_log_room(options, disk, "recovery of this size"); !fits.ok()) return fits;
-  constexpr std::uint64_t kOverhead = 100;  // header, slab rounding, index; operations by key
+  constexpr std::uint64_t kOverhead = 100;  // bytes for header, slab rounding and index; operations are found by key
   const std::uint64_t memory = std::min(load.keys, load.records) * (load.value_bytes + kOverhead) + load.keys * 8;
   if (const std::uint64_t available = available_memory(); memory > available)
     return {StatusCode::kInvalidArgument,
@@ -111,7 +111,7 @@ void add_phases(RecoveryRun& measured, double opening_seconds, double opening_pr
     add("checkpoint write", report.checkpoint_records, checkpoint_bytes, measured.written.checkpoint_seconds,
         measured.written.checkpoint_core_seconds);
   }
-  if (report.checkpoint_bytes > 0) {  // the database may have taken it of itself, by --checkpoint_interval
+  if (report.checkpoint_bytes > 0) {  // also if the database has taken it by itself (--checkpoint_interval)
     add("checkpoint load", report.checkpoint_records, report.checkpoint_bytes, report.checkpoint_seconds,
         report.checkpoint_seconds * threads);
   }

@@ -13,7 +13,7 @@ Status unreadable(const RunResult& done) {
   return {StatusCode::kResourceExhausted, fmt::format("cannot read what was recovered: {}", name(done.reason))};
 }
 
-/// What one pass over the keys found.
+/// The counts of one pass over the keys.
 struct KeyCounts {
   std::uint64_t present = 0, wrong = 0, missing = 0, unexpected = 0;
   std::uint64_t first_bad = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// Is exactly what was written there again?
+// Verifies that exactly the data that were written are there again.
 
 #include <granary/granary.h>
 
@@ -9,8 +9,8 @@
 
 namespace granary::bench::recovery {
 
-/// Compares every key and value of the recovered table with what the load wrote last. `end` is asked for after some
-/// keys at a time; if it was requested, the finding means nothing.
+/// Compares every key and value of the recovered table with the last write of the load. Asks `end` now and then; if a
+/// stop was requested, the finding means nothing.
 Result<Finding> verify(Database& database, const Load& load, const EarlyEnd& end = EarlyEnd(nullptr));
 
 }  // namespace granary::bench::recovery

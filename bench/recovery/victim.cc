@@ -25,7 +25,7 @@ namespace {
 
 double seconds_since(std::uint64_t start_ns) { return static_cast<double>(base::monotonic_ns() - start_ns) / 1e9; }
 
-/// One worker and where it stands in its stream; goes on where it stopped.
+/// One worker's stream of writes. It goes on where it stopped.
 class Writer {
  public:
   Writer(Database& database, const Table& table, const Load& load, std::uint32_t worker)
@@ -81,7 +81,7 @@ class Writer {
   std::uint64_t operation_ = 0;
 };
 
-/// All writers until each has done this share of its records.
+/// Lets all writers write until each has done this share of its records.
 Status write_share(std::vector<std::unique_ptr<Writer>>& writers, const Load& load, double share, Progress& progress) {
   std::vector<Status> ends(writers.size());
   std::vector<std::jthread> threads;
@@ -99,7 +99,7 @@ Status write_share(std::vector<std::unique_ptr<Writer>>& writers, const Load& lo
   return {};
 }
 
-/// A snapshot that holds all that is written now, then a checkpoint of it.
+/// Waits for a snapshot that holds all that is written now, and takes a checkpoint of it.
 Status checkpoint_all(Database& database, Written& written) {
   const std::uint64_t seen = database.current_epoch() + 2 * database.options().snapshot_epochs + 1;
   while (database.current_epoch() < seen) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -134,9 +134,9 @@ Status write_all(Database& database, const Load& load, CheckpointAt checkpoint, 
   return checkpoint == CheckpointAt::kEnd ? checkpoint_all(database, *written) : Status();
 }
 
-/// In the process that will be killed: never comes back.
+/// Runs in the process that will be killed, and never returns.
 [[noreturn]] void live(const Options& options, const Load& load, CheckpointAt checkpoint, bool show, int pipe) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // does not outlive the benchmark
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // so that it does not outlive the benchmark
   leave_signals_to_parent();
   Written written;
   auto database = open_fresh(options);

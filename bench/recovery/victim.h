@@ -11,18 +11,18 @@
 
 namespace granary::bench::recovery {
 
-/// After how much of the load a checkpoint is taken.
+/// When a checkpoint is taken: never, after half of the load, or after all of it.
 enum class CheckpointAt { kNever, kHalf, kEnd };
 
-/// What the victim tells once all is durable.
+/// The report of the victim once all is durable.
 struct Written {
   bool ok = false;
-  char message[256] = {};  ///< if not ok, why, cut to fit
+  char message[256] = {};  ///< if not ok, the reason, cut to fit
   StatusCode code = StatusCode::kOk;
-  double seconds = 0;  ///< of writing, until all was durable; without the checkpoint
+  double seconds = 0;  ///< time of writing, until all was durable; without the checkpoint
   std::uint64_t log_bytes = 0, transactions = 0;
   double checkpoint_seconds = 0;
-  double checkpoint_core_seconds = 0;  ///< processor time of the process meanwhile; it does little else
+  double checkpoint_core_seconds = 0;  ///< processor time of the process during the checkpoint; it does little else
 };
 
 inline constexpr const char* kTableName = "records";

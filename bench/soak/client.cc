@@ -44,7 +44,8 @@ class SoakClient final : public Client {
     return Type::kSnapshot;
   }
 
-  /// Another value of another size: records outgrow their place, shrink, leave old versions.
+  /// Updates a record with a value of another size, so that records outgrow their place, shrink, and leave old
+  /// versions.
   Ending update(AbortCounts& counts) {
     const EncodedKey<std::uint64_t> key(random_.below(parameters_.keys));
     fill(value_, parameters_, random_);
@@ -52,7 +53,7 @@ class SoakClient final : public Client {
                       [&](Transaction& t) { static_cast<void>(t.put(tables_.updated, key.view(), value_)); });
   }
 
-  /// Deletes the record if it is there, else gives birth to it.
+  /// Deletes the record if it is there, else inserts it.
   Ending churn(AbortCounts& counts) {
     const EncodedKey<std::uint64_t> key(random_.below(parameters_.keys));
     fill(value_, parameters_, random_);
@@ -62,7 +63,8 @@ class SoakClient final : public Client {
     });
   }
 
-  /// Inserts at the head; deletes at the tail once the queue is long enough. Leaves of the index fill and empty.
+  /// Inserts at the head, and deletes at the tail once the queue is long enough, so that leaves of the index fill and
+  /// empty.
   Ending move_queue(AbortCounts& counts) {
     const EncodedKey<std::pair<std::uint32_t, std::uint64_t>> head({id_, head_});
     fill(value_, parameters_, random_);
