@@ -1,6 +1,6 @@
 #pragma once
-// The certifier is what all transactions of a DTA store share. It has the critical section in which each is certified
-// and gets its timestamp, and the end of each open transaction's interval.
+// The part that all transactions of a DTA store share. It has the critical section in which each is certified and gets
+// its timestamp, and the end of each open transaction's interval.
 
 #include <array>
 #include <atomic>
@@ -19,19 +19,21 @@ class Certifier {
  public:
   Certifier();
 
-  /// A number for a session, which nobody else has; nothing if all are taken. Thread-safe, as is giving it back.
+  /// Returns a number for a session, which no other session has; none if all are taken. Thread-safe, and so is
+  /// give_session().
   std::optional<std::uint32_t> take_session();
   void give_session(std::uint32_t session);
 
-  /// To be held by who calls what is marked so below, or what Row has for the critical section.
+  /// Returns the mutex that callers hold for the functions marked so below, and for those that Row has for the critical
+  /// section.
   std::mutex& critical_section() { return critical_section_; }
 
   /// The session begins a transaction, which may get any timestamp. Relaxed: who shrinks the interval has found the
   /// session among a row's readers, and it adds itself only behind this, by an operation that releases. One who found
   /// its former transaction may shrink the new one's interval in vain; that may abort it, and does no other harm.
   void begin_interval(std::uint32_t session) { ends_[session].time.store(kNever, std::memory_order_relaxed); }
-  /// Where the interval of the session's transaction ends. Exact in the critical section, as others shrink it only
-  /// there. Elsewhere it may have been shrunk meanwhile, so relaxed.
+  /// Returns where the interval of the session's transaction ends. Exact in the critical section, as others shrink it
+  /// only there. Outside of it, it may have been shrunk meanwhile, so relaxed.
   Timestamp end_of(std::uint32_t session) const { return ends_[session].time.load(std::memory_order_relaxed); }
   /// In the critical section: the session's transaction must get a timestamp before this one. Relaxed: it looks there
   /// itself.
@@ -51,7 +53,7 @@ class Certifier {
 
   struct alignas(base::kCacheLine) End {
     std::atomic<Timestamp> time{
-        kNever};  // written by its session at the beginning, then by who is in the critical section
+        kNever};  // written by its session at the beginning, then by the thread in the critical section
   };
 
   alignas(base::kCacheLine) std::mutex critical_section_;

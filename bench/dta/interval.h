@@ -1,5 +1,5 @@
 #pragma once
-// The timestamps that a transaction may still get.
+// The interval of timestamps that a transaction may still get.
 
 #include <algorithm>
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace granary::bench::dta {
 
 using Timestamp = std::uint64_t;
 
-/// Later than every timestamp. The highest bit of a word is left for a mark (Row).
+/// The time later than every timestamp. The highest bit of a word is left for a mark (Row).
 inline constexpr Timestamp kNever = (Timestamp{1} << 63) - 1;
 
 /// [from, until). It begins as all timestamps, and conflicts only shrink it.

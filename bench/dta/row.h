@@ -36,20 +36,22 @@ class Row {
     const Row* const row = new (memory.data()) Row;
     std::memcpy(const_cast<char*>(row->newest_value(value.size())), value.data(), value.size());
   }
-  /// The value, of a row that nobody replaces.
+  /// Returns the value. Precondition: no transaction replaces it.
   const char* newest_value(std::size_t) const { return reinterpret_cast<const char*>(this + 1); }
 
   // --- for readers, at any time ---
 
-  /// Says that the session's transaction reads the row.
+  /// Notes that the session's transaction reads the row.
   void add_reader(std::uint32_t session) {
     readers_[session / kBits].fetch_or(bit_of(session), std::memory_order_seq_cst);  // with begin_replacing(), above
   }
-  /// Says that it has ended. Release: who finds the session gone, in the critical section, finds what it did there.
+  /// Notes that it has ended. Release: a thread that finds the session gone, in the critical section, sees what it did
+  /// there.
   void remove_reader(std::uint32_t session) {
     readers_[session / kBits].fetch_and(~bit_of(session), std::memory_order_release);
   }
-  /// Whether a committed transaction is storing a new value. Acquire: who finds it done may store the next one.
+  /// Whether a committed transaction is storing a new value. Acquire: a thread that finds it done may store the next
+  /// one.
   bool being_replaced() const { return (wts_.load(std::memory_order_acquire) & kReplacing) != 0; }
   /// Copies the value and returns when it was written; returns nothing if it is being replaced. Precondition:
   /// add_reader().
@@ -69,7 +71,7 @@ class Row {
   /// When the version was written. Only the critical section and who replaces the row change it; precondition:
   /// !being_replaced().
   Timestamp wts() const { return wts_.load(std::memory_order_relaxed); }
-  /// The latest time of a committed transaction that has read any version of it.
+  /// Returns the latest time of a committed transaction that has read any version of it.
   Timestamp rts() const { return rts_; }
   void raise_rts(Timestamp time) { rts_ = std::max(rts_, time); }
   /// Says that the version ends at this time. An exchange instead of a store, as that acquires, too: the new value's

@@ -35,7 +35,8 @@ bool Transaction::read(Row& row, std::span<char> buffer) {
   return fail(AbortReason::kRecordBusy);
 }
 
-/// Becomes a reader of the row, and stays one until the transaction ends. False if the row was replaced meanwhile.
+/// Becomes a reader of the row, and stays one until the transaction ends. Returns false if the row was replaced
+/// meanwhile.
 bool Transaction::copy(Row& row, std::span<char> buffer) {
   const bool late = base::injected("dta-registers-late");
   if (!late) row.add_reader(session_);
@@ -54,12 +55,12 @@ bool Transaction::claim(Row& row, std::span<char> buffer) {
   return true;
 }
 
-/// A row that it writes is getting the value of a transaction that was certified before.
+/// Whether a row that it writes is still getting the value of a transaction that was certified before.
 bool Transaction::waits_to_replace() const {
   return std::any_of(writes_.begin(), writes_.end(), [](const auto& write) { return write.row->being_replaced(); });
 }
 
-/// Waits outside of the critical section: there others go on meanwhile.
+/// Certifies the transaction. Waits outside of the critical section, where others go on meanwhile.
 AbortReason Transaction::validate() {
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
     {

@@ -28,7 +28,7 @@
 
 namespace granary::bench::dta {
 
-/// One session's transactions, one after the other.
+/// Runs one session's transactions, one after the other.
 class Transaction {
  public:
   Transaction(Certifier& certifier, std::uint32_t session, std::size_t value_bytes, base::Waiter& waiter)
@@ -38,11 +38,12 @@ class Transaction {
         waiter_(waiter) {}
 
   void begin();
-  /// Copies the latest value. False: it must abort, see reason().
+  /// Copies the latest value. Returns false if the transaction must abort, see reason().
   bool read(Row& row, std::span<char> buffer);
-  /// Says that it will write the row. Before that the latest value is read, if there is a buffer. False as of read().
+  /// Notes that it will write the row. If there is a buffer, it reads the latest value first. Returns false like
+  /// read().
   bool claim(Row& row, std::span<char> buffer);
-  /// Sets what a claimed row will have.
+  /// Sets the value that a claimed row will have.
   void write(Row& row, std::string_view value) { writes_.find(row)->value.assign(value); }
   /// Commits, or aborts and tells why.
   AbortReason commit();
@@ -62,8 +63,8 @@ class Transaction {
   const std::uint32_t session_;
   const std::size_t value_bytes_;
   base::Waiter& waiter_;
-  Timestamp from_ = 0;  // where its interval begins by what it has read; the certifier has its end
-  Timestamp time_ = 0;  // of a transaction that is certified
+  Timestamp from_ = 0;  // the begin of its interval, by what it has read; the certifier has its end
+  Timestamp time_ = 0;  // the timestamp of a transaction that is certified
   AbortReason reason_ = AbortReason::kNone;
   std::vector<Row*> reads_;
   kv::RowWrites<Row> writes_;

@@ -1,4 +1,4 @@
-// `granary bench timestamps`: nothing but timestamps, which bound Hekaton's transactions from above.
+// `granary bench timestamps`: draws timestamps and does no other work, which bounds Hekaton's transactions from above.
 
 #include <array>
 #include <atomic>
@@ -62,7 +62,7 @@ class TimestampsWorkload : public Workload {
     return std::unique_ptr<Client>(std::make_unique<Drawer>(timestamps_, worker, draws_, drawn_));
   }
   StoreFigures figures() const override { return {}; }
-  /// Nobody gets another's timestamp, so a counter is as great as there were draws.
+  /// Checks that a counter is as great as there were draws, because each draw gets a timestamp of its own.
   std::vector<Finding> verify() override {
     if (!counts_) return {};
     const Tally tally{.expected = drawn_.load(),

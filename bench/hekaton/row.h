@@ -49,7 +49,7 @@ class Row {
   // Under the latch.
   std::uint32_t newest() const { return newest_; }
   Version& version(std::uint32_t slot) { return versions_[slot]; }
-  /// The slot of the version that was the latest at the time, or kVersions if it is not kept any more.
+  /// Returns the slot of the version that was the latest at the time, or kVersions if it is not kept any more.
   std::uint32_t slot_at(Timestamp time) const {
     for (std::uint32_t age = 0; age < kVersions; ++age) {
       const std::uint32_t slot = (newest_ + kVersions - age) % kVersions;
@@ -75,7 +75,7 @@ class Row {
  private:
   static constexpr std::size_t padded(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
 
-  std::atomic<std::uint32_t> latch_{0};  // 1: somebody reads or changes the row
+  std::atomic<std::uint32_t> latch_{0};  // 1 while a thread reads or changes the row
   std::uint32_t newest_ = 0;
   Version versions_[kVersions] = {};
 };

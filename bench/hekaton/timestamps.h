@@ -1,6 +1,6 @@
 #pragma once
-// Where timestamps come from that every transaction needs two of (Yu et al., VLDB 2014, section 4.3; "TS_ALLOC" in
-// TicToc's Figure 11).
+// Draws timestamps, of which every transaction needs two (Yu et al., VLDB 2014, section 4.3; "TS_ALLOC" in TicToc's
+// Figure 11).
 
 #include <immintrin.h>
 

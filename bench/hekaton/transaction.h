@@ -29,7 +29,8 @@ class Shared {
   explicit Shared(TimestampSource source) : timestamps_(source) {}
 
   Timestamps& timestamps() { return timestamps_; }
-  /// When a session's transaction ends: kActive while that is open, kTaking while it is about to be known.
+  /// Returns the word that says when a session's transaction ends: kActive while it is open, kTaking while the time is
+  /// about to be known.
   std::atomic<Timestamp>& end_of(std::uint32_t session) { return ends_[session].time; }
 
   static constexpr Timestamp kActive = 0, kTaking = ~Timestamp{0};
@@ -42,7 +43,7 @@ class Shared {
   std::array<End, kSessions> ends_;
 };
 
-/// One session's transactions, one after the other.
+/// Runs one session's transactions, one after the other.
 class Transaction {
  public:
   Transaction(Shared& shared, std::uint32_t session, std::size_t value_bytes, Isolation isolation)
@@ -52,11 +53,11 @@ class Transaction {
         isolation_(isolation) {}
 
   void begin();
-  /// Copies the value that was the latest when the transaction began. False: it must abort, see reason().
+  /// Copies the value that was the latest when the transaction began. Returns false if it must abort, see reason().
   bool read(Row& row, std::span<char> buffer);
-  /// Becomes the one that writes the row next. Before that the latest value is copied, if there is a buffer.
+  /// Claims the row, so that this transaction writes it next. If there is a buffer, it copies the latest value first.
   bool claim(Row& row, std::span<char> buffer);
-  /// Sets what a claimed row will have.
+  /// Sets the value that a claimed row will have.
   void write(Row& row, std::string_view value);
   /// Commits, or aborts and tells why.
   AbortReason commit();

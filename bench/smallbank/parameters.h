@@ -1,5 +1,5 @@
 #pragma once
-// What the flags of `granary bench smallbank` say, checked.
+// The parameters of `granary bench smallbank`, from its flags.
 
 #include <array>
 #include <cstdint>
@@ -40,14 +40,14 @@ struct Parameters {
   std::uint64_t seed = 1;
 
   KeyRanges ranges() const { return {customers, partitions}; }
-  /// Hot ones among so many customers.
+  /// Returns how many of so many customers are hot.
   std::uint64_t hot_of(std::uint64_t count) const {
     return static_cast<std::uint64_t>(static_cast<double>(count) * hot_customers + 0.5);
   }
 };
 
 std::vector<Flag> parameter_flags();
-/// An error is a usage error.
+/// Takes the parameters. An error is a usage error.
 Result<Parameters> parameters_from(const Settings& settings, const FlagValues& flags);
 
 std::uint64_t estimated_bytes(const Parameters& parameters);

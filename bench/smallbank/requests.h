@@ -1,5 +1,5 @@
 #pragma once
-// Which transaction on which customers comes next.
+// Draws the next transaction and its customers.
 
 #include <array>
 
@@ -17,7 +17,7 @@ struct BankRequest {
 
 struct BankReply {
   Cents balance = 0;    ///< of a balance
-  Cents deposited = 0;  ///< what the bank has more than before; negative: less
+  Cents deposited = 0;  ///< by how much the bank has more than before; negative: less
 };
 
 /// One worker's requests, which come from customers of its home partition.
@@ -30,7 +30,7 @@ class RequestSource {
 
  private:
   Cents next_amount(Type type);
-  /// Hot ones come more often: they are the first of each partition.
+  /// Draws a customer of the partition. Hot ones, which are the first of each partition, come more often.
   Customer any_customer(std::uint32_t partition);
   Customer other_customer(const Customer& first);
 

@@ -24,7 +24,7 @@ class Teller {
  public:
   Teller(T& transaction, const Tables<S>& tables) : t_(transaction), tables_(tables) {}
 
-  /// Reads accounts and balances. False if anything is missing or the transaction has lost a conflict.
+  /// Reads accounts and balances. Returns false if a row is missing or the transaction has lost a conflict.
   template <std::size_t N>
   bool fetch(const Need (&needs)[N]) {
     static_assert(N <= kMost);
@@ -50,7 +50,7 @@ class Teller {
     return true;
   }
 
-  /// Of the customer in this place among the needs.
+  /// Return a balance of the customer in this place among the needs.
   Cents savings(std::size_t at) const { return savings_[at].cents; }
   Cents checking(std::size_t at) const { return checking_[at].cents; }
   bool set_savings(std::size_t at, Cents cents) { return set(tables_.savings, at, cents); }
@@ -109,7 +109,7 @@ class Transactions {
     return commit_if(teller_.set_checking(0, teller_.checking(0) + request_.amount));
   }
 
-  /// The amount may be negative; savings may not become so.
+  /// Adds an amount to savings. The amount may be negative; the savings may not become so.
   Verdict transact_savings(BankReply& reply) {
     if (!teller_.fetch({{request_.first, Use::kWrite, Use::kNothing}})) return Verdict::kRetry;
     const Cents after = teller_.savings(0) + request_.amount;
@@ -118,7 +118,7 @@ class Transactions {
     return commit_if(teller_.set_savings(0, after));
   }
 
-  /// All that the first customer has becomes the second one's.
+  /// Moves all that the first customer has to the second one.
   Verdict amalgamate() {
     if (!teller_.fetch({{request_.first, Use::kWrite, Use::kWrite}, {request_.second, Use::kNothing, Use::kWrite}}))
       return Verdict::kRetry;
@@ -127,7 +127,7 @@ class Transactions {
                      teller_.set_checking(1, teller_.checking(1) + all));
   }
 
-  /// Checks are honoured always; who overdraws pays a penalty.
+  /// Cashes a check. Checks are always honoured; a customer who overdraws pays a penalty.
   Verdict write_check(BankReply& reply) {
     constexpr Cents kPenalty = 100;
     if (!teller_.fetch({{request_.first, Use::kRead, Use::kWrite}})) return Verdict::kRetry;

@@ -28,7 +28,7 @@ constexpr std::array<std::string_view, Audit::kConditions + 1> kNames{
     "S_YTD and S_ORDER_CNT = what order lines took",
 };
 
-/// A number's weight in a sum: odd, and unrelated to that of others.
+/// Returns a number's weight in a sum: odd, and unrelated to that of others.
 std::uint64_t weight(std::uint64_t number) { return base::splitmix64(number) | 1; }
 
 std::uint64_t weighted(std::uint64_t warehouse, const StockSums& stock) {
@@ -177,7 +177,7 @@ void Audit::check_customers(const DistrictRows& rows, const std::vector<Cents>& 
   expect(9, rows.district.ytd == paid, fmt::format("{}: D_YTD {}, history {}", where, rows.district.ytd, paid));
 }
 
-/// What balances say was paid, by each customer.
+/// Sums up the payments that follow from each customer's balance.
 void Audit::sum_payments(const DistrictRows& rows, const std::vector<Cents>& delivered, const PaymentSums& payments) {
   std::uint64_t sum = 0;
   for (const auto& [key, customer] : rows.customers) {

@@ -1,5 +1,5 @@
 #pragma once
-// The consistency conditions of TPC-C (clause 3.3.2) over rows that were read: no store here, only what must hold.
+// The consistency conditions of TPC-C (clause 3.3.2) over rows that were read. The audit knows no store.
 
 #include <array>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace granary::bench::tpcc {
 
-/// What history says: sums of payments.
+/// The sums of the payments in history.
 struct PaymentSums {
   PaymentSums(std::uint32_t warehouses, const Scale& scale);
   void add(const History& row);
@@ -23,7 +23,7 @@ struct PaymentSums {
   Cents by_customer(std::uint32_t warehouse, std::uint32_t district, std::uint32_t customer) const {
     return of_customer[place(warehouse, district, customer)];
   }
-  /// Of a customer in of_customer.
+  /// Returns a customer's place in of_customer.
   std::size_t place(std::uint32_t warehouse, std::uint32_t district, std::uint32_t customer) const {
     return std::size_t{(warehouse - 1) * kDistricts + district - 1} * customers + customer - 1;
   }
@@ -62,12 +62,12 @@ class Audit {
   void check_district(const DistrictRows& rows, const PaymentSums& payments);
   void check_warehouse(std::uint32_t number, const Warehouse& warehouse, const std::vector<District>& districts,
                        const PaymentSums& payments);
-  /// After all districts.
+  /// Checks a warehouse's stock. Called after all districts.
   void check_stock(std::uint32_t warehouse, const StockSums& stock);
-  /// Something could not be read at all.
+  /// Notes that a row could not be read at all.
   void fail(std::size_t condition, std::string where);
 
-  /// One for each of the twelve conditions and for what else is checked.
+  /// Returns a finding for each of the twelve conditions and for the additional ones.
   std::vector<Finding> findings() const;
 
   /// Beside the twelve: numbers 13 and 14.
@@ -89,7 +89,7 @@ class Audit {
   const Scale scale_;
   const bool fast_ids_;
   const NodeShare share_;
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the following members
   std::array<Condition, kConditions + 1> conditions_;
   std::vector<StockSums> taken_;  // by supplying warehouse, by orders that were not loaded
   // Of several nodes only: payments by customers and orders from stocks of other nodes' warehouses are in this node's

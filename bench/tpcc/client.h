@@ -41,14 +41,14 @@ class TpccClient final : public store::StoreClient<S> {
   using Client::account_;
   using Client::reached_;
 
-  /// The request needs a warehouse.
+  /// Notes that the request needs a warehouse.
   void need(std::uint32_t warehouse) {
     if (account_ == nullptr) [[likely]]
       return;
     const std::uint32_t node = state_.parameters.warehouse_ranges().part_of(warehouse - 1);
     if (node != state_.parameters.share.node) reached_ |= std::uint64_t{1} << node;
   }
-  /// `before`: transactions of the request that came to their end before its last one.
+  /// Returns the result. `before` counts the transactions of the request that came to their end before its last one.
   static Request result(Type type, Ending ending, std::uint32_t before = 0) {
     return {static_cast<std::uint8_t>(type), ending, before};
   }

@@ -123,7 +123,7 @@ class Inspector {
   AbortCounts aborts_{};
 };
 
-/// All findings about the data in `tables`.
+/// Returns all findings about the data in `tables`.
 template <store::Store S>
 std::vector<Finding> check_consistency(S& store, const Tables<S>& tables, const Parameters& parameters,
                                        unsigned threads) {

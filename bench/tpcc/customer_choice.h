@@ -1,6 +1,6 @@
 #pragma once
-// Which customer a request means (clauses 2.5.1.2, 2.6.1.2): 40 % name the customer's number, 60 % the last name; of
-// several customers with that name it is the middle one by first name, rounded up.
+// Finds the customer that a request means (clauses 2.5.1.2, 2.6.1.2): 40 % name the customer's number, 60 % the last
+// name; of several customers with that name it is the middle one by first name, rounded up.
 
 #include <algorithm>
 #include <array>

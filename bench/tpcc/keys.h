@@ -61,7 +61,7 @@ constexpr HistoryKey history_key(std::uint64_t origin, std::uint64_t sequence) {
   return HistoryKey{origin << 48 | sequence};
 }
 
-/// The warehouse that a row belongs to. (One of history belongs to its origin.)
+/// Return the warehouse that a row belongs to. A row of history belongs to its origin.
 constexpr std::uint64_t warehouse_of(WarehouseKey key) { return static_cast<std::uint64_t>(key); }
 constexpr std::uint64_t warehouse_of(DistrictKey key) { return static_cast<std::uint64_t>(key) >> 8; }
 constexpr std::uint64_t warehouse_of(CustomerKey key) { return static_cast<std::uint64_t>(key) >> 24; }
@@ -90,7 +90,7 @@ constexpr std::uint64_t name_tag(std::string_view last_name) {
   for (const char letter : last_name) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3u;
   return (hash ^ hash >> 24 ^ hash >> 48) & 0xffffff;
 }
-/// The entry of one customer, or with customer 0 the first place of a name. Names of one tag lie together.
+/// Returns the entry of one customer or, with customer 0, the first place of a name. Names of one tag lie together.
 constexpr CustomerNameKey customer_name_key(std::uint64_t warehouse, std::uint64_t district, std::uint64_t tag,
                                             std::uint64_t customer) {
   return CustomerNameKey{warehouse << 48 | district << 40 | tag << 16 | customer};

@@ -1,5 +1,5 @@
 #pragma once
-// What the flags of `granary bench tpcc` say, checked.
+// The parameters of `granary bench tpcc`, from its flags.
 
 #include <array>
 #include <cstdint>
@@ -63,10 +63,10 @@ std::vector<Flag> parameter_flags();
 /// Gives flags that were not given the values that hold, and adds the shares of order lines and of payments that cross
 /// warehouses, of which each of several flags says both.
 void set_defaults(FlagValues& flags);
-/// An error is a usage error.
+/// Takes the parameters. An error is a usage error.
 Result<Parameters> parameters_from(const Settings& settings, const FlagValues& flags);
 
-/// "45,43,4,4,4" → shares. An error names what is wrong.
+/// Parses "45,43,4,4,4" into shares. The error names the fault.
 Result<std::array<double, kTypes>> parse_mix(std::string_view text);
 
 /// The probability of a remote line with which a new-order of 5 to 15 lines, all numbers alike, touches another

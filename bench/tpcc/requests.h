@@ -10,7 +10,7 @@
 
 namespace granary::bench::tpcc {
 
-/// Seconds since 1970, to a few milliseconds.
+/// Returns seconds since 1970, to a few milliseconds.
 Date now();
 
 class RequestSource {
@@ -23,14 +23,14 @@ class RequestSource {
   NewOrderRequest new_order();
   PaymentRequest payment();
   OrderStatusRequest order_status();
-  /// For all districts of a warehouse; whoever carries it out sets `district` and `from_order`.
+  /// Draws a delivery for all districts of a warehouse. Its caller sets `district` and `from_order`.
   DeliveryRequest delivery();
   StockLevelRequest stock_level();
 
   const std::vector<std::uint16_t>& homes() const { return homes_; }
 
  private:
-  /// The home warehouses in turn.
+  /// Returns the home warehouses in turn.
   std::uint16_t next_home();
   std::uint8_t any_district() { return static_cast<std::uint8_t>(1 + random_.below(kDistricts)); }
   std::uint16_t another_warehouse(std::uint16_t home);

@@ -1,5 +1,5 @@
 #pragma once
-// What the clients of one loaded data set share.
+// The state that the clients of one loaded data set share.
 
 #include <atomic>
 #include <cstdint>

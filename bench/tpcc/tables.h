@@ -61,7 +61,7 @@ class Tables {
     return done;
   }
 
-  /// The partition that holds the rows of warehouse `number`. Partitions count from 0, warehouses from 1.
+  /// Returns the partition that holds the rows of warehouse `number`. Partitions count from 0, warehouses from 1.
   std::uint32_t partition_of(std::uint32_t number) const { return partitions_[number - 1]; }
 
   /// Calls `seal` with each table that never changes after loading, until that fails.
@@ -87,7 +87,7 @@ class Tables {
   Table<ItemKey, Item> item;              // never written after loading
 
  private:
-  std::vector<std::uint32_t> partitions_;  // of each warehouse
+  std::vector<std::uint32_t> partitions_;  // the partition of each warehouse
 
   template <typename K, typename V>
   static Status add_part(S& store, Parts<K, V>& parts, const char* name, std::uint32_t part, store::TableLayout layout,

@@ -27,7 +27,7 @@ class TpccWorkload final : public store::StoreWorkload<S> {
   double scale_factor() const override { return parameters_.warehouses; }
   std::uint64_t estimated_bytes() const override { return tpcc::estimated_bytes(parameters_); }
   std::uint64_t load_units() const override { return loaded_rows(parameters_); }
-  /// Orders, order lines and history grow, and a larger table is a slower one.
+  /// Returns true, because orders, order lines and history grow, and a larger table is a slower one.
   bool reload_each_repeat() const override { return true; }
   Status load(unsigned threads, Progress& progress) override;
   Status come_back() override;
@@ -69,7 +69,7 @@ Status TpccWorkload<S>::create() {
   return {};
 }
 
-/// The clients number their rows of history behind those of all clients of the life before.
+/// Comes back after a kill. Clients number their rows of history after those of all clients of the life before.
 template <store::Store S>
 Status TpccWorkload<S>::come_back() {
   if (Status created = create(); !created.ok()) return created;
