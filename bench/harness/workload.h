@@ -24,7 +24,7 @@ namespace granary::bench {
 /// How one request ended.
 enum class Ending : std::uint8_t {
   kCommitted,
-  kRolledBack,  ///< rolled back by the application, as specified (TPC-C's 1 % of new-orders): throughput, but not goodput
+  kRolledBack,  ///< by the application, as specified (1 % of TPC-C new-orders): throughput, but not goodput
   kGaveUp,      ///< it could not be run to its end; counts as neither
   kTooLong,     ///< given up because its attempts were open for too long, one after another (OpenTooLong)
 };
