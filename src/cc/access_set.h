@@ -124,8 +124,8 @@ class WriteSet {
 
   std::vector<WriteEntry> entries_;
   std::uint64_t filter_ = 0;  // a record whose filter_bit() is not set has no entry
-  std::vector<std::uint32_t>
-      slots_;  // hash table with open addressing: index + 1 into entries_; empty up to kLinear entries
+  /// A hash table with open addressing, of index + 1 into entries_. It is empty as long as all entries are searched.
+  std::vector<std::uint32_t> slots_;
 };
 
 /// A record that the commit locks, and the write to it.
