@@ -234,9 +234,9 @@ class Fabric {
   /// life returns kUnavailable, and a connect() of such a life to this node returns kFailedPrecondition there; both
   /// messages say why. A later life is let in as before.
   ///
-  /// It may be called before listen(), for a node that has never connected, and again, which does nothing more. Returns
-  /// kInvalidArgument if this life would be among those that are cut off. Thread-safe. It waits, so a thread of its own
-  /// calls it, beside the workers that post.
+  /// The caller may do so before listen(), for a node that has never connected, and a second time, which does nothing
+  /// more. Returns kInvalidArgument if this life would be among those that are cut off. Thread-safe. The call waits, so
+  /// a thread of its own makes it, beside the workers that post.
   ///
   /// `shm`: only the death of a process fences memory that the process has mapped. So each process is killed, with all
   /// else that it does, if it serves as such a life, or was let in as one and has not given the memory back by closing

@@ -17,7 +17,7 @@
 
 namespace granary::bench::append {
 
-/// What all clients of a process share.
+/// Holds the state that all clients of a process share.
 struct ClientPlace {
   const Database& database;
   const Lists lists;

@@ -1,7 +1,7 @@
 #pragma once
-// What a node's process leaves to the next one, as it may be killed in the middle of a run and another one take its
-// place. Files beside the node's history hold how many lives there were, and how many appends were made to each slot.
-// They are mapped, so the words outlive the process like all else that it has written.
+// Keeps figures that a node's process leaves to the next one, since it may be killed in the middle of a run and another
+// one take its place. Files beside the node's history hold how many lives there were, and how many appends were made to
+// each slot. They are mapped, so the words outlive the process like all else that it has written.
 
 #include <atomic>
 #include <cstdint>

@@ -186,7 +186,8 @@ void Engine::start_checkpoints() {
     if (!may_checkpoint().ok()) return in(kSoon);
     const bool urgent = epochs_.in_cluster() && !saved && storage_->recovery().lost();
     if (!urgent && std::chrono::steady_clock::now() < due) return due;
-    // It may take as long as it needs, since the next one would have to write everything anew. Closing cancels it.
+    // The checkpoint may take as long as it needs, since the next one would have to write everything anew. Closing the
+    // database cancels it.
     const Status done = checkpoint(log::DurableEpoch::kForever);
     saved = saved || done.ok();
     if (!done.ok() && !storage_->checkpoints().cancelled()) {

@@ -4,26 +4,40 @@
 #include <cstddef>
 #include <iterator>
 #include <map>
+#include <new>
+#include <utility>
 
 namespace granary::memory {
 
 class FreeRuns {
  public:
-  /// Adds a range that overlaps no range of the list.
-  void add(char* begin, std::size_t bytes) {
-    auto next = runs_.lower_bound(begin);
-    if (next != runs_.end() && begin + bytes == next->first) {
-      bytes += next->second;
-      next = runs_.erase(next);
-    }
+  /// Adds a range that overlaps no range of the list. A range without a neighbour there needs memory of the system;
+  /// returns false, and adds nothing, if there is none.
+  [[nodiscard]] bool add(char* begin, std::size_t bytes) noexcept {
+    const auto next = runs_.lower_bound(begin);
+    const bool meets_next = next != runs_.end() && begin + bytes == next->first;
     if (next != runs_.begin()) {
-      const auto before = std::prev(next);
-      if (before->first + before->second == begin) {
+      if (const auto before = std::prev(next); before->first + before->second == begin) {
         before->second += bytes;
-        return;
+        if (!meets_next) return true;
+        before->second += next->second;
+        runs_.erase(next);
+        return true;
       }
     }
-    runs_.emplace_hint(next, begin, bytes);
+    if (!meets_next) {
+      try {
+        runs_.emplace_hint(next, begin, bytes);
+        return true;
+      } catch (const std::bad_alloc&) {
+        return false;
+      }
+    }
+    auto longer = runs_.extract(next);
+    longer.key() = begin;
+    longer.mapped() += bytes;
+    runs_.insert(std::move(longer));
+    return true;
   }
 
   /// Cuts `bytes` off the smallest range that has so many. Returns nullptr if there is none.

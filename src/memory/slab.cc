@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -121,11 +122,7 @@ std::uint64_t SlabPool::limit_for(Urgency urgency) const {
 char* SlabPool::take(SlabKind kind, std::size_t bytes, std::uint64_t limit) {
   char* extent = nullptr;
   if (add_within(reserved_, bytes, limit)) {
-    try {
-      extent = may_change_class(kind) ? take_free(bytes) : take_from_piece(kind, bytes);
-    } catch (const std::bad_alloc&) {  // for the list of free memory; the caller may hold locks
-      extent = nullptr;
-    }
+    extent = may_change_class(kind) ? take_free(bytes) : take_from_piece(kind, bytes);
     if (extent == nullptr) reserved_.fetch_sub(bytes, std::memory_order_relaxed);
   }
   if (extent == nullptr) shortage_.store(kShortagePeriods, std::memory_order_relaxed);
@@ -188,7 +185,8 @@ void SlabPool::renew(Piece& piece, std::size_t bytes) {
   Piece next{.free = take_of_free_runs(bytes), .bytes = bytes, .used_before = true};
   if (next.free == nullptr) next = {.free = region_.take(bytes), .bytes = bytes, .used_before = false};
   if (next.free == nullptr) return;
-  if (piece.bytes != 0) add_free_run(piece.free, piece.bytes);
+  // Where the system has no memory to list the rest of the former piece, nobody uses it any more.
+  if (piece.bytes != 0) (void)add_free_run(piece.free, piece.bytes);
   piece = next;
 }
 
@@ -196,8 +194,7 @@ void SlabPool::renew(Piece& piece, std::size_t bytes) {
 /// mutex.
 char* SlabPool::take_of_pieces(std::size_t bytes) {
   for (Piece& piece : pieces_) {
-    if (piece.bytes != 0) add_free_run(piece.free, piece.bytes);
-    piece = {};
+    if (piece.bytes == 0 || add_free_run(piece.free, piece.bytes)) piece = {};
   }
   return take_of_free_runs(bytes);
 }
@@ -215,10 +212,12 @@ void SlabPool::age_shortage() {
   if (periods != 0) shortage_.store(periods - 1, std::memory_order_relaxed);
 }
 
+/// If the system has no memory to list a cut as free, the cut's blocks stay in their lists. So no block is in both.
 std::uint64_t SlabPool::regain() {
   const std::lock_guard lock(mutex_);
   // By the extent in which a cut begins: a cut is one extent, or it is one block.
-  std::vector<std::uint16_t> free_blocks(extent_class_.size());
+  const std::unique_ptr<std::uint16_t[]> free_blocks(new (std::nothrow) std::uint16_t[extent_class_.size()]());
+  if (free_blocks == nullptr) return 0;
   const auto each_list = [this](auto&& visit) {
     for (std::size_t i = 0; i < spare_.size(); ++i) {
       if (may_change_class(static_cast<SlabKind>(i / kClasses))) visit(i % kClasses, spare_[i]);
@@ -230,19 +229,18 @@ std::uint64_t SlabPool::regain() {
     }
   });
   std::uint64_t bytes = 0;
-  each_list([&](std::size_t class_index, std::vector<Blocks>& batches) {
+  for (std::size_t extent = 0; extent < extent_class_.size(); ++extent) {
+    if (free_blocks[extent] == 0) continue;
+    const std::size_t class_index = extent_class_[extent];
     const std::size_t cut = cut_bytes(class_index), blocks_of_cut = cut / bytes_of(class_index);
-    const auto take_if_whole = [&](void* block) {
-      std::uint16_t& free = free_blocks[extent_of(block)];
-      if (free == kTaken) return true;
-      base::invariant("I3", free <= blocks_of_cut);
-      if (free != blocks_of_cut) return false;
-      free = kTaken;
-      give_back(region_.base() + (extent_of(block) << kExtentShift), cut);
-      bytes += cut;
-      return true;
-    };
-    for (Blocks& batch : batches) std::erase_if(batch, take_if_whole);
+    base::invariant("I3", free_blocks[extent] <= blocks_of_cut);
+    if (free_blocks[extent] != blocks_of_cut || !give_back(region_.base() + (extent << kExtentShift), cut)) continue;
+    free_blocks[extent] = kTaken;
+    bytes += cut;
+  }
+  each_list([&](std::size_t, std::vector<Blocks>& batches) {
+    for (Blocks& batch : batches)
+      std::erase_if(batch, [&](const void* block) { return free_blocks[extent_of(block)] == kTaken; });
     std::erase_if(batches, [](const Blocks& batch) { return batch.empty(); });
   });
   return bytes;
@@ -255,17 +253,20 @@ void SlabPool::restore_reserve() {
     reserve_bytes_.store(reserve, std::memory_order_relaxed);
 }
 
-/// Takes back memory that was counted against the limit. The caller has the mutex.
-void SlabPool::give_back(char* run, std::size_t bytes) {
-  add_free_run(run, bytes);
+/// Takes back memory that was counted against the limit. Returns false, and changes nothing, if the system has no
+/// memory to list it. The caller has the mutex.
+bool SlabPool::give_back(char* run, std::size_t bytes) {
+  if (!add_free_run(run, bytes)) return false;
   const std::uint64_t reserved = reserved_.fetch_sub(bytes, std::memory_order_relaxed);
   base::always_check(reserved >= bytes, "what is given back was taken");
+  return true;
 }
 
-/// Adds memory that is not counted against the limit. The caller has the mutex.
-void SlabPool::add_free_run(char* run, std::size_t bytes) {
-  free_runs_.add(run, bytes);
+/// Does the same for memory that is not counted against the limit.
+bool SlabPool::add_free_run(char* run, std::size_t bytes) {
+  if (!free_runs_.add(run, bytes)) return false;
   free_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  return true;
 }
 
 char* SlabPool::take_run(std::size_t bytes) {
@@ -275,7 +276,7 @@ char* SlabPool::take_run(std::size_t bytes) {
 
 void SlabPool::give_run(char* run, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
-  give_back(run, whole_extents(bytes));
+  (void)give_back(run, whole_extents(bytes));  // the run stays taken if the system has no memory to list it
 }
 
 char* SlabPool::take_extent(SlabKind kind, std::size_t class_index, Urgency urgency, std::size_t* bytes) {
@@ -370,7 +371,7 @@ void* SlabCache::refill(SlabKind kind, std::size_t class_index, Urgency urgency)
   return extent;
 }
 
-/// Whoever gives blocks back may hold locks, and has often changed what cannot be undone. So this never throws.
+/// Never throws, since the caller may hold locks, and has often made changes that cannot be undone.
 void SlabCache::free(SlabKind kind, void* block) noexcept {
   base::outside_region();
   const std::size_t bytes = pool_.capacity(block);

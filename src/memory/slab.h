@@ -125,8 +125,8 @@ class SlabPool {
   void renew(Piece& piece, std::size_t bytes);
   char* take_of_pieces(std::size_t bytes);
   char* take_of_free_runs(std::size_t bytes);
-  void give_back(char* run, std::size_t bytes);
-  void add_free_run(char* run, std::size_t bytes);
+  [[nodiscard]] bool give_back(char* run, std::size_t bytes);
+  [[nodiscard]] bool add_free_run(char* run, std::size_t bytes);
   std::uint64_t limit_for(Urgency urgency) const;
   /// Returns the extent that a block lies in, or begins in if it is larger than an extent.
   std::size_t extent_of(const void* block) const {

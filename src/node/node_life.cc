@@ -82,9 +82,15 @@ void NodeLife::take_back() const {
 
 Status NodeLife::note_served(const membership::Life& life) {
   if (served_ && life.cluster_id == former_.cluster_id) return {};
+  membership::Life served = life;
+  served.served = true;
+  if (!own_.data_directory.empty()) {
+    if (Status written = membership::write_life(base::system_files(), own_.data_directory, served); !written.ok())
+      return written;
+  }
   served_ = true;
   former_.cluster_id = life.cluster_id;
-  return note_joined(life);
+  return {};
 }
 
 }  // namespace granary::db

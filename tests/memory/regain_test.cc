@@ -9,6 +9,7 @@
 
 #include "src/memory/free_runs.h"
 #include "tests/memory/slab_fixture.h"
+#include "tests/support/allocations.h"
 #include "tests/support/units.h"
 
 namespace granary::memory {
@@ -62,6 +63,31 @@ TEST_F(FullSlab, ABlockThatIsInUseKeepsItsExtent) {
   cache.free(SlabKind::kRecord, blocks[0]);
   cache.release();
   EXPECT_EQ(pool_.regain(), SlabPool::kExtentBytes);
+}
+
+TEST_F(FullSlab, NothingIsLostOrThereTwiceWhereTheSystemHasNoMemoryForTheListOfFreeMemory) {
+  if (!tests::kCountsAllocations) GTEST_SKIP() << "sanitizers have allocators of their own";
+  fill_and_free(SlabKind::kRecord, 1000);
+  tests::no_memory = true;
+  EXPECT_EQ(pool_.regain(), 0u);
+  tests::no_memory = false;
+  EXPECT_EQ(pool_.bytes_reserved(), kLimit);
+  EXPECT_EQ(pool_.regain(), kLimit);
+}
+
+TEST(FreeRunsWithoutMemory, StayAsTheyWere) {
+  if (!tests::kCountsAllocations) GTEST_SKIP() << "sanitizers have allocators of their own";
+  std::vector<char> memory(100);
+  FreeRuns runs;
+  ASSERT_TRUE(runs.add(&memory[40], 10));
+  tests::no_memory = true;
+  const bool alone = runs.add(&memory[80], 10), before = runs.add(&memory[30], 10), behind = runs.add(&memory[50], 10);
+  tests::no_memory = false;
+  EXPECT_FALSE(alone);
+  EXPECT_TRUE(before);
+  EXPECT_TRUE(behind);
+  EXPECT_EQ(runs.take(30), &memory[30]);
+  EXPECT_EQ(runs.take(1), nullptr);
 }
 
 TEST_F(FullSlab, WhatACacheHasIsNotRegained) {
@@ -227,13 +253,13 @@ TEST(FreeRanges, JoinNeighboursAndGiveTheSmallestThatSuffices) {
   char* const base = memory.data();
   FreeRuns runs;
   EXPECT_EQ(runs.take(1), nullptr);
-  runs.add(base + 100, 100);
-  runs.add(base + 300, 50);
+  EXPECT_TRUE(runs.add(base + 100, 100));
+  EXPECT_TRUE(runs.add(base + 300, 50));
   EXPECT_EQ(runs.take(200), nullptr);
-  runs.add(base + 200, 100);  // between the two
+  EXPECT_TRUE(runs.add(base + 200, 100));  // between the two
   EXPECT_EQ(runs.take(250), base + 100);
-  runs.add(base, 100);
-  runs.add(base + 500, 20);
+  EXPECT_TRUE(runs.add(base, 100));
+  EXPECT_TRUE(runs.add(base + 500, 20));
   EXPECT_EQ(runs.take(20), base + 500);
   EXPECT_EQ(runs.take(20), base + 80);
   EXPECT_EQ(runs.take(80), base);

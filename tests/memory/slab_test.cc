@@ -297,7 +297,7 @@ TEST_F(Slab, ThreadsExchangeBlocksUnderLoad) {
   EXPECT_LT(pool_.bytes_reserved(), 16 * kMiB);
 }
 
-/// Who gives a block back may hold locks, so that an exception would stop everybody who comes there.
+/// The caller that gives a block back may hold locks, so an exception would stop all others that come there.
 TEST_F(Slab, BlocksAreTakenBackThoughTheSystemHasNoMemoryToListThem) {
   if (!tests::kCountsAllocations) GTEST_SKIP() << "sanitizers have allocators of their own";
   SlabCache cache(pool_);

@@ -71,9 +71,14 @@ void* Buffers::allocate(std::size_t bytes) {
   bytes = (bytes + base::kCacheLine - 1) / base::kCacheLine * base::kCacheLine;
   if (bytes > static_cast<std::size_t>(end_ - at_)) {
     const std::size_t chunk = BufferPool::whole_chunks(bytes);
+    // The entry comes first, since the system may have no memory for it, and the chunk would be lost then.
+    chunks_.push_back({nullptr, chunk});
     char* const memory = pool_.take(chunk);
-    if (memory == nullptr) return nullptr;
-    chunks_.push_back({memory, chunk});
+    if (memory == nullptr) {
+      chunks_.pop_back();
+      return nullptr;
+    }
+    chunks_.back().memory = memory;
     at_ = memory;
     end_ = memory + chunk;
   }

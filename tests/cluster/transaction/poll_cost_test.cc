@@ -1,6 +1,6 @@
-// What one poll of a worker looks at while it waits for another node: the rings of its mailboxes, counted by the pages
-// that are touched, and the calls of its endpoint. It is the same however many nodes there are. Not covered: what a
-// provider's endpoint does in a call, and what it costs to fall asleep, which looks at all mailboxes.
+// Counts what one poll of a worker looks at while it waits for another node: the rings of its mailboxes, by the pages
+// that are touched, and the calls of its endpoint. The counts are the same however many nodes there are. Not covered:
+// what a provider's endpoint does in a call, and what it costs to fall asleep, which looks at all mailboxes.
 
 #include <signal.h>
 #include <sys/mman.h>

@@ -127,7 +127,7 @@ TYPED_TEST(OrderedMemoryEach, AnInsertThatTheSystemHasNoMemoryForIsRefusedAndLea
   EXPECT_EQ(tree.statistics().layers, 1u) << "all layers go with the last key";
 }
 
-/// What an insert takes out of the tree waits in a list of garbage, and so does what a removal takes out.
+/// Nodes that an insert or a removal takes out of the tree wait in a list of garbage.
 TYPED_TEST(OrderedMemoryEach, ChangesAreDoneThoughTheSystemHasNoMemoryForTheListOfGarbage) {
   if (!granary::tests::kCountsAllocations) GTEST_SKIP() << "sanitizers have allocators of their own";
   Pool pool;

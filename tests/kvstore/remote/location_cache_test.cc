@@ -159,7 +159,7 @@ TEST(LocationCache, CountsWhatHappened) {
 
 // --- caches that grow ---
 
-/// What the process has of address space, and what of it is in memory, in bytes.
+/// The bytes of the process's address space, and those of them that are in memory.
 struct Size {
   std::uint64_t all = 0, resident = 0;
 };
