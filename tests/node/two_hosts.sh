@@ -135,10 +135,11 @@ eventually() {
 check() { "$granary" cluster check "${1:-start.toml}" --id="$node" > output; }
 send_report() { cat report.json > "/dev/tcp/$first/7000"; }
 
-# A node's death is noticed sooner in this one.
+# A node's death is noticed sooner in this one, but not so soon that a machine whose host is busy is taken for dead. On one with ten busy
+# tasks on two cores, node 2 was back 50 s after the measurement had begun.
 bench_while_one_is_killed() {
-  unclocked killed | sed 's/^session_timeout_ms.*/session_timeout_ms = 12000/' > killed.toml
-  AWAY=10 WINDOW=50 "$here/killed_bench.sh" "$granary" killed.toml "$node" || fail "a node that was killed has not come back to the other"
+  unclocked killed | sed 's/^session_timeout_ms.*/session_timeout_ms = 20000/' > killed.toml
+  AWAY=10 WINDOW=120 "$here/killed_bench.sh" "$granary" killed.toml "$node" || fail "a node that was killed has not come back to the other"
   rm -r /dev/shm/data /dev/shm/rings
   mv "report-$node.json" report.json
   count_together smallbank killed.toml
