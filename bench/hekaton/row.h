@@ -3,11 +3,15 @@
 // from which and until which it is the latest. It lies in the value of a bare record, so that index and memory are
 // those of the engine.
 //
-// All of it is read and written under the row's latch. A row keeps kVersions versions: who needs an older one aborts.
+// All of it is read and written under the row's latch. A row keeps as many versions as it was made for: a transaction
+// that needs an older one aborts. A version may say that there is no row: the first one of a row that is about to be
+// inserted, or the last one of a row that was removed.
 
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <new>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -23,20 +27,33 @@ constexpr bool is_marked(Timestamp end) { return end != kForever && (end & kMark
 constexpr std::uint32_t marker(Timestamp end) { return static_cast<std::uint32_t>(end & ~kMark); }
 
 struct Version {
-  Timestamp begin = 0;
+  /// The beginning of a version that there never was: no transaction has a later time.
+  static constexpr Timestamp kNever = kMark - 1;
+
+  Timestamp begin : 63 = kNever;
+  Timestamp absent : 1 = 0;  ///< whether the version says that there is no row
   Timestamp end = kForever;
 };
 
 class Row {
  public:
+  /// How many versions a row keeps that transactions overwrite.
   static constexpr std::uint32_t kVersions = 4;
 
-  static std::size_t bytes_for(std::size_t value_bytes) { return sizeof(Row) + kVersions * padded(value_bytes); }
+  static std::size_t bytes_for(std::size_t value_bytes, std::uint32_t versions = kVersions) {
+    return sizeof(Row) + versions * (sizeof(Version) + padded(value_bytes));
+  }
   /// Makes a row with one version, valid from the beginning, in memory of bytes_for() bytes.
   static void make(std::span<char> memory, std::string_view value) {
-    std::memset(memory.data(), 0, memory.size());
-    Row& row = *new (memory.data()) Row;
-    std::memcpy(row.value(0, value.size()), value.data(), value.size());
+    Row& row = *new (memory.data()) Row(value.size(), kVersions);
+    row.version(0).begin = 0;
+    std::memcpy(row.value(0), value.data(), value.size());
+  }
+  /// Makes a row that is not there, in memory of bytes_for() bytes.
+  static void make_absent(std::span<char> memory, std::size_t value_bytes, std::uint32_t versions) {
+    Version& first = (new (memory.data()) Row(value_bytes, versions))->version(0);
+    first.begin = 0;
+    first.absent = 1;
   }
 
   void latch() {
@@ -46,38 +63,48 @@ class Row {
   }
   void unlatch() { latch_.store(0, std::memory_order_release); }
 
+  std::size_t value_bytes() const { return value_bytes_; }
+
   // Under the latch.
   std::uint32_t newest() const { return newest_; }
-  Version& version(std::uint32_t slot) { return versions_[slot]; }
-  /// Returns the slot of the version that was the latest at the time, or kVersions if it is not kept any more.
-  std::uint32_t slot_at(Timestamp time) const {
-    for (std::uint32_t age = 0; age < kVersions; ++age) {
-      const std::uint32_t slot = (newest_ + kVersions - age) % kVersions;
-      if (versions_[slot].begin <= time && (age == 0 || versions_[slot].end > time)) return slot;
-      if (versions_[slot].begin == 0) break;  // there was none before
+  Version& version(std::uint32_t slot) { return versions()[slot]; }
+  /// Returns the slot of the version that was the latest at the time, or nothing if it is not kept any more.
+  std::optional<std::uint32_t> slot_at(Timestamp time) {
+    for (std::uint32_t age = 0; age < kept_; ++age) {
+      const std::uint32_t slot = (newest_ + kept_ - age) % kept_;
+      const Version& found = versions()[slot];
+      if (found.begin <= time && (age == 0 || found.end > time)) return slot;
     }
-    return kVersions;
+    return std::nullopt;
   }
-  char* value(std::uint32_t slot, std::size_t value_bytes) {
-    return reinterpret_cast<char*>(this + 1) + slot * padded(value_bytes);
-  }
-  const char* newest_value(std::size_t value_bytes) const {
-    return reinterpret_cast<const char*>(this + 1) + newest_ * padded(value_bytes);
-  }
-  /// Puts a version in the place of the oldest one.
-  void add(Timestamp from, std::string_view value_of_it) {
-    versions_[newest_].end = from;
-    newest_ = (newest_ + 1) % kVersions;
-    versions_[newest_] = {.begin = from};
-    std::memcpy(value(newest_, value_of_it.size()), value_of_it.data(), value_of_it.size());
+  char* value(std::uint32_t slot) { return reinterpret_cast<char*>(versions() + kept_) + slot * padded(value_bytes_); }
+  /// Returns the latest value. Precondition: there is one, and no transaction writes the row.
+  const char* newest_value(std::size_t) const { return const_cast<Row*>(this)->value(newest_); }
+  /// Puts a version in the place of the oldest one. Without a value it says that there is no row.
+  void add(Timestamp from, std::optional<std::string_view> value_of_it) {
+    version(newest_).end = from;
+    newest_ = (newest_ + 1) % kept_;
+    Version& added = version(newest_);
+    added.begin = from;
+    added.absent = value_of_it ? 0 : 1;
+    added.end = kForever;
+    if (value_of_it) std::memcpy(value(newest_), value_of_it->data(), value_of_it->size());
   }
 
  private:
+  Row(std::size_t value_bytes, std::uint32_t versions)
+      : value_bytes_(static_cast<std::uint32_t>(value_bytes)),
+        kept_(versions) {
+    for (std::uint32_t slot = 0; slot < kept_; ++slot) new (this->versions() + slot) Version;
+  }
   static constexpr std::size_t padded(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
+  /// The versions lie behind the row, and their values behind them.
+  Version* versions() { return reinterpret_cast<Version*>(this + 1); }
 
   std::atomic<std::uint32_t> latch_{0};  // 1 while a thread reads or changes the row
   std::uint32_t newest_ = 0;
-  Version versions_[kVersions] = {};
+  const std::uint32_t value_bytes_, kept_;
 };
+static_assert(sizeof(Row) % alignof(Version) == 0);
 
 }  // namespace granary::bench::hekaton

@@ -45,51 +45,76 @@ std::optional<bool> Transaction::holds_at(Timestamp end, Timestamp time) {
 }
 
 bool Transaction::read(Row& row, std::span<char> buffer) {
-  if (const auto* own = writes_.find(row)) {
-    std::memcpy(buffer.data(), own->value.data(), value_bytes_);
+  if (const auto* const own = writes_.find(row)) {
+    if (own->removes) return false;
+    std::memcpy(buffer.data(), own->value.data(), own->value.size());
     return true;
   }
   for (std::uint32_t turn = 0; turn < kPatience; ++turn) {
     row.latch();
-    const std::uint32_t slot = row.slot_at(began_);
-    if (slot == Row::kVersions) {
+    const std::optional<std::uint32_t> slot = row.slot_at(began_);
+    if (!slot) {
       row.unlatch();
       return fail(AbortReason::kReadChanged);
     }
-    const Version& version = row.version(slot);
+    const Version version = row.version(*slot);
     // The one that takes its place, if its writer has an earlier end, will be there in a moment.
     const bool settled = holds_at(version.end, began_).value_or(false);
     if (settled) {
-      std::memcpy(buffer.data(), row.value(slot, value_bytes_), value_bytes_);
-      reads_.push_back({&row, slot, version.begin});
+      if (!version.absent) std::memcpy(buffer.data(), row.value(*slot), row.value_bytes());
+      reads_.push_back({&row, *slot, version.begin});
     }
     row.unlatch();
-    if (settled) return true;
+    if (settled) return !version.absent;
     pause(turn);
   }
   return fail(AbortReason::kRecordBusy);
 }
 
 bool Transaction::claim(Row& row, std::span<char> buffer) {
-  if (const auto* const own = writes_.find(row)) {
-    if (!buffer.empty()) std::memcpy(buffer.data(), own->value.data(), value_bytes_);
-    return true;
-  }
-  row.latch();
-  Version& newest = row.version(row.newest());
-  const bool free = newest.end == kForever && newest.begin <= began_;
-  const bool changed = newest.begin > began_;
-  if (free) {
-    newest.end = kMark | session_;
-    if (!buffer.empty()) std::memcpy(buffer.data(), row.value(row.newest(), value_bytes_), value_bytes_);
-  }
-  row.unlatch();
-  if (!free) return fail(changed ? AbortReason::kReadChanged : AbortReason::kWriteLocked);
-  writes_.add(row);
+  const auto* const own = writes_.find(row);
+  if (own == nullptr) return mark(row, /*absent=*/false, buffer);
+  if (own->removes) return false;
+  if (!buffer.empty()) std::memcpy(buffer.data(), own->value.data(), own->value.size());
   return true;
 }
 
-void Transaction::write(Row& row, std::string_view value) { writes_.find(row)->value.assign(value); }
+bool Transaction::mark(Row& row, bool absent, std::span<char> buffer) {
+  row.latch();
+  Version& newest = row.version(row.newest());
+  const bool changed = newest.begin > began_;
+  const bool free = newest.end == kForever && !changed;
+  const bool as_wanted = (newest.absent != 0) == absent;
+  if (free && as_wanted) {
+    newest.end = kMark | session_;
+    if (!buffer.empty()) std::memcpy(buffer.data(), row.value(row.newest()), row.value_bytes());
+  } else if (free) {
+    reads_.push_back({&row, row.newest(), newest.begin});
+  }
+  row.unlatch();
+  if (!free) return fail(changed ? AbortReason::kReadChanged : AbortReason::kWriteLocked);
+  if (as_wanted) writes_.add(row);
+  return as_wanted;
+}
+
+bool Transaction::insert(Row& row, std::string_view value) {
+  const auto* const own = writes_.find(row);
+  const bool claimed = own == nullptr ? mark(row, /*absent=*/true, {}) : own->removes;
+  if (claimed) write(row, value);
+  return claimed;
+}
+
+bool Transaction::remove(Row& row) {
+  if (!claim(row, {})) return false;
+  writes_.find(row)->removes = true;
+  return true;
+}
+
+void Transaction::write(Row& row, std::string_view value) {
+  auto& own = *writes_.find(row);
+  own.value.assign(value);
+  own.removes = false;
+}
 
 AbortReason Transaction::check(const Read& read, Timestamp time) {
   for (std::uint32_t turn = 0; turn < kPatience; ++turn) {
@@ -125,7 +150,7 @@ AbortReason Transaction::commit() {
   }
   for (const auto& write : writes_) {
     write.row->latch();
-    write.row->add(end, write.value);
+    write.row->add(end, write.removes ? std::nullopt : std::optional<std::string_view>(write.value));
     write.row->unlatch();
   }
   own_end.store(Shared::kActive, std::memory_order_seq_cst);

@@ -1,7 +1,7 @@
 #pragma once
 // Hekaton's optimistic transactions (Larson et al., VLDB 2011, section 3): reads at the time of the beginning, first
-// writer wins, reads checked at the time of the end. A baseline for TicToc's evaluation: nothing is logged, and there
-// are no ranges and no inserts.
+// writer wins, reads checked at the time of the end. A baseline for TicToc's evaluation: nothing is logged. That a row
+// is not there is checked as any read is; but there are no ranges, so a key without a row is not noticed.
 
 #include <array>
 #include <atomic>
@@ -46,23 +46,32 @@ class Shared {
 /// Runs one session's transactions, one after the other.
 class Transaction {
  public:
-  Transaction(Shared& shared, std::uint32_t session, std::size_t value_bytes, Isolation isolation)
+  Transaction(Shared& shared, std::uint32_t session, Isolation isolation)
       : shared_(shared),
         session_(session),
-        value_bytes_(value_bytes),
         isolation_(isolation) {}
 
   void begin();
-  /// Copies the value that was the latest when the transaction began. Returns false if it must abort, see reason().
+  // These return false if the transaction must abort (reason() tells why), and also if the row is not there, or for
+  // insert(), if it is: then reason() is kNone, and the commit checks that it still is so.
+
+  /// Copies the value that was the latest when the transaction began.
   bool read(Row& row, std::span<char> buffer);
   /// Claims the row, so that this transaction writes it next. If there is a buffer, it copies the latest value first.
   bool claim(Row& row, std::span<char> buffer);
+  /// Claims a row that is not there, and sets the value that it will have.
+  bool insert(Row& row, std::string_view value);
+  /// Claims the row, which will not be there any more.
+  bool remove(Row& row);
+
   /// Sets the value that a claimed row will have.
   void write(Row& row, std::string_view value);
   /// Commits, or aborts and tells why.
   AbortReason commit();
   void abort();
   AbortReason reason() const { return reason_; }
+  /// Makes the transaction abort. Returns false.
+  bool fail(AbortReason reason);
 
  private:
   struct Read {
@@ -70,7 +79,9 @@ class Transaction {
     std::uint32_t slot;
     Timestamp begin;
   };
-  bool fail(AbortReason reason);
+  /// Marks the latest version as one that this transaction ends, if it says what is wanted: that there is no row, or
+  /// that there is one, whose value is copied to the buffer.
+  bool mark(Row& row, bool absent, std::span<char> buffer);
   /// Whether the version with this end was the latest at `time`; nothing if its end is about to be known. Under the
   /// row's latch.
   std::optional<bool> holds_at(Timestamp end, Timestamp time);
@@ -78,7 +89,6 @@ class Transaction {
 
   Shared& shared_;
   const std::uint32_t session_;
-  const std::size_t value_bytes_;
   const Isolation isolation_;
   Timestamp began_ = 0;
   AbortReason reason_ = AbortReason::kNone;

@@ -14,6 +14,7 @@ class RowWrites {
   struct Write {
     Row* row;
     std::string value;
+    bool removes = false;  ///< whether the row is taken away, whatever the value
   };
 
   /// Returns the write of this row, or nullptr. Valid until the next add().
@@ -24,7 +25,8 @@ class RowWrites {
   /// Adds a write of a row that has none. Its value is an old one until it is set.
   void add(Row& row) {
     if (used_ == writes_.size()) writes_.emplace_back();
-    writes_[used_++].row = &row;
+    writes_[used_].row = &row;
+    writes_[used_++].removes = false;
   }
   void clear() { used_ = 0; }
 

@@ -1,6 +1,7 @@
 #include "bench/kv/store.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 
 #include "bench/harness/machine.h"
@@ -45,18 +46,33 @@ bool Access::read(std::string_view key, std::span<char> buffer) {
   return found != nullptr && copy(*found, buffer) != 0;
 }
 
-bool Access::insert(std::string_view key, std::string_view value) {
+void Access::locate_many(const cc::Index& index, std::span<const std::string_view> keys, std::span<Record*> found,
+                         std::size_t prefetched_bytes) {
+  constexpr std::size_t kBatch = 16;
+  std::array<cc::Lookup, kBatch> lookups;
+  const Entered entered(*this);
+  for (std::size_t from = 0; from < keys.size(); from += kBatch) {
+    const std::size_t count = std::min(kBatch, keys.size() - from);
+    index.find_many(keys.subspan(from, count), {lookups.data(), count});
+    for (std::size_t i = 0; i < count; ++i) {
+      found[from + i] = reinterpret_cast<Record*>(lookups[i].value);
+      if (lookups[i].value != 0) base::prefetch_range(found[from + i], sizeof(Record) + prefetched_bytes);
+    }
+  }
+}
+
+std::pair<Record*, bool> Access::insert(cc::Index& index, std::string_view key, std::string_view value) {
   auto* const fresh = static_cast<Record*>(slabs_.allocate(SlabKind::kRecord, record::record_bytes(value.size())));
-  if (fresh == nullptr) return false;
+  if (fresh == nullptr) return {nullptr, false};
   base::store_word(&fresh->previous_word, 0);
   base::store_word(&fresh->size_word, value.size());
   base::copy_to_shared(fresh->value_words(), value.data(), value.size());
   const Entered entered(*this);
   fresh->store_tid(record::version_word(record::make_tid(epochs_.current(), 1), /*removed=*/false));
-  const cc::Inserted done = index_.insert_if_absent(key, reinterpret_cast<cc::Value>(fresh), nodes_, nullptr);
-  if (done.what == cc::InsertedWhat::kInserted) return true;
+  const cc::Inserted done = index.insert_if_absent(key, reinterpret_cast<cc::Value>(fresh), nodes_, nullptr);
+  if (done.what == cc::InsertedWhat::kInserted) return {fresh, true};
   slabs_.free(SlabKind::kRecord, fresh);
-  return false;
+  return {reinterpret_cast<Record*>(done.present), false};
 }
 
 Result<std::unique_ptr<Store>> Store::open(const Options& options, std::optional<std::uint64_t> hash_keys) {
@@ -67,23 +83,33 @@ Result<std::unique_ptr<Store>> Store::open(const Options& options, std::optional
                                      .numa_node = options.numa_node});
   if (!region.ok()) return region.status();
   std::unique_ptr<Store> store(new Store(options, std::move(*region), limit));
-  if (const Status made = store->make_index(hash_keys); !made.ok()) return made;
+  auto made = store->make_index(hash_keys);
+  if (!made.ok()) return made.status();
+  store->index_ = std::move(*made);
   return store;
 }
 
-Status Store::make_index(std::optional<std::uint64_t> hash_keys) {
+Result<cc::Index*> Store::add_index(std::optional<std::uint64_t> hash_keys) {
+  const std::lock_guard lock(mutex_);
+  auto made = make_index(hash_keys);
+  if (!made.ok()) return made.status();
+  more_indexes_.push_back(std::move(*made));
+  return more_indexes_.back().get();
+}
+
+Result<std::unique_ptr<cc::Index>> Store::make_index(std::optional<std::uint64_t> hash_keys) {
   const Status no_memory(StatusCode::kResourceExhausted, "no memory for the root of the index; see --memory_limit");
   if (hash_keys) {
     const std::uint64_t buckets = kvstore::hash::Table::buckets_for(*hash_keys);
     char* const header = slabs_.take_run(buckets * sizeof(Bucket));
     if (header == nullptr) return no_memory;
-    main_header_bytes_ = buckets * sizeof(Bucket);
+    main_header_bytes_ += buckets * sizeof(Bucket);
     const std::span<Bucket> main(reinterpret_cast<Bucket*>(header), buckets);
-    index_ = std::make_unique<cc::Index>(main, region_->base());
-  } else {
-    index_ = std::make_unique<cc::Index>(*root_nodes_);
+    return std::make_unique<cc::Index>(main, region_->base());
   }
-  return index_->ok() ? Status() : no_memory;
+  auto index = std::make_unique<cc::Index>(*root_nodes_);
+  if (!index->ok()) return no_memory;
+  return index;
 }
 
 Store::Store(const Options& options, std::unique_ptr<memory::Region> region, std::uint64_t limit_bytes)

@@ -12,6 +12,7 @@
 #include <span>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <granary/options.h>
@@ -50,16 +51,31 @@ class Access {
   }
   /// Returns the record of a key, for callers that keep data of their own in it; nullptr if there is none. Records are
   /// never removed.
-  record::Record* locate(std::string_view key) {
-    const Entered entered(*this);
-    return find(key);
-  }
+  record::Record* locate(std::string_view key) { return locate(index_, key); }
   /// Inserts a key. Returns false if the key is there or memory has run out.
-  bool insert(std::string_view key, std::string_view value);
+  bool insert(std::string_view key, std::string_view value) { return insert(index_, key, value).second; }
   /// Visits at most `limit` keys in order, from the first one not below `from`. Only for an ordered index. `visit` gets
   /// key and value and returns false to stop.
   template <typename Visit>
   std::size_t scan(std::string_view from, std::size_t limit, std::span<char> buffer, Visit&& visit);
+
+  // The same in an index of Store::add_index().
+
+  record::Record* locate(const cc::Index& index, std::string_view key) {
+    const Entered entered(*this);
+    return reinterpret_cast<record::Record*>(index.find(key).value);
+  }
+  /// Locates each key, and prefetches the first bytes of the records' values. `found` is as long as `keys`.
+  void locate_many(const cc::Index& index, std::span<const std::string_view> keys, std::span<record::Record*> found,
+                   std::size_t prefetched_bytes);
+  /// Returns the key's record, which may have been there before, and whether it is new; nullptr if memory has run out.
+  std::pair<record::Record*, bool> insert(cc::Index& index, std::string_view key, std::string_view value);
+  /// Visits the records of a range in order. `visit` gets key and record and returns false to stop. It must not use
+  /// this access. Only for an ordered index.
+  template <typename Visit>
+  void visit(const cc::Index& index, kvstore::ordered::Range range, kvstore::ordered::Direction direction,
+             Visit&& visit);
+
   /// Frees the nodes that no reader can reach any more.
   void collect() { nodes_.reclaim(64); }
 
@@ -104,11 +120,13 @@ class Store {
   StoreFigures figures() const;
 
   cc::Index& index() { return *index_; }
+  /// Makes one more index, for callers that keep several tables. It lives as long as the store. Thread-safe.
+  Result<cc::Index*> add_index(std::optional<std::uint64_t> hash_keys);
 
  private:
   friend class Access;
   Store(const Options& options, std::unique_ptr<memory::Region> region, std::uint64_t limit_bytes);
-  Status make_index(std::optional<std::uint64_t> hash_keys);
+  Result<std::unique_ptr<cc::Index>> make_index(std::optional<std::uint64_t> hash_keys);
   void advance_epochs(std::uint32_t epoch_ms);
 
   std::unique_ptr<memory::Region> region_;
@@ -117,9 +135,10 @@ class Store {
   std::unique_ptr<memory::SlabCache> root_slabs_;
   std::unique_ptr<kvstore::NodeMemory> root_nodes_;
   std::unique_ptr<cc::Index> index_;
-  std::uint64_t main_header_bytes_ = 0;
 
-  mutable std::mutex mutex_;  // guards the lists of accesses
+  mutable std::mutex mutex_;  // guards what follows, up to stopping_
+  std::uint64_t main_header_bytes_ = 0;
+  std::vector<std::unique_ptr<cc::Index>> more_indexes_;
   std::vector<std::unique_ptr<Access>> accesses_;
   std::vector<Access*> idle_;
 
@@ -163,6 +182,22 @@ std::size_t Access::scan(std::string_view from, std::size_t limit, std::span<cha
   Visitor visitor(*this, buffer, limit, visit);
   index_.tree().scan({.from = from, .to = {}}, kvstore::ordered::Direction::kForward, visitor);
   return limit - visitor.left;
+}
+
+template <typename Visit>
+void Access::visit(const cc::Index& index, kvstore::ordered::Range range, kvstore::ordered::Direction direction,
+                   Visit&& visit) {
+  struct Visitor final : kvstore::ordered::ScanVisitor {
+    explicit Visitor(Visit& v) : visit(v) {}
+    void on_leaf(const kvstore::ordered::Leaf*, kvstore::ordered::Version) override {}
+    bool on_entry(std::string_view key, kvstore::ordered::Value value) override {
+      return visit(key, *reinterpret_cast<record::Record*>(value));
+    }
+    Visit& visit;
+  };
+  const Entered entered(*this);
+  Visitor visitor(visit);
+  index.tree().scan(range, direction, visitor);
 }
 
 }  // namespace granary::bench::kv

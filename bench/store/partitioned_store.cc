@@ -8,11 +8,10 @@ using kvstore::ordered::InsertResult;
 using kvstore::ordered::Value;
 
 void* PartitionedTransaction::find(const PartitionTree& table, const ShortKey& key) {
-  const std::uint64_t word = word_of(key.view());
-  Place& known = place(table.tree, word);
-  if (known.generation == generation_ && known.tree == table.tree && known.key == word) return known.block;
+  const PlaceKey place(table.tree, key.view());
+  if (void* const known = places_.find(place)) return known;
   void* const block = reinterpret_cast<void*>(table.tree->find(key.view()).value);
-  if (block != nullptr) known = {table.tree, word, block, generation_};
+  if (block != nullptr) places_.remember(place, block);
   return block;
 }
 
@@ -36,7 +35,7 @@ Outcome PartitionedTransaction::remove_row(const PartitionTree& table, const Sho
   void* const block = find(table, key);
   if (block == nullptr) return Outcome::kNotFound;
   table.tree->remove(key.view(), reinterpret_cast<Value>(block), table.partition->nodes);
-  place(table.tree, word_of(key.view())).generation = 0;
+  places_.forget({table.tree, key.view()});
   undo_.removed(table, key, block);
   return Outcome::kOk;
 }

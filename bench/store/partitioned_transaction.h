@@ -9,6 +9,7 @@
 #include <granary/key.h>
 #include <granary/outcome.h>
 
+#include "bench/store/places.h"
 #include "bench/store/store.h"
 #include "bench/store/undo_log.h"
 
@@ -71,18 +72,11 @@ class PartitionedTransaction {
   /// Ends the transaction, with or without its changes.
   void end(bool keep) {
     keep ? undo_.commit() : undo_.roll_back();
+    places_.forget_all();
     ++generation_;
   }
 
  private:
-  /// Where a row was last found, so that reading and then writing it descends once. Valid within a transaction.
-  struct Place {
-    const kvstore::ordered::Tree* tree = nullptr;
-    std::uint64_t key = 0;
-    void* block = nullptr;
-    std::uint64_t generation = 0;
-  };
-  static constexpr unsigned kPlaceBits = 7;
   struct InsertHint {
     const kvstore::ordered::Tree* tree = nullptr;
     std::uint64_t generation = 0;
@@ -98,21 +92,6 @@ class PartitionedTransaction {
     std::memcpy(out.bytes, encoded.view().data(), out.size);
     return out;
   }
-  /// Returns the key's padded bytes. Keys of one tree have one length, so these tell them apart.
-  static std::uint64_t word_of(std::string_view key) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, key.data(), key.size());
-    return word;
-  }
-  Place& place(const kvstore::ordered::Tree* tree, std::uint64_t key) {
-    const std::uint64_t mixed = (key ^ reinterpret_cast<std::uintptr_t>(tree)) * 0x9E3779B97F4A7C15ull;
-    return places_[mixed >> (64 - kPlaceBits)];
-  }
-  void remember(const kvstore::ordered::Tree* tree, std::string_view key, void* block) {
-    const std::uint64_t word = word_of(key);
-    place(tree, word) = {tree, word, block, generation_};
-  }
-
   /// Returns where this transaction last inserted into the tree, so that a run of neighbouring keys descends once, as
   /// in the engine. Nodes are freed only between transactions.
   kvstore::ordered::LeafHint* insert_hint(const kvstore::ordered::Tree* tree) {
@@ -147,7 +126,7 @@ class PartitionedTransaction {
       if (!lookups[i].found) continue;
       void* const block = reinterpret_cast<void*>(found[i].value);
       std::memcpy(lookups[i].row, block, sizeof(V));
-      remember(tree, views[i], block);
+      places_.remember({tree, views[i]}, block);
     }
     return count;
   }
@@ -165,7 +144,7 @@ class PartitionedTransaction {
         K key{};
         if (!decode_key(bytes, key)) return true;
         void* const block = reinterpret_cast<void*>(value);
-        transaction.remember(tree, bytes, block);
+        transaction.places_.remember({tree, bytes}, block);
         V row;
         std::memcpy(&row, block, sizeof row);
         return visit(key, row);
@@ -197,7 +176,7 @@ class PartitionedTransaction {
 
   UndoLog undo_;
   std::uint64_t generation_ = 1;
-  std::array<Place, std::size_t{1} << kPlaceBits> places_{};
+  Places<void> places_;
   std::array<InsertHint, kHints> insert_hints_{};
 };
 

@@ -214,8 +214,11 @@ Status RangeWorkload<S, Plan>::add_table(Spread<Table<K, Row>>& table, const cha
                                          bool loaded_once) {
   const std::uint32_t parts = this->store().splits_tables() ? ranges_.parts() : 1;
   const TableLayout layout{
-      parameters_.hash, work_.keys() / parts * keys_each + 1, loaded_once,
-      [ranges = ranges_, keys_each](std::uint64_t key) { return ranges.part_of(key / keys_each); }};
+      .hash = parameters_.hash,
+      .rows = work_.keys() / parts * keys_each + 1,
+      .overwritten = !loaded_once,
+      .loaded_once = loaded_once,
+      .home = [ranges = ranges_, keys_each](std::uint64_t key) { return ranges.part_of(key / keys_each); }};
   for (std::uint32_t part = 0; part < parts; ++part) {
     auto made = this->store().template create_table<K, Row>(name, part, layout);
     if (!made.ok()) return made.status();

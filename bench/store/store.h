@@ -32,6 +32,8 @@ enum class Verdict : std::uint8_t {
 struct TableLayout {
   bool hash = false;       ///< whether rows are found by key only: such a table is never scanned
   std::uint64_t rows = 0;  ///< if `hash`: how many rows this process will have
+  /// Whether transactions overwrite rows often. A store that keeps old versions beside the row makes room for some.
+  bool overwritten = false;
   /// Whether the rows do not change after loading. A store with a seal() is told when they are all there.
   bool loaded_once = false;
   /// Returns, in a store of several nodes, which node has the row of a key. None: every node has all rows, which do not

@@ -4,6 +4,7 @@
 
 #include "bench/harness/machine.h"
 #include "bench/harness/registry.h"
+#include "bench/hekaton/store.h"
 #include "bench/store/two_pc/make_workload.h"
 #include "bench/tpcc/procedures.h"
 #include "bench/tpcc/workload.h"
@@ -26,6 +27,10 @@ Result<std::unique_ptr<Workload>> make(const Settings& settings, const FlagValue
         std::min(estimated_bytes(*parameters), available_memory() / (std::uint64_t{2} * settings.share.nodes));
   }
   prefaulted.cluster.database.prefault_bytes = prefaulted.options.prefault_bytes;
+  if (settings.variants.has(Variant::kHekaton)) {
+    return std::unique_ptr<Workload>(std::make_unique<TpccWorkload<hekaton::HekatonStore>>(
+        *parameters, [options = prefaulted.options] { return hekaton::HekatonStore::open(options); }));
+  }
   return two_pc::make_workload<TpccWorkload>(prefaulted, *parameters, parameters->partition_ranges().parts());
 }
 
@@ -53,9 +58,11 @@ const BenchCommand& tpcc_command() {
       .examples = {"--workers=2 --warehouses=2 --seconds=30", "--workers=2 --verify",
                    "--new_order_only --cross_partition=20 --variant=partitioned-store",
                    "--new_order_only --warehouses=4 --partitions=1 --variant=partitioned-store",
+                   "--workers=2 --warehouses=1 --mix=50,50,0,0,0 --variant=hekaton",
                    "--workers=2 --warehouses=1 --mix=50,0,0,0,50 --stock_level=transaction"},
       .flags = parameter_flags(),
-      .variants = VariantSet::engine().with({Variant::kPartitionedStore, Variant::kSplit, Variant::kFastIds}),
+      .variants = VariantSet::engine().with(
+          {Variant::kPartitionedStore, Variant::kHekaton, Variant::kSplit, Variant::kFastIds}),
       .breakdown = true,
       .batches = true,
       .on_nodes = true,

@@ -32,7 +32,9 @@ class Tables {
     partitions_.clear();
     for (std::uint64_t i = 0; i < ranges.count(); ++i) partitions_.push_back(ranges.part_of(i));
     const std::uint64_t customers = warehouses * kDistricts * scale.customers;
-    const auto by_key = [&](std::uint64_t rows) { return store::TableLayout{parameters.mixed_index, rows}; };
+    const auto by_key = [&](std::uint64_t rows) {
+      return store::TableLayout{.hash = parameters.mixed_index, .rows = rows, .overwritten = true};
+    };
     const auto loaded_once = [&](std::uint64_t rows) {
       return store::TableLayout{.hash = parameters.mixed_index, .rows = rows, .loaded_once = true};
     };

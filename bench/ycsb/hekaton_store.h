@@ -20,7 +20,6 @@ class HekatonEngine {
 
   explicit HekatonEngine(const Parameters& parameters)
       : shared_(parameters.timestamps),
-        value_bytes_(parameters.value_bytes),
         isolation_(parameters.isolation) {}
 
   /// A number may come again when kSessions others have come in between, whose sessions then are over.
@@ -28,11 +27,10 @@ class HekatonEngine {
     return sessions_.fetch_add(1, std::memory_order_relaxed) % hekaton::Shared::kSessions;
   }
   void give_session(std::uint32_t) {}
-  Transaction transaction(std::uint32_t session) { return {shared_, session, value_bytes_, isolation_}; }
+  Transaction transaction(std::uint32_t session) { return {shared_, session, isolation_}; }
 
  private:
   hekaton::Shared shared_;
-  const std::size_t value_bytes_;
   const Isolation isolation_;
   std::atomic<std::uint32_t> sessions_{0};  // only unique, so relaxed
 };

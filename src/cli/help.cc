@@ -146,7 +146,7 @@ std::string protocols_help() {
          "  lease_2pl  locked or leased before the transaction goes on, as far as it knows them before.\n"
          "  two_pc_tcp two-phase commit over TCP, a baseline of the benchmarks.\n\n"
          "Other engines to compare with are variants of 'granary bench ycsb', with rows of their own over the same "
-         "index:\n\n"
+         "index;\nhekaton runs TPC-C's new-orders and payments, too:\n\n"
          "  --variant=hekaton  several versions of a row; read at the time of the beginning, checked at that of the "
          "end.\n"
          "  --variant=dta      dynamic timestamp allocation: each transaction has an interval of timestamps, which "

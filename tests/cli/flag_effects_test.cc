@@ -159,6 +159,7 @@ TEST_F(FlagEffectsOnNodes, VariantsOfOneNodeAreRefused) {
                                        {"tatp", "partitioned-store --index=hash"},
                                        {"lease", "partitioned-store"},
                                        {"tpcc", "partitioned-store --index=mixed"},
+                                       {"tpcc", "hekaton --mix=50,50,0,0,0"},
                                        {"tpcc", "split"}}) {
     const std::string words = std::string(bench) + " --workers=1 --variant=" + variant;
     const std::string name = std::string(variant).substr(0, std::string_view(variant).find(' '));

@@ -197,6 +197,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "--partitions=3: there are 2 warehouses, and each is in one partition"},
         Mistake{"bench tpcc --index=mixed --variant=partitioned-store",
                 "--index=mixed: the partitioned store has ordered tables only; use --index=ordered"},
+        Mistake{"bench tpcc --variant=hekaton",
+                "--variant=hekaton: runs new-orders and payments only, as in TicToc's evaluation; use "
+                "--mix=50,50,0,0,0"},
+        Mistake{"bench tpcc --variant=hekaton,split", "--variant=hekaton,split: the two exclude each other"},
         Mistake{"bench ycsb --index=hash --mix=e",
                 "--index=hash: mix e scans, which a hash index cannot; use --index=ordered"}));
 

@@ -143,6 +143,21 @@ TEST(TpccRun, PartitionedStore) {
   run_and_check<store::PartitionedStore>(parameters);
 }
 
+Parameters of_tictocs_evaluation(std::uint32_t warehouses, std::uint32_t workers) {
+  Parameters parameters = small_parameters(warehouses, workers);
+  parameters.mix = {50, 50, 0, 0, 0};
+  return parameters;
+}
+
+TEST(TpccRun, HekatonOnOneWarehouse) { run_and_check<hekaton::HekatonStore>(of_tictocs_evaluation(1, 4)); }
+
+TEST(TpccRun, HekatonWithHashTablesAndManyRemoteLines) {
+  Parameters parameters = of_tictocs_evaluation(3, 3);
+  parameters.mixed_index = true;
+  parameters.remote_line = 0.1;
+  run_and_check<hekaton::HekatonStore>(parameters);
+}
+
 TEST(TpccRun, PartitionedStoreWithMoreWorkersThanPartitions) {
   Parameters parameters = small_parameters(1, 3);
   parameters.snapshot_stock_level = false;

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "bench/hekaton/store.h"
 #include "bench/store/granary_store.h"
 #include "bench/store/partitioned_store.h"
 #include "bench/tpcc/workload.h"
@@ -41,6 +42,8 @@ std::unique_ptr<TpccWorkload<S>> small_workload(const Parameters& parameters, bo
   auto workload = std::make_unique<TpccWorkload<S>>(parameters, [=]() -> Result<std::unique_ptr<S>> {
     if constexpr (std::is_same_v<S, store::PartitionedStore>) {
       return S::open(small_options(), partitions);
+    } else if constexpr (std::is_same_v<S, hekaton::HekatonStore>) {
+      return S::open(small_options());
     } else {
       return S::open(small_options(), split);
     }

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "bench/hekaton/store.h"
 #include "bench/store/granary_store.h"
 #include "bench/store/partitioned_store.h"
 #include "src/base/random.h"
@@ -34,6 +35,10 @@ std::unique_ptr<GranaryStore> open() {
 template <>
 std::unique_ptr<PartitionedStore> open() {
   return std::move(*PartitionedStore::open(options(), 2));
+}
+template <>
+std::unique_ptr<hekaton::HekatonStore> open() {
+  return std::move(*hekaton::HekatonStore::open(options()));
 }
 
 /// One random operation on store and model; both must say the same.
@@ -100,7 +105,7 @@ void one_operation(T& t, const Table& table, Model& model, base::Random& random)
 
 template <typename S>
 class StoreTest : public testing::Test {};
-using Stores = testing::Types<GranaryStore, PartitionedStore>;
+using Stores = testing::Types<GranaryStore, PartitionedStore, hekaton::HekatonStore>;
 TYPED_TEST_SUITE(StoreTest, Stores);
 
 TYPED_TEST(StoreTest, BehavesLikeAMap) {

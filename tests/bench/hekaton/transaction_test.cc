@@ -24,6 +24,10 @@ class Rows {
       Row::make({reinterpret_cast<char*>(row.data()), row.size() * 8}, std::string(kBytes, '\0'));
     }
   }
+  /// Makes the row anew, as one that is not there.
+  void make_absent(std::size_t i, std::uint32_t versions) {
+    Row::make_absent({reinterpret_cast<char*>(memory_[i].data()), memory_[i].size() * 8}, kBytes, versions);
+  }
   Row& operator[](std::size_t i) { return *reinterpret_cast<Row*>(memory_[i].data()); }
 
  private:
@@ -35,7 +39,7 @@ std::string text_of(std::uint64_t number) { return {reinterpret_cast<const char*
 class Hekaton : public testing::TestWithParam<TimestampSource> {
  protected:
   Transaction transaction(std::uint32_t session, Isolation isolation = Isolation::kSerializable) {
-    Transaction made(*shared_, session, kBytes, isolation);
+    Transaction made(*shared_, session, isolation);
     made.begin();
     return made;
   }
@@ -116,6 +120,77 @@ TEST_P(Hekaton, WriteSkewHappensAtSnapshotOnly) {
   }
 }
 
+TEST_P(Hekaton, AnInsertedRowIsThereFromItsCommitOn) {
+  for (const std::uint32_t versions : {1u, Row::kVersions}) {
+    rows_.make_absent(0, versions);
+    Transaction t = transaction(1);
+    EXPECT_TRUE(t.insert(rows_[0], text_of(7)));
+    EXPECT_EQ(read(t, rows_[0]), 7u);
+    EXPECT_FALSE(t.insert(rows_[0], text_of(8))) << "it is there";
+    EXPECT_EQ(t.reason(), AbortReason::kNone);
+    Transaction meanwhile = transaction(2);
+    EXPECT_EQ(read(meanwhile, rows_[0]), std::nullopt);
+    EXPECT_EQ(meanwhile.commit(), AbortReason::kNone);
+    EXPECT_EQ(t.commit(), AbortReason::kNone);
+    Transaction later = transaction(2);
+    EXPECT_EQ(read(later, rows_[0]), 7u);
+    EXPECT_FALSE(later.insert(rows_[0], text_of(9)));
+    EXPECT_EQ(later.commit(), AbortReason::kNone);
+  }
+}
+
+TEST_P(Hekaton, TheFirstWhoInsertsWins) {
+  rows_.make_absent(0, 1);
+  Transaction first = transaction(1), second = transaction(2);
+  EXPECT_TRUE(first.insert(rows_[0], text_of(1)));
+  EXPECT_FALSE(second.insert(rows_[0], text_of(2)));
+  EXPECT_EQ(second.commit(), AbortReason::kWriteLocked);
+  first.abort();
+  Transaction third = transaction(2);
+  EXPECT_EQ(read(third, rows_[0]), std::nullopt) << "the insert was taken back";
+  EXPECT_TRUE(third.insert(rows_[0], text_of(3)));
+  EXPECT_EQ(third.commit(), AbortReason::kNone);
+}
+
+/// That a row is not there holds until the reader's end, whether it was read, or a removal or update has met it.
+TEST_P(Hekaton, ThatARowIsNotThereIsChecked) {
+  for (const std::uint32_t versions : {1u, Row::kVersions}) {
+    for (int how = 0; how < 3; ++how) {
+      rows_.make_absent(0, versions);
+      Transaction t = transaction(1);
+      const bool found = how == 0   ? read(t, rows_[0]).has_value()
+                         : how == 1 ? t.remove(rows_[0])
+                                    : t.claim(rows_[0], {});
+      EXPECT_FALSE(found);
+      EXPECT_EQ(t.reason(), AbortReason::kNone);
+      Transaction other = transaction(2);
+      EXPECT_TRUE(other.insert(rows_[0], text_of(1)));
+      EXPECT_EQ(other.commit(), AbortReason::kNone);
+      EXPECT_EQ(t.commit(), AbortReason::kReadChanged) << how << " " << versions;
+    }
+  }
+}
+
+TEST_P(Hekaton, ARemovedRowIsGoneFromTheCommitOn) {
+  put(rows_[0], 5);
+  Transaction before = transaction(3, Isolation::kSnapshot);
+  Transaction t = transaction(1);
+  EXPECT_TRUE(t.remove(rows_[0]));
+  EXPECT_EQ(read(t, rows_[0]), std::nullopt);
+  EXPECT_FALSE(t.remove(rows_[0]));
+  EXPECT_EQ(t.commit(), AbortReason::kNone);
+  EXPECT_EQ(read(before, rows_[0]), 5u);
+  EXPECT_EQ(before.commit(), AbortReason::kNone);
+  Transaction again = transaction(2);
+  EXPECT_EQ(read(again, rows_[0]), std::nullopt);
+  EXPECT_TRUE(again.insert(rows_[0], text_of(6)));
+  EXPECT_TRUE(again.remove(rows_[0]));
+  EXPECT_TRUE(again.insert(rows_[0], text_of(7)));
+  EXPECT_EQ(again.commit(), AbortReason::kNone);
+  Transaction later = transaction(1);
+  EXPECT_EQ(read(later, rows_[0]), 7u);
+}
+
 /// Transfers keep the sum, and whoever reads all rows sees it.
 TEST_P(Hekaton, ManyAtOnceKeepTheSum) {
   constexpr std::uint32_t kThreads = 4;
@@ -126,7 +201,7 @@ TEST_P(Hekaton, ManyAtOnceKeepTheSum) {
   for (std::uint32_t me = 0; me < kThreads; ++me) {
     threads.emplace_back([&, me] {
       base::Random random(me);
-      Transaction t(*shared_, me, kBytes, Isolation::kSerializable);
+      Transaction t(*shared_, me, Isolation::kSerializable);
       for (int turn = 0; turn < kTurns; ++turn) {
         t.begin();
         if (me == 0) {
