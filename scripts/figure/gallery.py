@@ -11,7 +11,7 @@ from typing import Any
 from .claims import Claim, check_of
 from .errors import UsageError
 from .kept import builds, counts, different, first_and_last, kept_results, machines
-from .model import Figure, Setting
+from .model import Figure
 from .noise import CANNOT_TELL, FAIL, NULL, PASS, short
 from .progress import counted
 from .store import make_directory, write_whole
@@ -75,8 +75,11 @@ def _is_of_another_file(figure: Figure, result: Result) -> bool:
 
 def _head(results: "Sequence[Result]") -> str:
     quick = all(result["quick"] for result in results)
-    lengths = ("Quick runs take about a second each, with few rounds and few places on the x axis; without `--quick` "
-               "they take hours. ") if quick else ""
+    lengths = ""
+    if any(result["quick"] for result in results):
+        lengths = ("Quick runs take about a second each, with few rounds and few places on the x axis; without "
+                   "`--quick` they take hours. ")
+        lengths += "" if quick else "Figures whose runs were longer than quick ones say so. "
     return (f"What `granary figure{' --quick' if quick else ''}` has measured{_when(results)} on "
             f"{'; '.join(machines(results))}{_pages(results)}. Build: {'; '.join(builds(results))}. {lengths}"
             "Granary's points are in colour, the median of all rounds with minimum and maximum, the paper's grey. What "
@@ -111,6 +114,8 @@ def _section(figure: Figure, result: Result) -> "list[str]":
     said.append("\n".join(
         _wrapped(f"- **{claim['result']}** {claim['id']}: {claim['text']} ({claim['reason']})", "  ")
         for claim in result["claims"]))
+    if not result["quick"]:
+        said.append(_wrapped(f"Measured in {_lengths(result['rounds'], result['variables'])}."))
     said += [_wrapped(text) for text in _remarks(figure, result)]
     for failure in result["failed_runs"]:
         said.append(_wrapped(f"A run failed: `granary {failure['command']}` (round {failure['round']}) ended with "
@@ -128,7 +133,7 @@ def _remarks(figure: Figure, result: Result) -> "list[str]":
             fails.setdefault(claim.why, []).append(claim.id)
         if judged["result"] == NULL and claim.why and judged["reason"].startswith(CANNOT_TELL):
             doubts.setdefault(claim.why, []).append(claim.id)
-        if judged["result"] == NULL and (need := _would_need(claim, judged["reason"], figure, result["quick"])):
+        if judged["result"] == NULL and (need := _would_need(claim, judged["reason"], figure, result)):
             needs.setdefault(need, []).append(claim.id)
     return ([f"{_together(ids)} {'fails' if len(ids) == 1 else 'fail'}: {text}" for text, ids in fails.items()] +
             [f"{_together(ids)} {'has' if len(ids) == 1 else 'have'} failed in other runs: {text}"
@@ -136,21 +141,27 @@ def _remarks(figure: Figure, result: Result) -> "list[str]":
             [f"{_together(ids)} would need {text}" for text, ids in needs.items()])
 
 
-def _would_need(claim: Claim, reason: str, figure: Figure, quick: bool) -> str:
-    """Without "would need"; "" if the reason says it already."""
+def _would_need(claim: Claim, reason: str, figure: Figure, result: Result) -> str:
+    """Returns what goes behind "would need"; "" if the reason says it already."""
     if claim.would_need:
         return claim.would_need
     if not reason.startswith(CANNOT_TELL):
         return ""
-    if not quick:
-        return f"more rounds than {figure.full.rounds} (`--set rounds=N`)."
-    return f"the long runs: {_lengths(figure.full)} instead of {_lengths(figure.quick)}."
+    full = figure.full
+    if result["rounds"] >= full.rounds and _seconds(result["variables"]) >= _seconds(full.variables):
+        return f"more rounds than {result['rounds']} (`--set rounds=N`)."
+    return (f"the long runs: {_lengths(full.rounds, full.variables)} instead of "
+            f"{_lengths(result['rounds'], result['variables'])}.")
 
 
-def _lengths(setting: Setting) -> str:
-    seconds = setting.variables.get("seconds")
-    rounds = f"{setting.rounds} {'round' if setting.rounds == 1 else 'rounds'}"
-    return f"{rounds} of {short(seconds)} s" if isinstance(seconds, (int, float)) else rounds
+def _seconds(variables: "dict[str, Any]") -> float:
+    seconds = variables.get("seconds")
+    return float(seconds) if isinstance(seconds, (int, float)) else 0.0
+
+
+def _lengths(rounds: int, variables: "dict[str, Any]") -> str:
+    seconds = _seconds(variables)
+    return counted(rounds, "round") + (f" of {short(seconds)} s" if seconds else "")
 
 
 def _together(ids: "Sequence[str]") -> str:

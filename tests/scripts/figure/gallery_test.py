@@ -107,9 +107,22 @@ class Gallery(Rig):
     def test_what_more_rounds_could_tell(self):
         self.write(FIGURE.replace("rounds = 3\nvalues = [1, 2, 4]", "rounds = 9\nvalues = [1, 2, 4]"))
         self.figure(0, "one", "--quick", "--set", "rounds=2")
-        self.assertIn("A1 would need the long runs: 9 rounds of 2 s instead of 3 rounds of 0.1 s.", self.gallery())
+        self.assertIn("A1 would need the long runs: 9 rounds of 2 s instead of 2 rounds of 0.1 s.", self.gallery())
         self.figure(0, "one", "--set", "rounds=2")
+        self.assertIn("A1 would need the long runs: 9 rounds of 2 s instead of 2 rounds of 2 s.", self.gallery())
+        file = self.out / "one.json"
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"rounds": 9}))
         self.assertIn("A1 would need more rounds than 9 (`--set rounds=N`).", self.gallery())
+
+    def test_some_quick_and_some_long(self):
+        self.measured(FIGURE)
+        self.write(FIGURE, "two")
+        self.figure(0, "two", "--set", "rounds=4", "--set", "seconds=0.3")
+        text = self.gallery()
+        self.assertIn("Figures whose runs were longer than quick ones say so.", self.flat(text))
+        self.assertEqual(text.count("Measured in 4 rounds of 0.3 s."), 1)
+        self.figure(0, "one", "--set", "seconds=0.3")
+        self.assertNotIn("uick runs", self.gallery())
 
     def test_runs_that_failed(self):
         (self.folder / "fails").write_text("--slope=10 --workers=2 1")
