@@ -96,9 +96,11 @@ TEST_P(FullNode, ATransactionThatUsesUpTheBuffersSpoilsNoneForOthers) {
     ASSERT_TRUE(cluster.barrier().ok());
     if (cluster.node() == 1) {
       std::string seen;
-      const RunResult used_up = worker->run([&](Transaction& t) {
-        for (std::size_t i = 0; i < kRows && t.get(large, key_of(2, i), seen) == Outcome::kOk; ++i) continue;
-      });
+      const RunResult used_up = worker->run(
+          [&](Transaction& t) {
+            for (std::size_t i = 0; i < kRows && t.get(large, key_of(2, i), seen) == Outcome::kOk; ++i) continue;
+          },
+          {.max_attempts = 1});
       EXPECT_EQ(used_up.reason, AbortReason::kBuffersUsedUp);
       for (const Table& table : {small, large, largest, small}) {
         Outcome got = Outcome::kOk;
