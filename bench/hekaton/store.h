@@ -271,6 +271,7 @@ class HekatonStore {
     return std::make_unique<Session>(*store_, shared_, number, base::Random(seed));
   }
   StoreFigures figures() const { return store_->figures(); }
+  std::vector<ExtraFigure> extra_figures() const { return shared_.figures(); }
 
  private:
   const std::unique_ptr<kv::Store> store_;

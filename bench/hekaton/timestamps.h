@@ -45,6 +45,8 @@ class Timestamps {
     }
     return (base::monotonic_ns() << kSessionBits) | session;
   }
+  /// Returns how many timestamps a counter has handed out; 0 of a clock.
+  std::uint64_t drawn() const { return counter_.load(std::memory_order_relaxed); }
 
  private:
   /// Reads the time stamp counter. RDTSC alone may be executed before what precedes it in the program. Then a commit

@@ -21,6 +21,14 @@ void pause(std::uint32_t turn) {
 
 }  // namespace
 
+std::vector<ExtraFigure> Shared::figures() const {
+  std::uint64_t commits = 0;
+  for (const End& end : ends_) commits += end.commits.load(std::memory_order_relaxed);
+  if (commits == 0 || timestamps_.drawn() == 0) return {};
+  return {
+      {"commit_time_steps_per_transaction", static_cast<double>(timestamps_.drawn()) / static_cast<double>(commits)}};
+}
+
 void Transaction::begin() {
   reads_.clear();
   writes_.clear();
@@ -154,6 +162,7 @@ AbortReason Transaction::commit() {
     write.row->unlatch();
   }
   own_end.store(Shared::kActive, std::memory_order_seq_cst);
+  shared_.count_commit(session_);
   return AbortReason::kNone;
 }
 

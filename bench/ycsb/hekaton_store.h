@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "bench/hekaton/row.h"
 #include "bench/hekaton/transaction.h"
@@ -27,6 +28,7 @@ class HekatonEngine {
     return sessions_.fetch_add(1, std::memory_order_relaxed) % hekaton::Shared::kSessions;
   }
   void give_session(std::uint32_t) {}
+  std::vector<ExtraFigure> extra_figures() const { return shared_.figures(); }
   Transaction transaction(std::uint32_t session) { return {shared_, session, isolation_}; }
 
  private:

@@ -8,6 +8,7 @@
 //   take_session()            a number for a session, or nothing if there are no more
 //   give_session(number)
 //   transaction(number)       what runs a session's transactions, one after the other
+//   extra_figures()           perhaps: more figures for the report
 
 #include <algorithm>
 #include <memory>
@@ -145,6 +146,11 @@ class RowStore {
     return std::make_unique<Session>(*store_, *engine_, *number, value_bytes_, base::Random(seed));
   }
   StoreFigures figures() const { return store_->figures(); }
+  std::vector<ExtraFigure> extra_figures() const
+    requires requires(const Engine& engine) { engine.extra_figures(); }
+  {
+    return engine_->extra_figures();
+  }
 
  private:
   const std::unique_ptr<kv::Store> store_;

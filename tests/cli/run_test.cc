@@ -208,6 +208,20 @@ TEST(Run, ABreakdownAddsUpToAllOfTheTime) {
   }
 }
 
+/// A transaction draws a timestamp at its beginning and one at its end, and one that aborts at least the first.
+TEST(Run, ACounterOfTimestampsGrowsWithEachTransaction) {
+  for (const char* command : {"bench ycsb --mix=high --variant=hekaton --keys=1000 --workers=2 --seconds=0.1",
+                              "bench ycsb --mix=high --variant=hekaton --timestamps=mutex --keys=1000 --seconds=0.1",
+                              "bench tpcc --mix=50,50,0,0,0 --variant=hekaton --items=200 --customers=30 "
+                              "--seconds=0.1 --verify"}) {
+    const nlohmann::json repeat = json_of(command)["granary"]["repeats"][0];
+    EXPECT_GE(repeat["extra"].value("commit_time_steps_per_transaction", 0.0), 2) << command;
+  }
+  const nlohmann::json clock =
+      json_of("bench ycsb --mix=high --variant=hekaton --timestamps=local_clock --keys=1000 --seconds=0.1");
+  EXPECT_FALSE(clock["granary"]["repeats"][0]["extra"].contains("commit_time_steps_per_transaction"));
+}
+
 TEST(Run, ABreakdownIsOfTheMeasurementAlone) {
   for (const char* command : {"bench ycsb --mix=medium --keys=50000 --protocol=tictoc --warmup=0",
                               "bench ycsb --mix=read_only --keys=50000 --protocol=tictoc --warmup=1",
