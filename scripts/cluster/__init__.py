@@ -1,1 +1,3 @@
-"""scripts/cluster.sh: the nodes of a cluster, from one place. docs/deployment.md is for users."""
+"""Does what scripts/cluster.sh is asked for: it manages the nodes of a cluster from one place. docs/deployment.md is
+for users.
+"""

@@ -1,4 +1,4 @@
-"""cluster.sh: reads the command line, does one command, shows what happened where."""
+"""Starts cluster.sh: it reads the command line, does one command, and shows what happened on which host."""
 
 import sys
 
@@ -24,7 +24,7 @@ def main() -> int:
         return 3
     try:
         flags = parse(sys.argv[1:])
-    except SystemExit as end:  # --help, or wrong words
+    except SystemExit as end:  # argparse ends so after --help and wrong words
         return int(end.code or 0)
     except output.OutputError as error:
         output.complain(str(error))
@@ -40,7 +40,7 @@ def main() -> int:
     except output.OutputError as error:
         output.complain(str(error))
         output.end_at_once(error.code)
-    except OSError as error:  # a file or directory that the command line or the cluster file names
+    except OSError as error:  # the command line or the cluster file names this file
         output.complain(f"'{error.filename}': {error.strerror}" if error.filename else str(error))
         return 3
 
@@ -60,7 +60,7 @@ def run(flags: argparse.Namespace) -> int:
         ssh.close()
         end_by_next()
     try:
-        if session.report.outcomes:  # also what was done before something went wrong
+        if session.report.outcomes:  # this also tells what was done before something went wrong
             output.say(session.report.text())
     except output.OutputError as error:
         error.code = session.report.exit_code() or error.code

@@ -1,4 +1,4 @@
-"""The command line: its words, flags and help."""
+"""Defines the words, flags and help of the command line."""
 
 import argparse
 import re
@@ -24,7 +24,7 @@ the output cannot be written, 128 + N ended by signal N."""
 
 
 class Parser(argparse.ArgumentParser):
-    """One whose help does not end as a success if it cannot be written."""
+    """Fails if it cannot write its help, where argparse's own parser would end as a success."""
 
     def print_help(self, file: Any = None) -> None:
         if file is None:
@@ -34,7 +34,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def parse(words: "list[str]") -> argparse.Namespace:
-    """Ends the program where --help is asked for or the words are wrong."""
+    """Returns the flags. It ends the program where --help is asked for or the words are wrong."""
     formatter = argparse.RawDescriptionHelpFormatter
     parser = Parser(prog="cluster.sh", formatter_class=formatter, epilog=EPILOG,
                     description="Installs, starts, watches and ends the nodes of a cluster.")
@@ -164,8 +164,8 @@ OF_BENCH = ("--cluster=", "--ssh-config=", "--accept-new", "--dry-run")
 
 
 def _split(words: "list[str]") -> "tuple[list[str], list[str]]":
-    """Our own words, and after `bench NAME` those that are passed on to granary. --dry_run is --dry-run, since
-    granary's flags have underscores.
+    """Returns our own words, and after `bench NAME` those that are passed on to granary. Our flags may have
+    underscores, such as --dry_run, since granary's flags have them.
     """
     own, passed_on = [], []
     bench_at = words.index("bench") if "bench" in words else len(words)

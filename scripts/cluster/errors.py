@@ -1,4 +1,4 @@
-"""Errors that end a command with a message."""
+"""Defines the errors that end a command with a message."""
 
 
 class UsageError(Exception):

@@ -1,4 +1,4 @@
-"""Hosts that do what agent/ says: each call starts an agent there, through ssh or, on this host, as a process."""
+"""Asks hosts to do what agent/ can do. Each call starts an agent there, through ssh or, on this host, as a process."""
 
 import base64
 import json
@@ -15,8 +15,8 @@ from typing import IO, Any, BinaryIO, Callable, Iterable, Optional, TypeVar
 from .errors import HostError
 from .inventory import Access, HostEntry, Inventory, Node
 
-# Loads the agent's modules from the call, so that a host needs nothing but Python. It runs isolated (-I), since Python
-# otherwise looks for its own modules in the working directory first, which may belong to another user.
+# This program loads the agent's modules from the call, so that a host needs nothing but Python. It runs isolated (-I),
+# since Python otherwise looks for its own modules in the working directory first, which may belong to another user.
 BOOTSTRAP = """
 import sys,json,importlib.abc as a,importlib.util as u
 call=json.loads(sys.stdin.buffer.readline());sources=call.pop("modules")
@@ -34,14 +34,14 @@ T = TypeVar("T")
 
 
 def agent_modules() -> "dict[str, str]":
-    """The sources of the agent, by module."""
+    """Returns the sources of the agent, by module."""
     folder = Path(__file__).with_name("agent")
     return {"agent" if path.stem == "__init__" else f"agent.{path.stem}": path.read_text(encoding="utf-8")
             for path in sorted(folder.glob("*.py"))}
 
 
 class Host:
-    """A host of the inventory."""
+    """Is a host of the inventory. Unlike SshHost, it is this host, and its agent is a process here."""
 
     def __init__(self, cluster: str, entry: HostEntry, modules: "dict[str, str]") -> None:
         self.cluster = cluster
@@ -57,7 +57,7 @@ class Host:
         return self.entry.nodes
 
     def command(self) -> "list[str]":
-        """What runs the agent there."""
+        """Returns the command that runs the agent there."""
         return [sys.executable, "-I", "-B", "-c", BOOTSTRAP]
 
     def call(self, verb: str, arguments: "Optional[dict[str, Any]]" = None, payload: Optional[BinaryIO] = None,
@@ -100,11 +100,11 @@ def _send(process: subprocess.Popen, call: "dict[str, Any]", payload: Optional[B
 
 
 def _listen(process: subprocess.Popen, on_event: Optional[Event]) -> "Optional[dict[str, Any]]":
-    """The last message; None if the agent ends without one."""
+    """Returns the last message; None if the agent ends without one."""
     for line in process.stdout:
         try:
             message = json.loads(line)
-        except ValueError:  # what a host prints at each login
+        except ValueError:  # a host may print anything at each login
             continue
         if not isinstance(message, dict):
             continue
@@ -118,7 +118,7 @@ def _listen(process: subprocess.Popen, on_event: Optional[Event]) -> "Optional[d
 
 
 class SshHost(Host):
-    """By OpenSSH, with one connection that all calls share."""
+    """Is reached by OpenSSH, with one connection that all calls share."""
 
     def __init__(self, cluster: str, entry: HostEntry, modules: "dict[str, str]", ssh: "Ssh") -> None:
         super().__init__(cluster, entry, modules)
@@ -130,7 +130,7 @@ class SshHost(Host):
 
 
 class Ssh:
-    """The connections of one run of cluster.sh. They are closed at its end."""
+    """Keeps the connections of one run of cluster.sh, which are closed at its end."""
 
     def __init__(self, accept_new: bool, config: Optional[str]) -> None:
         self.options = ["-o", "BatchMode=yes", "-o", "ConnectTimeout=10",
@@ -139,8 +139,8 @@ class Ssh:
             self.options += ["-o", "StrictHostKeyChecking=accept-new"]
         if config is not None:
             self.options += ["-F", config]
-        self.one_looks = threading.Lock()  # at all that is below
-        self.folder: "Optional[tempfile.TemporaryDirectory[str]]" = None  # mode 0700; made with the first connection
+        self.one_looks = threading.Lock()  # it guards all that is below
+        self.folder: "Optional[tempfile.TemporaryDirectory[str]]" = None  # it is made with the first connection
         self.locks: "dict[Access, threading.Lock]" = {}
         self.connected: "set[Access]" = set()
         self.connecting: "dict[Access, subprocess.Popen[bytes]]" = {}
@@ -155,7 +155,7 @@ class Ssh:
         return [*self.options, "-S", f"{self.folder.name}/%C", "-p", str(access.port), *user]
 
     def connect(self, access: Access) -> None:
-        """Makes the connection that later commands share. Refusals of ssh are told in its words."""
+        """Makes the connection that later commands share. A HostError tells in the words of ssh why it refuses."""
         with self.one_looks:
             lock = self.locks.setdefault(access, threading.Lock())
         with lock:
@@ -174,7 +174,7 @@ class Ssh:
                 raise HostError(f"ssh: {words[-1] if words else f'exit code {code}'}")
 
     def _begin(self, access: Access, said: "IO[bytes]") -> "subprocess.Popen[bytes]":
-        """Starts the process that makes the connection and then leaves it to one in the background."""
+        """Starts the process that makes the connection and then leaves it to another in the background."""
         with self.one_looks:
             if self.closed:
                 raise HostError("no connection is made any more, since the command ends")
@@ -194,9 +194,9 @@ class Ssh:
             self.closed = True
             open_ones = self.connected | set(self.connecting)
             for process in self.connecting.values():
-                process.terminate()  # does nothing to one that has left the connection to the background already
+                process.terminate()  # one that has left its connection to the background has ended
         for lock in self.locks.values():
-            if lock.acquire(timeout=CLOSING_S):  # the thread that connects has heard of that
+            if lock.acquire(timeout=CLOSING_S):  # then the thread that connects has noticed the end
                 lock.release()
         for access in open_ones:
             try:
@@ -217,7 +217,9 @@ def all_hosts(inventory: Inventory, ssh: Ssh) -> "list[Host]":
 
 
 def on_all(hosts: "Iterable[Host]", action: "Callable[[Host], T]") -> "list[tuple[Host, T | HostError]]":
-    """Does something on all hosts at the same time. One that fails does not stop the others."""
+    """Does something on all hosts at the same time, and returns each one's result. One that fails does not stop the
+    others.
+    """
 
     def one(host: Host) -> "T | HostError":
         try:

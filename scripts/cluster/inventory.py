@@ -1,6 +1,7 @@
-"""The cluster file as a list of hosts: who is reached how, and has which nodes. docs/cluster-file.md has the keys.
+"""Reads the cluster file as a list of hosts: how each is reached, and which nodes it has. docs/cluster-file.md has the
+keys.
 
-What a node makes of the file is not judged here; `granary cluster check` does that.
+Whether a node would take the file is not judged here; `granary cluster check` does that.
 """
 
 import copy
@@ -14,10 +15,10 @@ from typing import Any
 from . import toml_text
 from .errors import UsageError
 
-# Keys whose values are paths, which count from the file's folder.
+# These keys have paths as values, which count from the file's folder.
 PATHS = {"cluster": ("run_directory", "key_file"), "membership": ("password_file",), "clock": ("pmc_socket",),
          "node": ("data_directory", "reliable_directory", "log_directories", "install_directory", "http_token_file")}
-# In [defaults] they are the directories above all nodes' own.
+# In [defaults], these keys name the directories above all nodes' own.
 OF_EACH_NODE = ("data_directory", "reliable_directory", "log_directories")
 TEXTS = ("host", "address", "ssh_host", "ssh_user", "install_directory", "data_directory", "reliable_directory", "http",
          "http_token_file")
@@ -27,7 +28,7 @@ Its paths are absolute, since they counted from that file's folder. Change that 
 
 @dataclass(frozen=True)
 class Node:
-    """One node, with what is its own and what it has from [defaults]."""
+    """Is one node, with its own values and those that it has from [defaults]."""
 
     id: int
     host: str
@@ -46,14 +47,14 @@ class Node:
         return [each for each in (self.data_directory, self.reliable_directory, *self.log_directories) if each]
 
     def places(self) -> "dict[str, Any]":
-        """What a host has to know to find the node's data."""
+        """Returns what a host has to know to find the node's data."""
         return {"id": self.id, "data_directory": self.data_directory, "reliable_directory": self.reliable_directory,
                 "log_directories": list(self.log_directories)}
 
 
 @dataclass(frozen=True)
 class Access:
-    """How a host is reached: by ssh, or, without an address, directly since it is this one."""
+    """Tells how a host is reached: by ssh, or, without an address, directly since it is this one."""
 
     address: str = ""
     user: str = ""
@@ -66,7 +67,7 @@ class Access:
 
 @dataclass
 class HostEntry:
-    """A host, and what of the cluster is there."""
+    """Is a host, with what of the cluster is there."""
 
     access: Access
     install_directory: str
@@ -75,7 +76,7 @@ class HostEntry:
 
 @dataclass
 class Inventory:
-    """What cluster.sh knows of a cluster."""
+    """Has what cluster.sh knows of a cluster."""
 
     file: Path
     name: str
@@ -84,7 +85,7 @@ class Inventory:
     password_file: str
     membership: "dict[str, Any]"
     hosts: "list[HostEntry]"
-    text: str  # of the file that hosts get
+    text: str  # the text of the file that hosts get
 
     @property
     def nodes(self) -> "list[Node]":
@@ -182,7 +183,9 @@ class _Reader:
                                 log_directories=tuple(own.get("log_directories", []))))
 
     def _refuse_two_ways(self, first: Node, way: Access, number: int, host: str, other: Access) -> None:
-        """Two deploys into one install directory would each take the other's nodes for some that are gone."""
+        """Refuses two ways to one install directory, since each of two deploys would take the other's nodes for some
+        that are gone.
+        """
         same_name = host and host == first.host
         if same_name or (way.address, way.port) == (other.address, other.port):
             raise UsageError(f"{self.file}: nodes {first.id} and {number} are on one host, '{host or other.label}', "
@@ -224,8 +227,8 @@ class _Reader:
         return result
 
     def _absolute(self, key: str, value: Any) -> Any:
-        """Refuses what is no path: an empty text would be made a directory at the root of all, and each letter of a
-        text that stands for a list one of its own.
+        """Refuses what is no path. An empty text would be the file's own folder, and of a text in place of a list each
+        letter would become a directory.
         """
         if key == "log_directories":
             if not isinstance(value, list):

@@ -1,4 +1,4 @@
-"""A line a node that is rewritten while things go on, on a terminal; else a line for each thing that is told."""
+"""Shows one line for each node, which is rewritten, on a terminal; elsewhere a line for each thing that is told."""
 
 import shutil
 import sys
@@ -6,7 +6,7 @@ import threading
 
 
 class LiveLines:
-    """What each of several nodes said last, on standard error."""
+    """Shows on standard error what each of several nodes said last."""
 
     def __init__(self, names: "list[str]") -> None:
         self.last = dict.fromkeys(names, "")

@@ -1,4 +1,4 @@
-"""What is reported on standard output, and what happens if that does not take it."""
+"""Reports on standard output, and tells if that does not take what is reported."""
 
 import os
 import sys
@@ -8,7 +8,9 @@ CLOSED = "standard output is closed, so nothing could be reported; direct it to 
 
 
 class OutputError(Exception):
-    """Standard output did not take what was to be reported. `code` is the exit code: 3, unless the command failed."""
+    """Says that standard output did not take what was to be reported. `code` is 3, or the exit code of a command that
+    failed.
+    """
 
     code = 3
 
@@ -34,7 +36,7 @@ def complain(text: str) -> None:
 
 
 def end_at_once(code: int) -> NoReturn:
-    """Ends the process although threads may wait for hosts that have nothing to say. What standard output has not
-    taken until now is given up.
+    """Ends the process although threads may wait for hosts that have nothing to say. It gives up what standard output
+    has not taken until now.
     """
     os._exit(code)

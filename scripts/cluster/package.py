@@ -1,4 +1,5 @@
-"""The release package: granary-VERSION-linux-x86_64.tar.gz with one folder of that name, and its hash beside it."""
+"""Finds the release package: granary-VERSION-linux-x86_64.tar.gz with one folder of that name, and its hash beside it.
+"""
 
 import hashlib
 import re
@@ -16,7 +17,7 @@ HOW_TO_MAKE = "cmake --preset release && cmake --build --preset release --target
 
 @dataclass(frozen=True)
 class Package:
-    """A package whose hash is the one that the file beside it says."""
+    """Is a package whose hash is the one that the file beside it says."""
 
     path: Path
     name: str
@@ -25,7 +26,7 @@ class Package:
 
     @property
     def directory(self) -> str:
-        """Its name on a host. Two builds of one version differ by their hash."""
+        """Returns the package's name on a host. Two builds of one version differ by their hash."""
         return f"{self.name}-{self.sha256[:12]}"
 
     def facts(self) -> "dict[str, Any]":
@@ -34,7 +35,7 @@ class Package:
 
 
 def find(given: Optional[str], root: Path, keep_hash: bool) -> Package:
-    """The package that was named, or the newest of the release build; see load()."""
+    """Returns the package that was named, or the newest of the release build; see load()."""
     if given is not None:
         path = Path(given)
         if not path.is_file():
@@ -50,7 +51,7 @@ def find(given: Optional[str], root: Path, keep_hash: bool) -> Package:
 
 
 def load(path: Path, keep_hash: bool = True) -> Package:
-    """Checks name and hash. A missing hash file is made, if the hash is to be kept."""
+    """Checks the name and the hash. It makes a hash file that is missing, if the hash is to be kept."""
     match = NAME.fullmatch(path.name)
     if match is None:
         raise UsageError(f"'{path}' is no release package: its name should be granary-VERSION-linux-x86_64.tar.gz")
@@ -64,12 +65,12 @@ def load(path: Path, keep_hash: bool = True) -> Package:
                              "one of them is damaged")
     else:
         try:
-            archives.check(path, str(path), archives.BUILD_AGAIN)  # before its hash is kept as that of a good one
+            archives.check(path, str(path), archives.BUILD_AGAIN)  # only a good package may have its hash kept
         except Trouble as trouble:
             raise UsageError(str(trouble)) from trouble
         try:
             if keep_hash:
                 beside.write_text(f"{digest}  {path.name}\n", encoding="utf-8")
-        except OSError:  # a folder that may only be read
+        except OSError:  # the folder may be one that can only be read
             pass
     return Package(path, match[1], match[2], digest)

@@ -1,4 +1,4 @@
-"""What a command works with: inventory, hosts, flags, and the report that it makes."""
+"""Holds what a command works with: inventory, hosts, flags, and the report that it makes."""
 
 import argparse
 import re
@@ -13,7 +13,7 @@ from .table import Report
 
 @dataclass
 class Session:
-    """One run of cluster.sh."""
+    """Is one run of cluster.sh."""
 
     inventory: Inventory
     hosts: "list[Host]"
@@ -22,7 +22,7 @@ class Session:
     report: Report = field(default_factory=Report)
 
     def __post_init__(self) -> None:
-        self.chosen_nodes()  # refuses wrong ones before any host is asked
+        self.chosen_nodes()  # this refuses wrong nodes before any host is asked
 
     @property
     def dry_run(self) -> bool:
@@ -30,7 +30,7 @@ class Session:
 
     def on_all(self, subject: str, action: "Callable[[Host], Any]",
                hosts: "Optional[list[Host]]" = None) -> "dict[Host, Any]":
-        """Results of the hosts that could do it; the others are in the report."""
+        """Returns the results of the hosts that could do it. The report tells of the others."""
         results = {}
         for host, result in on_all(self.hosts if hosts is None else hosts, action):
             if isinstance(result, HostError):
@@ -44,8 +44,8 @@ class Session:
         return next(host for host in self.hosts if host.entry is entry)
 
     def chosen_nodes(self) -> "Optional[set[int]]":
-        """Those of --nodes; None: all, since the flag is not given. An empty list is refused: it may come of a variable
-        that is not set, and does not mean all.
+        """Returns the nodes of --nodes, or None if the flag is not given, which means all. An empty list is refused: it
+        may come of a variable that is not set, and does not mean all.
         """
         nodes = getattr(self.flags, "nodes", None)
         if nodes is None:
@@ -60,7 +60,7 @@ class Session:
         return chosen
 
     def services(self, host: Host) -> "list[str]":
-        """The nodes of a host that the command is about."""
+        """Returns the nodes of a host that the command is about."""
         chosen = self.chosen_nodes()
         return [node.service for node in host.nodes if chosen is None or node.id in chosen]
 

@@ -1,4 +1,4 @@
-"""SIGINT, SIGTERM and SIGHUP end a command in order: its connections are closed before the process ends."""
+"""Lets SIGINT, SIGTERM and SIGHUP end a command in order: its connections are closed before the process ends."""
 
 import signal
 import threading
@@ -7,14 +7,15 @@ from types import FrameType
 from typing import Callable, Optional, TypeVar
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# Python notices a signal when the main thread's wait ends, and one that comes just before a wait does not end it.
+# Python notices a signal when the main thread's wait ends. A signal that comes just before a wait does not end it, so
+# each wait is this short.
 LOOKS_S = 0.2
 T = TypeVar("T")
 _taken: "set[int]" = set()  # the signals that were not ignored when the process was started
 
 
 class Ended(BaseException):
-    """A signal ends the command. `code` is the exit code that says so."""
+    """Says that a signal ends the command. `code` is the exit code that tells so."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"ended by signal {number}")
@@ -22,11 +23,11 @@ class Ended(BaseException):
 
 
 def raise_ended() -> None:
-    """From now on the signals raise Ended in the main thread, the first of them only. A signal that is ignored, as
-    SIGHUP is by nohup, stays so.
+    """Lets the first of the signals raise Ended in the main thread from now on. A signal that is ignored, as SIGHUP is
+    by nohup, stays so.
     """
     def handle(number: int, _frame: Optional[FrameType]) -> None:
-        hold_back()  # `timeout` sends two
+        hold_back()  # `timeout` sends its signal twice
         raise Ended(number)
 
     for each in ENDING:
@@ -42,14 +43,14 @@ def hold_back() -> None:
 
 
 def end_by_next() -> None:
-    """From now on a signal ends the process at once: nothing is left to be closed."""
+    """Lets a signal end the process at once from now on, since nothing is left to be closed."""
     for each in _taken:
         signal.signal(each, signal.SIG_DFL)
 
 
 def apart(action: "Callable[[], T]") -> T:
     """Returns what the action returns, or raises what it raises. The action has a thread of its own, so that a signal
-    interrupts nothing but the wait for it: not the action while it makes a connection, which would then be left open.
+    interrupts nothing but the wait for it. A connection that the action is making would otherwise be left open.
     """
     done: "Future[T]" = Future()
 

@@ -1,18 +1,18 @@
-"""What happened where, as aligned text."""
+"""Shows what happened on which host, as aligned text."""
 
 from dataclasses import dataclass, field
 from typing import Any, Sequence
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Columns with two spaces between; the first row is the heading."""
+    """Returns the rows in columns with two spaces between them. The first row is the heading."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
 
 
 @dataclass
 class Outcome:
-    """Of one thing on one host."""
+    """Tells what has become of one thing on one host."""
 
     host: str
     subject: str
@@ -24,7 +24,7 @@ class Outcome:
 
 @dataclass
 class Report:
-    """All that a command has done."""
+    """Collects all that a command has done."""
 
     outcomes: "list[Outcome]" = field(default_factory=list)
 
@@ -41,5 +41,5 @@ class Report:
         return aligned(rows)
 
     def exit_code(self) -> int:
-        """0 if all went well. 3 outweighs 1, since it says that something could not be done at all."""
+        """Returns 0 if all went well. 3 outweighs 1, since it says that something could not be done at all."""
         return max((each.code for each in self.outcomes if not each.ok), default=0)

@@ -17,8 +17,8 @@ def value_text(value: Any) -> str:
 
 
 def text_of(tables: "dict[str, Any]", heading: str) -> str:
-    """`tables`: of values, or lists of such tables, as tomllib.loads() returns them. A ValueError names a
-    value that has no place in a cluster file.
+    """Returns the TOML of tables of values, or of lists of such tables, as tomllib.loads() returns them. A ValueError
+    names a value that has no place in a cluster file.
     """
     lines = [f"# {line}" for line in heading.splitlines()]
     for name, content in tables.items():

@@ -1,4 +1,4 @@
-"""An ensemble to try a cluster with, on the hosts that the cluster file names as ZooKeeper's servers."""
+"""Plans an ensemble to try a cluster with, on the hosts that the cluster file names as ZooKeeper's servers."""
 
 import ipaddress
 import socket
@@ -9,12 +9,12 @@ from .hosts import Host
 from .inventory import is_this_host
 from .session import Session
 
-PEER_PORT, ELECTION_PORT = 1000, 2000  # beside the port for clients
+PEER_PORT, ELECTION_PORT = 1000, 2000  # these are added to the port for clients
 
 
 def ensemble(session: Session) -> "list[dict[str, Any]]":
-    """The servers of [membership], each with the host that runs it. Their ports among themselves lie 1000 and 2000
-    above that for clients.
+    """Returns the servers of [membership], each with the host that runs it. Their ports among themselves lie 1000 and
+    2000 above that for clients.
     """
     membership = session.inventory.membership
     if membership.get("kind") != "zookeeper":
@@ -61,7 +61,7 @@ def _host_for(session: Session, name: str) -> Host:
 
 
 def _is_same(name: str, other: str) -> bool:
-    """An address of IPv6 is the same one in another form, too."""
+    """Tells whether both name one host. An address of IPv6 is the same one in another form, too."""
     try:
         return ipaddress.ip_address(name) == ipaddress.ip_address(other)
     except ValueError:  # one of them is no address

@@ -1,4 +1,4 @@
-"""Unpacks a tar archive without trusting it: nothing of it gets out of its folder, or belongs to somebody else."""
+"""Unpacks a tar archive without trusting it: no member leaves the folder, or belongs to another user."""
 
 import contextlib
 import gzip
@@ -14,8 +14,8 @@ BUILD_AGAIN = "download or build it again"
 
 
 def extract(archive: pathlib.Path, folder: pathlib.Path, name: str, mend: str) -> None:
-    """Unpacks files, folders, and links that stay within. Debian 12's tarfile has no filter for that yet. Trouble calls
-    the archive by this name, and says the mend if it is damaged.
+    """Unpacks files, folders, and links that stay within `folder`, and refuses all else. Debian 12's tarfile has no
+    filter for that yet. Messages call the archive by this name, and tell `mend` if it is damaged.
     """
     with _opened(archive, name, mend) as tar:
         for member in tar.getmembers():
@@ -34,7 +34,7 @@ def check(archive: pathlib.Path, name: str, mend: str) -> None:
 @contextlib.contextmanager
 def _opened(archive: pathlib.Path, name: str, mend: str) -> "Iterator[tarfile.TarFile]":
     try:
-        with gzip.open(archive) as whole:  # to the end, where its checksum is: tarfile does not read as far
+        with gzip.open(archive) as whole:  # the checksum is at the end, which tarfile does not read
             while whole.read(1 << 20):
                 pass
         with tarfile.open(archive, "r:gz") as tar:

@@ -1,8 +1,8 @@
-"""How a call and its answer travel: one line of JSON in, lines of JSON out.
+"""Carries a call and its answer: one line of JSON comes in, and lines of JSON go out.
 
 In:  {"modules": {...}, "verb": NAME, "arguments": {...}}, then the bytes of a file, if the verb takes one.
-Out: {"line": TEXT, ...} for what happens meanwhile, {"chunk": BASE64} for a file's bytes, at last {"result": ...} or
-     {"error": TEXT}.
+Out: {"line": TEXT, ...} for what happens meanwhile, {"chunk": BASE64} for a file's bytes, {"alive": true} to find out
+     whether the caller still reads, at last {"result": ...} or {"error": TEXT, "code": EXIT_CODE}.
 """
 
 import base64
@@ -15,7 +15,7 @@ _one_writes = threading.Lock()
 
 
 def tell(message: "dict[str, Any]") -> None:
-    """Sends one message to the caller. Threads may do so at the same time."""
+    """Sends one message to the caller. Several threads may do so at the same time."""
     with _one_writes:
         sys.stdout.write(json.dumps(message) + "\n")
         sys.stdout.flush()
@@ -28,5 +28,5 @@ def send_file(source: BinaryIO) -> None:
 
 
 def payload() -> BinaryIO:
-    """The bytes that follow the call."""
+    """Returns the stream of the bytes that follow the call."""
     return sys.stdin.buffer

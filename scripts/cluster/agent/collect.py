@@ -21,7 +21,7 @@ could not begin again, and no other node could recover it. 'collect --verify' do
 
 
 def collect(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
-    """Sends a tar archive; the cluster key and passwords are not in it. Returns what of it failed."""
+    """Sends a tar archive without the cluster key and passwords. Returns in which nodes' data damage was found."""
     deployed = place.require()
     failed: "list[str]" = []
     with tempfile.TemporaryFile() as archive:
@@ -47,7 +47,7 @@ def collect(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
 
 
 def _has_left(found: "Optional[dict[str, Any]]") -> bool:
-    """Whether the node has ended in order, so that nobody is about to start or to recover it."""
+    """Tells whether the node has ended in order, so that nobody is about to start or to recover it."""
     return bool(found and not found["pid"] and found["state"] == "ended" and found["why"].endswith("exit code 0"))
 
 
@@ -86,7 +86,7 @@ def _add_logs(tar: tarfile.TarFile, place: Place, name: str) -> None:
         return
     for path in sorted(pathlib.Path(place.service(name)).glob("*")):
         if path.name.startswith("log") or path.name in ("state.json", "job.json", "supervisor.out"):
-            data = path.read_bytes()  # of one moment, though the log grows
+            data = path.read_bytes()  # one read gives a size and bytes that agree, though the log grows
             info = tarfile.TarInfo(f"{name}/{path.name}")
             info.size, info.mtime = len(data), int(path.stat().st_mtime)
             tar.addfile(info, io.BytesIO(data))

@@ -1,6 +1,6 @@
-"""Removes what nodes have stored: of directories whose own files say that they are this node's, or empty ones.
+"""Removes what nodes have stored, from directories that are empty or whose own files say that they are this node's.
 
-The file that says so goes last, so that what was begun can be ended by another try.
+The file that says so is removed last, so that another try can end a wipe that was interrupted.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from . import files, services, zookeeper
 from .place import Place
 from .trouble import Trouble
 
-# A creation that was killed leaves its file with ".new" at the end.
+# A process that is killed while it creates a file leaves it with ".new" at the end of its name.
 OURS = re.compile(
     r"(MANIFEST|MEMBER|OWNER)(\..*)?|LOCK|checkpoint-.*|spare-l.*|(log-g\d+-l\d+-s\d+\.glog|ring-\d+)(\.new)?"
 )
@@ -24,20 +24,20 @@ DEFAULT_RINGS = "/dev/shm"
 
 
 def wipe(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
-    """Returns by node what was removed, and what was left and why."""
+    """Removes the data of nodes. Returns for each node what was removed, and what was left and why."""
     place.require()
     for name, found in services.all_of(place).items():
         if name.startswith("node-") and found["pid"]:
             raise Trouble(f"{name} runs, process {found['pid']}: stop the cluster first")
-    with contextlib.ExitStack() as locks:  # of all nodes before anything of one is removed
+    with contextlib.ExitStack() as locks:  # all nodes' locks are taken before any data is removed
         for node in arguments["nodes"]:
             _lock(place.cluster, node, locks)
         return {f"node-{node['id']}": _wipe_node(place, node) for node in arguments["nodes"]}
 
 
 def _lock(cluster: str, node: "dict[str, Any]", locks: contextlib.ExitStack) -> None:
-    """Takes the lock that whoever opens the node's data takes, until `locks` are closed. A node that was started by hand is
-    known to no supervisor.
+    """Takes the lock that each process takes to open the node's data, and keeps it until `locks` are closed. No
+    supervisor knows of a node that was started by hand, but the lock does.
     """
     path = pathlib.Path(node["data_directory"])
     if not node["data_directory"] or _why_not(path, "MEMBER", f"node {node['id']} of {cluster}") != "":
@@ -45,7 +45,7 @@ def _lock(cluster: str, node: "dict[str, Any]", locks: contextlib.ExitStack) -> 
     try:
         lock = os.open(path / "LOCK", os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
     except OSError as error:
-        if error.errno in (errno.ENOENT, errno.ELOOP, errno.EISDIR, errno.ENXIO):  # no file, so nobody holds it
+        if error.errno in (errno.ENOENT, errno.ELOOP, errno.EISDIR, errno.ENXIO):  # without a file nobody holds it
             return
         raise
     locks.callback(os.close, lock)
@@ -57,7 +57,7 @@ def _lock(cluster: str, node: "dict[str, Any]", locks: contextlib.ExitStack) -> 
 
 
 def wipe_zookeeper(place: Place) -> "dict[str, Any]":
-    """Ends the ZooKeeper servers that deploy set up, and removes what they know: the cluster is a new one then."""
+    """Ends the ZooKeeper servers that deploy set up, and removes what they know, so that the cluster is a new one."""
     removed = []
     for server in place.deployed().get("zookeepers", []):
         stopped = services.stop(place, {"services": [server["name"]]})[server["name"]]
@@ -71,7 +71,7 @@ def wipe_zookeeper(place: Place) -> "dict[str, Any]":
 
 
 def wipe_run_directory(directory: str, cluster: str) -> "list[str]":
-    """Removes sockets, locks and the local membership of a cluster none of whose nodes runs."""
+    """Removes the sockets, the locks and the local membership of a cluster, of which no node may run."""
     path = pathlib.Path(directory)
     if not path.is_dir() or not _is_membership_of(path / "membership", cluster):
         return []
@@ -82,7 +82,7 @@ def wipe_run_directory(directory: str, cluster: str) -> "list[str]":
 
 
 def _is_membership_of(path: pathlib.Path, cluster: str) -> bool:
-    """Whether the configurations there, if there are any, are of this cluster."""
+    """Tells whether all configurations in this directory, if there are any, are of this cluster."""
     if not path.exists():
         return True
     configurations = [files.read_json(each) for each in path.glob("configuration.*")]
@@ -105,8 +105,8 @@ def _wipe_node(place: Place, node: "dict[str, Any]") -> "dict[str, Any]":
 
 
 def _wipe_rings(directory: pathlib.Path, data: str, user: int, done: "dict[str, Any]") -> None:
-    """Removes the rings of these data. Anybody may make directories in /dev/shm, so only those of the data's owner and
-    our own are believed; others stay, and are named.
+    """Removes the rings of these data. Every user may make directories in /dev/shm, so only those of the data's owner
+    and our own are believed. The others stay, and are named.
     """
     for each in sorted(directory.glob("granary-*")):
         if each.is_symlink() or not _says(each / "OWNER", f"directory {data}"):
@@ -126,7 +126,9 @@ def _says(path: pathlib.Path, line: str) -> bool:
 
 
 def _empty(path: pathlib.Path, word: str, line: str, done: "dict[str, Any]") -> None:
-    """Removes our files from a directory whose file `word` has this line, and it, if nothing else is in it."""
+    """Removes our files from a directory if it is empty or its file `word` has this line, and then the directory, if
+    nothing else is in it.
+    """
     why = _why_not(path, word, line)
     if why == "":
         for each in sorted(path.iterdir(), key=lambda entry: (entry.name == word, entry.name == "LOCK")):
@@ -145,7 +147,7 @@ def _empty(path: pathlib.Path, word: str, line: str, done: "dict[str, Any]") -> 
 
 
 def _why_not(path: pathlib.Path, word: str, line: str) -> Optional[str]:
-    """"" if the directory may be emptied, None if there is nothing to do, else why it must stay."""
+    """Returns "" if the directory may be emptied, None if there is nothing to do, and otherwise why it must stay."""
     if not path.is_dir():
         return None
     if not any(path.iterdir()) or _says(path / word, line):

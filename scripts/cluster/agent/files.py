@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and removed only if they are ours."""
+"""Writes files whole or not at all, and removes files of which the callers know that they are ours."""
 
 import hashlib
 import json
@@ -35,7 +35,7 @@ def write_json(path: Path, value: Any) -> bool:
 
 
 def read_json(path: Path) -> Optional[Any]:
-    """What the file has; None if there is none, or it is no JSON."""
+    """Returns what the file has; None if there is no such file, or if it is no JSON."""
     try:
         return json.loads(path.read_text())
     except (OSError, ValueError):
@@ -43,7 +43,7 @@ def read_json(path: Path) -> Optional[Any]:
 
 
 def make_directory(path: Path, mode: int, owner_of: Optional[Path] = None) -> bool:
-    """Makes a directory and those above it. Returns whether it was missing; one that is there keeps its mode."""
+    """Makes a directory and those above it. Returns whether it was missing; a directory that exists keeps its mode."""
     if path.is_dir():
         return False
     missing = [path]
@@ -57,11 +57,11 @@ def make_directory(path: Path, mode: int, owner_of: Optional[Path] = None) -> bo
 
 
 def give_to_owner(path: Path, owner_of: Optional[Path] = None) -> None:
-    """What root makes belongs to the owner of another path, or of the directory above: nodes may run as that user."""
+    """Gives what root has made to the owner of another path, or of the directory above: nodes may run as that user."""
     if os.geteuid() != 0:
         return
     owner = (owner_of or path.parent).stat()
-    if owner.st_uid != 0 and not owner.st_mode & 0o1000:  # not in a directory for everybody, such as /tmp
+    if owner.st_uid != 0 and not owner.st_mode & 0o1000:  # a directory for everybody, such as /tmp, decides nothing
         os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
 
 
@@ -74,7 +74,8 @@ def sha256(path: Path) -> str:
 
 
 def remove_tree(path: Path) -> None:
-    """Removes a directory and all below it, following no symbolic links. The caller knows that it is ours."""
+    """Removes a file, or a directory and all below it, and follows no symbolic link. The caller knows that it is ours.
+    """
     if path.is_symlink() or not path.is_dir():
         path.unlink(missing_ok=True)
         return

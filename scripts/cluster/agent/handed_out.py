@@ -1,7 +1,8 @@
-"""Secrets that deploy puts onto a host: a file that was there before, or that somebody has changed since, is not ours.
+"""Keeps account of the secrets that deploy puts onto a host. A file that was there before, or that was changed since,
+is not ours.
 
-deployed.json has the paths of those that are ours, each with what tells whether it is still the file that we made. So
-has handed_out.json, while a deploy is under way, or once it was interrupted.
+deployed.json has the paths of those that are ours, each with a mark by which we know the file that we made. So has
+handed_out.json while a deploy is under way, or once it was interrupted.
 """
 
 import pathlib
@@ -11,11 +12,11 @@ from . import files
 from .place import Place
 from .trouble import Trouble
 
-KEY = "handed_out"  # of deployed.json
+KEY = "handed_out"  # deployed.json has them under this key
 
 
 def refuse_others(place: Place, secrets: "list[dict[str, str]]") -> None:
-    """Refuses to replace what deploy did not put there, as it may be the key of another cluster."""
+    """Refuses to replace a file that deploy did not put there, since it may be the key of another cluster."""
     for secret in secrets:
         path = pathlib.Path(secret["path"])
         if not path.exists() or _is_ours(place, path):
@@ -27,7 +28,7 @@ def refuse_others(place: Place, secrets: "list[dict[str, str]]") -> None:
 
 
 def put(place: Place, secrets: "list[dict[str, str]]") -> "tuple[list[str], dict[str, Any]]":
-    """Returns what was done, and the secrets that are ours from now on."""
+    """Writes the secrets. Returns what was done, and the marks of the secrets that are ours from now on."""
     before = map(pathlib.Path, _known(place))
     done, known = [], {str(path): _mark(path) for path in before if _is_ours(place, path)}
     for secret in secrets:
@@ -37,12 +38,12 @@ def put(place: Place, secrets: "list[dict[str, str]]") -> "tuple[list[str], dict
             done.append(f"{secret['what']} '{path}'")
         if ours:
             known[str(path)] = _mark(path)
-            files.write_json(place.handed_out_file, known)  # at once, as the deploy may be interrupted before its end
+            files.write_json(place.handed_out_file, known)  # written at once, as a deploy may be interrupted
     return done, known
 
 
 def remove(place: Place) -> "list[str]":
-    """Removes those that are ours, and returns their paths."""
+    """Removes the secrets that are ours, and returns their paths."""
     removed = []
     for path in _known(place):
         if _is_ours(place, pathlib.Path(path)):
@@ -52,7 +53,9 @@ def remove(place: Place) -> "list[str]":
 
 
 def without(deployed: "dict[str, Any]") -> "dict[str, Any]":
-    """What may be told of deployed.json. That of an earlier release has hashes, by which passwords could be guessed."""
+    """Returns what of deployed.json may be told. That of an earlier release has hashes, by which passwords could be
+    guessed.
+    """
     return {key: value for key, value in deployed.items() if key != KEY}
 
 
@@ -70,6 +73,8 @@ def _is_ours(place: Place, path: pathlib.Path) -> bool:
 
 
 def _mark(path: pathlib.Path) -> "dict[str, int]":
-    """Tells whether it is still the same file, and nothing of its content: deployed.json can be read by everybody."""
+    """Returns what tells whether it is still the same file, but nothing of its content: everybody can read
+    deployed.json.
+    """
     found = path.stat()
     return {"inode": found.st_ino, "modified_ns": found.st_mtime_ns}

@@ -1,4 +1,5 @@
-"""Puts a release package, the cluster file, secrets and directories into place; does nothing that is done already."""
+"""Puts a release package, the cluster file, secrets and directories into place, and does nothing that is done already.
+"""
 
 import hashlib
 import os
@@ -12,14 +13,14 @@ from . import archives, channel, files, handed_out, processes, services, systemd
 from .place import Place
 from .trouble import Trouble
 
-KEPT_VERSIONS = 2  # beside the current one
+KEPT_VERSIONS = 2  # old versions that are kept beside those in use
 CHECK_S = 30
 PARTIAL = re.compile(r"\.(\d+)-(?:archive|folder|cluster\.toml)|"
                      r"\.(?:current|cluster\.toml|former\.json|deployed\.json|handed_out\.json)\.(\d+)")
 
 
 def inspect(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
-    """What is there, for the caller to decide whether it has to send the package."""
+    """Returns what is there, by which the caller decides whether it has to send the package."""
     name = arguments["package"]["directory"]
     texts = [place.file.read_text(), *place.former_texts()] if place.deployed() and place.file.exists() else []
     return {"has_package": (place.versions / name).is_dir(), "deployed": place.deployed(), "owner": place.owner(),
@@ -27,7 +28,7 @@ def inspect(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
 
 
 def install(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
-    """Returns {"done": [...]}, what was not so before."""
+    """Puts everything into place. The value of "done" in the result lists what was not so before."""
     package = arguments["package"]
     if not arguments["while_running"]:
         _refuse_what_runs(place, arguments)
@@ -71,14 +72,14 @@ def install(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
         done.append("ZooKeeper's configuration")
     if {key: value for key, value in before.items() if key != "at"} != deployed:
         files.write_json(place.deployed_file, deployed | {"at": time.time()})
-    place.handed_out_file.unlink(missing_ok=True)  # deployed.json has it now
+    place.handed_out_file.unlink(missing_ok=True)  # deployed.json has the secrets now
     return {"done": done, "supervisor": supervisor, "keeps_former": place.former_file.exists()}
 
 
 def _keep_former(place: Place, text: str) -> None:
-    """Keeps the text that this one is about to replace, by which nodes may run on hosts that this one does not have:
-    only the caller ends them, once all hosts have taken this one. If it does not come to that, a later deploy has to
-    know of them.
+    """Keeps the text that `text` is about to replace. Nodes may run by it on hosts that the new file does not have.
+    Only the caller ends these nodes, once all hosts have taken the new file. If it does not come to that, a later
+    deploy has to know of them.
     """
     kept = place.former_texts()
     before = place.file.read_text() if place.file.exists() else text
@@ -94,7 +95,7 @@ def forget_former(place: Place, _arguments: "dict[str, Any]") -> "dict[str, Any]
 
 
 def _program(place: Place, arguments: "dict[str, Any]") -> str:
-    """The application's own node, which stays that of the last deploy where this one does not say (None)."""
+    """Returns the application's own node, which stays that of the last deploy where this one does not say (None)."""
     program, kept = arguments["program"], ""
     if program is None:
         program = place.deployed().get("program", "")
@@ -105,7 +106,7 @@ def _program(place: Place, arguments: "dict[str, Any]") -> str:
 
 
 def _refuse_servers_that_go(place: Place, wanted: "list[dict[str, Any]]") -> None:
-    """A server of ZooKeeper that is not deployed any more could be stopped by no command."""
+    """Refuses to drop a server of ZooKeeper that runs: once it is not deployed any more, no command could stop it."""
     names = {each["name"] for each in wanted}
     for name, found in services.all_of(place).items():
         if name.startswith("zookeeper-") and name not in names and found["pid"]:
@@ -114,7 +115,8 @@ def _refuse_servers_that_go(place: Place, wanted: "list[dict[str, Any]]") -> Non
 
 
 def _refuse_what_runs(place: Place, arguments: "dict[str, Any]") -> None:
-    """Nodes that run with another version, or by another cluster file, would be started again by what is new."""
+    """Refuses nodes that run with another version or by another cluster file, which would start again with what is new.
+    """
     way_out = "stop the cluster first, or deploy with --while-running and then 'restart --rolling'"
     same_file = not place.file.exists() or place.file.read_text() == arguments["file_text"]
     for name, found in services.all_of(place).items():
@@ -127,7 +129,7 @@ def _refuse_what_runs(place: Place, arguments: "dict[str, Any]") -> None:
 
 
 def _unpack(place: Place, package: "dict[str, Any]") -> bool:
-    """Returns whether the version was missing. It appears whole or not at all."""
+    """Unpacks the version if it is missing, and returns whether it was. It appears whole or not at all."""
     version = place.versions / package["directory"]
     if version.is_dir():
         return False
@@ -164,7 +166,7 @@ def _receive(archive: pathlib.Path, package: "dict[str, Any]") -> None:
 
 
 def _check_version(place: Place, top: pathlib.Path, package: "dict[str, Any]") -> None:
-    """The program has to run here, and to be of the version that the package's name says."""
+    """Refuses a package whose program does not run here, or is not of the version that the package's name says."""
     program = top / "bin" / "granary"
     if not program.exists():
         raise Trouble(f"'{package['name']}.tar.gz' has no '{package['name']}/bin/granary': {archives.BUILD_AGAIN}", 2)
@@ -181,8 +183,9 @@ def _check_version(place: Place, top: pathlib.Path, package: "dict[str, Any]") -
 
 
 def _refuse_wrong_file(place: Place, package: "dict[str, Any]", text: str) -> None:
-    """Nodes that run would find out about a mistake in the file only when they are started again. What `cluster check`
-    says of the machine is no matter here: much of what it looks at is yet to be made.
+    """Refuses a cluster file that nodes would refuse. Nodes that run would find out about a mistake only when they are
+    started again. What `cluster check` says of the machine does not count here: much of what it looks at is yet to be
+    made.
     """
     current = place.current.is_symlink() and os.readlink(place.current) == f"versions/{package['directory']}"
     if current and place.file.exists() and place.file.read_text() == text:
@@ -190,12 +193,12 @@ def _refuse_wrong_file(place: Place, package: "dict[str, Any]", text: str) -> No
     file = place.versions / f".{os.getpid()}-cluster.toml"
     try:
         file.unlink(missing_ok=True)
-        with open(file, "x", encoding="utf-8") as copy:  # not write_text(): it follows a link of the directory's owner
+        with open(file, "x", encoding="utf-8") as copy:  # write_text() would follow a link of the directory's owner
             copy.write(text)
         done = subprocess.run([place.versions / package["directory"] / "bin" / "granary", "cluster", "check", file],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
                               timeout=CHECK_S, check=False, **place.run_as())
-    except subprocess.TimeoutExpired:  # it has read the file, and looks at the machine
+    except subprocess.TimeoutExpired:  # the check has read the file, and looks at the machine
         return
     finally:
         file.unlink(missing_ok=True)
@@ -225,7 +228,7 @@ def _supervisor(place: Place, wanted: str) -> str:
 
 
 def _point(place: Place, version: str) -> bool:
-    """Changes the link `current` at once."""
+    """Changes the link `current` at once. Returns whether it was another version's."""
     target = f"versions/{version}"
     if place.current.is_symlink() and os.readlink(place.current) == target:
         return False
@@ -240,7 +243,7 @@ def _point(place: Place, version: str) -> bool:
 
 
 def remove_partial(place: Place) -> None:
-    """Removes what agents that were killed have left unfinished. Those that live go on."""
+    """Removes what agents that were killed have left unfinished, but not what belongs to agents that live."""
     for folder in (place.directory, place.versions):
         for each in folder.glob(".*") if folder.is_dir() else ():
             match = PARTIAL.fullmatch(each.name)
@@ -249,7 +252,7 @@ def remove_partial(place: Place) -> None:
 
 
 def _prune(place: Place, current: str) -> None:
-    """Removes old versions that no service runs."""
+    """Removes versions that no service runs, except for the newest of them."""
     used = {found["version"] for found in services.all_of(place).values()} | {current}
     old = [each for each in place.versions.iterdir() if each.name not in used and not each.name.startswith(".")]
     for each in sorted(old, key=lambda path: path.stat().st_mtime)[:-KEPT_VERSIONS]:

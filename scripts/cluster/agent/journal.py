@@ -1,4 +1,4 @@
-"""What the journal has of one life of a node under systemd. It forgets: old lines go when it needs room."""
+"""Reads what the journal has of one life of a node under systemd. The journal drops old lines when it needs room."""
 
 import json
 import subprocess
@@ -9,20 +9,20 @@ from typing import Any, Optional
 
 @dataclass
 class Life:
-    """As much of a life as was read; it is read on from there, as it may be long and is asked for often."""
+    """Keeps what was read of a life. It is read on from there, as a life may be long and is asked for often."""
 
     cursor: str = ""
-    begun: bool = False  # the line is there by which systemd tells that it has started the unit
-    serves: Optional[bool] = None  # by the last line that tells; None without one
+    begun: bool = False  # the journal has the line that systemd has started the unit
+    serves: Optional[bool] = None  # the last line that tells says so; None without such a line
     served_since: Optional[float] = None
 
 
-_lives: "dict[str, Life]" = {}  # by systemd's name of the life
+_lives: "dict[str, Life]" = {}  # the key is systemd's name of the life
 
 
 def look(invocation: str) -> "tuple[Optional[bool], Optional[float]]":
-    """Whether the node has said that it serves, and when. None if the journal does not have the beginning of this life
-    any more, nor a later line that tells.
+    """Returns whether the node has said that it serves, and when. Both are None if the journal does not have the
+    beginning of this life any more, nor a later line that tells.
     """
     life = _lives.setdefault(invocation, Life())
     for entry in _entries(invocation, life.cursor):
@@ -41,7 +41,7 @@ def look(invocation: str) -> "tuple[Optional[bool], Optional[float]]":
 
 
 def _entries(invocation: str, cursor: str) -> "list[dict[str, Any]]":
-    """The node's own lines, and those that systemd has written about it."""
+    """Returns the node's own lines, and those that systemd has written about it, after the cursor."""
     done = subprocess.run(["journalctl", f"_SYSTEMD_INVOCATION_ID={invocation}", "+", f"INVOCATION_ID={invocation}",
                            "--output=json", "--output-fields=MESSAGE,INVOCATION_ID", "--no-pager", "--quiet",
                            *([f"--after-cursor={cursor}"] if cursor else [])],

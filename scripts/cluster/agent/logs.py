@@ -1,4 +1,4 @@
-"""The last lines of a service's log, and those that come."""
+"""Sends the last lines of a service's log, and those that come."""
 
 import os
 import pathlib
@@ -13,7 +13,7 @@ from .place import Place
 
 
 def last_lines(place: Place, name: str, count: int) -> "list[str]":
-    """From the log, and from what was rotated away if that has to be."""
+    """Returns the last lines of the log, and before them those of the former log if there are too few."""
     lines: "list[str]" = []
     path = place.service(name) / "log"
     for each in [path, path.with_name("log.1")]:
@@ -24,7 +24,7 @@ def last_lines(place: Place, name: str, count: int) -> "list[str]":
 
 
 def follow(place: Place, name: str) -> Iterator[str]:
-    """Returns the lines that are written from now on, without end; empty ones while nothing is written."""
+    """Returns the lines that are written from now on, without end; an empty one while nothing is written."""
     path = place.service(name) / "log"
     file = None
     if path.exists():
@@ -34,7 +34,7 @@ def follow(place: Place, name: str) -> Iterator[str]:
 
 
 def _lines(path: pathlib.Path, file: Optional[TextIO]) -> Iterator[str]:
-    """A file that is rotated away is read to its end first."""
+    """Yields the lines of a file that may be rotated away, which is then read to its end first."""
     partial = ""
     while True:
         while file is not None and (text := file.readline()):
@@ -45,16 +45,16 @@ def _lines(path: pathlib.Path, file: Optional[TextIO]) -> Iterator[str]:
         if path.exists() and (file is None or os.fstat(file.fileno()).st_ino != path.stat().st_ino):
             file = open(path, encoding="utf-8", errors="replace")
             continue
-        yield ""  # so that the caller notices when nobody reads any more
+        yield ""  # lets the caller notice when nobody reads any more
         time.sleep(0.1)
 
 
 def show(place: Place, name: str, count: int, following: bool, by_systemd: bool) -> None:
-    """Tells the caller the lines."""
+    """Sends the lines of a service to the caller."""
     if by_systemd and name.startswith("node-"):
         show_journal(name, count, following)
         return
-    lines = follow(place, name) if following else iter(())  # opened before the last lines are read: none is missed
+    lines = follow(place, name) if following else iter(())  # it is opened first, so that no line is missed
     for line in last_lines(place, name, count):
         tell({"line": line, "service": name})
     for line in lines:
@@ -76,7 +76,7 @@ def show_journal(name: str, count: int, following: bool) -> None:
 
 
 def _end_with_caller(process: subprocess.Popen) -> None:
-    """Ends a process that may be silent for long once nobody reads any more what we tell."""
+    """Ends the process, which may be silent for long, once nobody reads any more what we tell."""
     while process.poll() is None:
         try:
             tell({"alive": True})

@@ -19,7 +19,7 @@ def show_log(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
 
 
 def end_former(place: Place, _arguments: "dict[str, Any]") -> "dict[str, Any]":
-    """Ends all nodes, as the cluster file no longer has this place."""
+    """Ends all nodes, since the cluster file no longer has this place."""
     place.require()
     return {"ended": services.end_former(place, [])}
 
@@ -57,7 +57,7 @@ VERBS: "dict[str, Callable[[Place, dict[str, Any]], dict[str, Any]]]" = {
 
 
 def answer(call: "dict[str, Any]") -> None:
-    """Sends a result or an error; nothing else that goes wrong leaves the caller without a word."""
+    """Does the call, and sends a result or an error: also what nobody expected to go wrong is told to the caller."""
     os.umask(0o022)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     try:

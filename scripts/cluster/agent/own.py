@@ -1,4 +1,4 @@
-"""Services under supervisors of our own, for hosts without systemd. systemd.py has the same functions."""
+"""Runs services under supervisors of our own, on hosts without systemd. systemd.py has the same functions."""
 
 import os
 import pathlib
@@ -20,7 +20,7 @@ UNKNOWN_END = ("its supervisor could not note how, as state.json beside its log 
 
 
 def start(place: Place, name: str, job: "dict[str, Any]") -> str:
-    """Begins a service and returns what happened. Does not wait until it serves."""
+    """Starts a service and returns what happened. It does not wait until the service serves."""
     directory = place.service(name)
     found = status(place, name)
     if found["supervisor"] == "runs":
@@ -29,7 +29,7 @@ def start(place: Place, name: str, job: "dict[str, Any]") -> str:
         return "runs already"
     if found["pid"]:
         return "runs already, without a supervisor: 'restart' gives it one"
-    files.make_directory(directory, 0o755, place.directory)  # the folder above may still be root's: another thread makes it
+    files.make_directory(directory, 0o755, place.directory)  # the folder above may be root's for a moment
     files.write_json(directory / "job.json", job)
     process = _begin_supervisor(place, directory)
     until = time.monotonic() + 10
@@ -57,7 +57,9 @@ def _begin_supervisor(place: Place, directory: pathlib.Path) -> subprocess.Popen
 
 
 def _python(place: Place) -> str:
-    """The interpreter that runs us, or the system's where the directory's owner may not run ours, as below /root."""
+    """Returns the interpreter that runs us, or the system's where the directory's owner may not run ours, as below
+    /root.
+    """
     try:
         subprocess.run([sys.executable, "-I", "-c", ""], check=True, cwd="/", capture_output=True, **place.run_as())
         return sys.executable
@@ -71,7 +73,7 @@ def _has_begun(directory: pathlib.Path, pid: int) -> bool:
 
 
 def stop(place: Place, name: str) -> str:
-    """Ends a service in order, and its supervisor. Returns what happened."""
+    """Ends a service in order, and then its supervisor. Returns what happened."""
     state = files.read_json(place.service(name) / "state.json") or {}
     job = files.read_json(place.service(name) / "job.json") or {"stop_s": 30}
     keeper, process = state.get("supervisor"), state.get("process")
@@ -97,7 +99,7 @@ def stop(place: Place, name: str) -> str:
 
 
 def kill(place: Place, name: str) -> str:
-    """SIGKILL to the service's process, as a crash. Its supervisor starts it again."""
+    """Sends SIGKILL to the service's process, which ends it like a crash. A supervisor that lives starts it again."""
     state = files.read_json(place.service(name) / "state.json") or {}
     process = state.get("process")
     if not processes.lives(process) or not processes.send(process, signal.SIGKILL):
@@ -107,7 +109,7 @@ def kill(place: Place, name: str) -> str:
 
 
 def status(place: Place, name: str) -> "dict[str, Any]":
-    """What is known of a service without asking it."""
+    """Returns what is known of a service without asking it."""
     directory = place.service(name)
     state = files.read_json(directory / "state.json") or {}
     process = state.get("process")

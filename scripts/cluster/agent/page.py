@@ -1,4 +1,4 @@
-"""What a node tells of itself by HTTP: /node.json, where the cluster file gives it an address (`http`)."""
+"""Asks a node by HTTP (/node.json and /readyz) where the cluster file gives it an address (`http`)."""
 
 import json
 import pathlib
@@ -8,8 +8,8 @@ PATIENCE_S = 0.5
 
 
 def ask(http: str, token_file: str) -> "Optional[dict[str, Any]]":
-    """The node's own document; None if it does not answer."""
-    import urllib.request  # only where it is needed, since loading it takes longer than all else of a call
+    """Returns the node's own document; None if it does not answer."""
+    import urllib.request  # it is loaded late, since that takes longer than all else of a call
 
     try:
         headers = {"Authorization": f"Bearer {pathlib.Path(token_file).read_text().strip()}"} if token_file else {}
@@ -21,7 +21,7 @@ def ask(http: str, token_file: str) -> "Optional[dict[str, Any]]":
 
 
 def ready(http: str) -> Optional[bool]:
-    """Whether the node serves and may commit; None if it does not answer."""
+    """Returns whether the node serves and may commit; None if it does not answer."""
     import urllib.error
     import urllib.request
 
@@ -35,7 +35,7 @@ def ready(http: str) -> Optional[bool]:
 
 
 def _address(http: str, path: str) -> str:
-    """A node that listens everywhere is asked here."""
+    """Returns the page's address. A node that listens on all addresses is asked on this host's own."""
     host, _, port = http.rpartition(":")
     return f"http://{'127.0.0.1' if host in ('', '0.0.0.0', '[::]') else host}:{port}{path}"
 
@@ -47,7 +47,7 @@ def _open(request: Any) -> Any:
 
 
 def in_short(document: "dict[str, Any]") -> str:
-    """Its stage, and how much it does: "serving, 120,000 commits/s"."""
+    """Returns the node's stage and how much it does, such as "serving, 120,000 commits/s"."""
     stage = str(document.get("stage", "answers"))
     if document.get("why_not_ready"):
         return f"{stage}: {document['why_not_ready']}"

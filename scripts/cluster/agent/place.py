@@ -1,14 +1,14 @@
-"""The directory on a host where one cluster is installed.
+"""Knows the directory on a host where one cluster is installed. The directory has:
 
-  .granary-cluster    says which cluster it is of; without it nothing is written or removed here
+  .granary-cluster    the name of its cluster; without it, only an empty directory is written to, and nothing removed
   versions/NAME-HASH/ an unpacked release package
   current             a link to one of them, changed last
   cluster.toml        the cluster file, with absolute paths
-  former.json         texts of cluster files before that one, until nodes of hosts that only they have are ended
+  former.json         the texts of earlier cluster files, until nodes of hosts that only these have are ended
   deployed.json       what the last deploy put here
-  handed_out.json     what a deploy that has not ended has put elsewhere (handed_out.py)
+  handed_out.json     the secrets that a deploy that has not ended has put elsewhere (handed_out.py)
   agent/              the program of supervisors
-  services/NAME/      of a node or a ZooKeeper server: job.json, state.json, log, supervisor.lock
+  services/NAME/      a node's or a ZooKeeper server's job.json, state.json, log, supervisor.lock
   zookeeper/N/        a ZooKeeper server's configuration, and its data, which outlive `down`
 """
 
@@ -23,7 +23,7 @@ MARKER = ".granary-cluster"
 
 
 class Place:
-    """An install directory. Whoever opens one that is of another cluster, or of nobody, is refused."""
+    """Is an install directory. claim() and require() refuse one that another cluster has."""
 
     def __init__(self, directory: str, cluster: str) -> None:
         self.directory = pathlib.Path(directory)
@@ -38,7 +38,7 @@ class Place:
         self.services = self.directory / "services"
 
     def owner(self) -> Optional[str]:
-        """The cluster that the directory says it is of; None if it does not say."""
+        """Returns the cluster that the directory says it is of; None if it does not say."""
         marker = files.read_json(self.directory / MARKER)
         return marker.get("cluster") if isinstance(marker, dict) else None
 
@@ -61,7 +61,7 @@ class Place:
         return True
 
     def require(self) -> "dict[str, Any]":
-        """What was deployed here. Refuses if nothing was."""
+        """Returns what was deployed here, and refuses if nothing was."""
         owner = self.owner()
         if owner is not None and owner != self.cluster:
             raise Trouble(f"'{self.directory}' has cluster '{owner}' installed, not '{self.cluster}'")
@@ -71,40 +71,41 @@ class Place:
         return deployed
 
     def deployed(self) -> "dict[str, Any]":
-        """What was deployed here; nothing if nothing was, or by another cluster."""
+        """Returns what was deployed here; nothing if nothing was, or if another cluster has this directory."""
         known = files.read_json(self.deployed_file) if self.owner() == self.cluster else None
         return known or {}
 
     def former_texts(self) -> "list[str]":
-        """The texts of earlier cluster files that former.json has."""
+        """Returns the texts of earlier cluster files that former.json has."""
         return files.read_json(self.former_file) or []
 
     def program(self) -> pathlib.Path:
         return self.current / "bin" / "granary"
 
     def make_directory(self, path: str) -> bool:
-        """Makes one for the nodes' user alone. Returns whether it was missing."""
+        """Makes a directory that only the nodes' user may enter. Returns whether it was missing."""
         try:
             return files.make_directory(pathlib.Path(path), 0o700, self.directory)
         except OSError as error:
             raise Trouble(f"directory '{path}' cannot be made: {error}") from error
 
     def identity(self) -> "list[Any]":
-        """Tells whether two ways lead to the same directory of the same host; empty if there is none."""
+        """Returns what tells whether two ways lead to the same directory of the same host; empty if there is none."""
         if not self.directory.is_dir():
             return []
         found = self.directory.stat()
         return [processes.boot_id(), found.st_dev, found.st_ino]
 
     def run_as(self) -> "dict[str, Any]":
-        """What subprocess needs to run a program as the owner of the install directory: nothing unless we are root."""
+        """Returns what subprocess needs to run a program as the install directory's owner: nothing unless we are root.
+        """
         owner = self.directory.stat()
         if os.geteuid() != 0 or owner.st_uid == 0:
             return {}
         return {"user": owner.st_uid, "group": owner.st_gid, "extra_groups": []}
 
     def version_of(self, program: str) -> str:
-        """The name of the version that a running program is of; its path if it is none of ours."""
+        """Returns the name of the version that a running program is of; its path if it is none of ours."""
         versions = os.path.realpath(self.versions)
         if program.startswith(versions + "/"):
             return program[len(versions) + 1 :].split("/")[0]

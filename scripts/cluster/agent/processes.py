@@ -1,4 +1,5 @@
-"""Processes known by number, start time and boot, so that a number that another process has now is not signalled."""
+"""Knows processes by number, start time and boot, so that it does not signal another process that has the number now.
+"""
 
 import os
 import signal
@@ -14,7 +15,7 @@ def boot_id() -> str:
 
 
 def start_ticks(pid: int) -> Optional[int]:
-    """When the process began, in ticks since boot; None if there is none, or it has ended."""
+    """Returns when the process began, in ticks since boot; None if there is none, or it has ended."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             fields = file.read().rpartition(")")[2].split()
@@ -24,12 +25,12 @@ def start_ticks(pid: int) -> Optional[int]:
 
 
 def identity(pid: int) -> "dict[str, Any]":
-    """What is written down of a process, to know it again."""
+    """Returns what is written down of a process, in order to know it again."""
     return {"pid": pid, "ticks": start_ticks(pid), "boot": boot_id()}
 
 
 def lives(who: "Optional[dict[str, Any]]") -> bool:
-    """Whether the process that was written down still runs."""
+    """Tells whether the process that was written down still runs."""
     if not who or who.get("ticks") is None or who.get("boot") != boot_id():
         return False
     return start_ticks(who["pid"]) == who["ticks"]
@@ -42,7 +43,7 @@ def send(who: "dict[str, Any]", number: signal.Signals) -> bool:
     except ProcessLookupError:
         return False
     try:
-        if not lives(who):  # asked after the handle is there: from here on it cannot become another process
+        if not lives(who):  # the handle is there already, and stays this process's
             return False
         signal.pidfd_send_signal(handle, number)
         return True
@@ -53,7 +54,7 @@ def send(who: "dict[str, Any]", number: signal.Signals) -> bool:
 
 
 def await_end(who: "dict[str, Any]", seconds: float) -> bool:
-    """Waits until the process has ended. Returns whether it has."""
+    """Waits until the process has ended, but no longer than this time. Returns whether it has."""
     until = time.monotonic() + seconds
     while lives(who):
         if time.monotonic() >= until:
@@ -63,14 +64,14 @@ def await_end(who: "dict[str, Any]", seconds: float) -> bool:
 
 
 def up_since(who: "dict[str, Any]") -> float:
-    """When it began, in seconds of the epoch."""
+    """Returns when the process began, in seconds of the epoch."""
     with open("/proc/uptime", encoding="utf-8") as file:
         booted = time.time() - float(file.read().split()[0])
     return booted + who["ticks"] / TICKS
 
 
 def program_of(pid: int) -> str:
-    """The file that the process runs; empty if that cannot be told."""
+    """Returns the file that the process runs; empty if that cannot be told."""
     try:
         return os.readlink(f"/proc/{pid}/exe").removesuffix(" (deleted)")
     except OSError:

@@ -1,4 +1,4 @@
-"""Takes away what deploy has installed. Data stay, those of ZooKeeper's servers, too; data.py removes those."""
+"""Takes away what deploy has installed. Data stay, also those of ZooKeeper's servers; data.py removes them."""
 
 from typing import Any
 
@@ -11,7 +11,9 @@ INSTALLED = ("services", "current", "versions", "agent", "cluster.toml", "former
 
 
 def down(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
-    """Ends all services, then removes; {"removed": [...], "left": [...]}. Nothing if nothing is installed."""
+    """Ends all services, then removes what is installed. Returns what was removed and what was left: nothing if nothing
+    is installed.
+    """
     owner = place.owner()
     if owner is None:
         return {"removed": [], "left": []}
@@ -45,7 +47,7 @@ def down(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
 
 
 def _end_orphans(place: Place) -> None:
-    """Services of an earlier cluster file may run still."""
+    """Ends services of an earlier cluster file that still run."""
     if not place.services.is_dir():
         return
     for each in sorted(place.services.iterdir()):

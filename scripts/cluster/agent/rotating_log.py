@@ -1,4 +1,4 @@
-"""A log of lines with the time before each, in files of bounded size: log, log.1 (older), ... log.N."""
+"""Writes a log of lines with the time before each, into files of bounded size: log, log.1 (older), ... log.N."""
 
 import datetime
 import pathlib
@@ -9,7 +9,7 @@ HAS_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z ")
 
 
 class RotatingLog:
-    """Written by one process."""
+    """Is written by one process."""
 
     def __init__(self, path: pathlib.Path, most_bytes: int, kept: int) -> None:
         self.path = path
@@ -29,11 +29,11 @@ class RotatingLog:
                 self._rotate()
             self.file.write(data)
             self.file.flush()
-        except OSError:  # a full disk: the node goes on, and so does its supervisor
+        except OSError:  # the disk may be full; the node and its supervisor go on
             self.file = None
 
     def feed(self, data: bytes) -> "list[str]":
-        """Takes output as it comes. Returns the lines that are whole now, which have been written."""
+        """Takes output as it comes, and writes the lines that are whole now. Returns these lines."""
         *whole, self.partial = (self.partial + data).split(b"\n")
         if len(self.partial) > 64 * 1024:
             whole.append(self.partial)
@@ -44,7 +44,7 @@ class RotatingLog:
         return lines
 
     def end_line(self) -> None:
-        """Writes what was begun and will not be ended."""
+        """Writes the line that was begun, since its end will not come."""
         if self.partial:
             self.feed(b"\n")
 

@@ -17,8 +17,8 @@ GRACE_S = 30
 
 
 def run(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
-    """{"words": [...]}: {FOLDER} in a word is a new folder, which has `inputs` and from which `outputs` are returned,
-    {FILE} the cluster file.
+    """Runs the program with `words`, in which {FOLDER} stands for a new folder and {FILE} for the cluster file. The
+    folder has the files of `inputs`, and those of `outputs` are returned from it.
 
     The program ends when the caller does. Returns its exit code and the files, by name.
     """
@@ -39,7 +39,7 @@ def run(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
         for reader in readers:
             reader.join()
         code = process.wait()
-        if code < 0:  # A signal has ended it: the code becomes the one that a shell tells, as callers take the greatest.
+        if code < 0:  # A signal has ended it: a shell tells such a code, too, and callers take the greatest.
             code = 128 - code
         ending.set()
         outputs = {name: _content(pathlib.Path(folder) / name) for name in arguments.get("outputs", [])}
@@ -50,7 +50,7 @@ def _pass_on(stream: Any, name: str) -> None:
     for line in stream:
         try:
             tell({"line": line.rstrip("\n"), "stream": name})
-        except OSError:  # nobody listens any more
+        except OSError:  # nobody listens any more, but the program must not block
             continue
 
 
@@ -59,7 +59,8 @@ def _content(path: pathlib.Path) -> Optional[str]:
 
 
 def _end_with_caller(process: subprocess.Popen) -> threading.Event:
-    """Looks whether anybody reads what we say; ends the program in order when nobody does, or when we are told to end.
+    """Looks whether anybody reads what we say. It ends the program in order when nobody does, or when we are told to
+    end. Setting the event that it returns ends the look.
     """
     over = threading.Event()
 
@@ -84,5 +85,5 @@ def _end_with_caller(process: subprocess.Popen) -> threading.Event:
 
 
 def facts(_place: Place, _arguments: "dict[str, Any]") -> "dict[str, Any]":
-    """What can be asked of a host where nothing is installed yet."""
+    """Returns what can be asked of a host where nothing is installed yet."""
     return {"name": os.uname().nodename, "machine": os.uname().machine, "user": os.geteuid(), "cpus": os.cpu_count()}

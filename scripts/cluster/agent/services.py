@@ -1,4 +1,6 @@
-"""The services of an install directory: nodes and, to try, ZooKeeper servers; by our own supervisors or by systemd."""
+"""Does what is asked for with the services of an install directory: nodes, and ZooKeeper servers to try. Supervisors of
+our own run them, or systemd.
+"""
 
 import json
 import subprocess
@@ -12,20 +14,20 @@ from .trouble import Trouble
 
 LOG_BYTES, LOG_FILES = 16 << 20, 4
 STOP_S, TRIES = 30, 20
-LONGEST_PAUSE_S = 0.25  # between looks whether services serve
-BOARD_S = 3.0  # `granary cluster check` waits a second for hosts that do not answer, and all of them at the same time
-FINAL_CODES = [2, 4, 5]  # wrong usage, damaged data, a disk fault: another try would not help
+LONGEST_PAUSE_S = 0.25  # the longest time between two looks whether services serve
+BOARD_S = 3.0  # `granary cluster check` waits a second for all hosts that do not answer
+FINAL_CODES = [2, 4, 5]  # another try helps neither wrong usage, damaged data nor a disk fault
 
 
 def names(place: Place) -> "list[str]":
-    """ZooKeeper first, since nodes need it."""
+    """Returns the names of all services: ZooKeeper's first, since nodes need it."""
     deployed = place.deployed()
     servers = [each["name"] for each in deployed.get("zookeepers", [])]
     return servers + [f"node-{node}" for node in deployed.get("nodes", [])]
 
 
 def backend(place: Place, name: str) -> Any:
-    """The module that looks after the service."""
+    """Returns the module that looks after the service."""
     by_systemd = place.deployed().get("supervisor") == systemd.NAME and name.startswith("node-")
     return systemd if by_systemd else own
 
@@ -35,7 +37,7 @@ def all_of(place: Place) -> "dict[str, dict[str, Any]]":
 
 
 def chosen(place: Place, wanted: "Optional[list[str]]") -> "list[str]":
-    """The services that a call is about: those that it names, or all."""
+    """Returns the services that a call is about: those that it names, or all."""
     known = names(place)
     for name in wanted or []:
         if name not in known:
@@ -44,7 +46,7 @@ def chosen(place: Place, wanted: "Optional[list[str]]") -> "list[str]":
 
 
 def job(place: Place, name: str) -> "dict[str, Any]":
-    """What a supervisor needs to know of a service."""
+    """Returns what a supervisor needs to know of a service."""
     common = {"name": name, "directory": str(place.directory), "stop_s": STOP_S, "tries": TRIES, "log_bytes": LOG_BYTES,
               "log_files": LOG_FILES, "serves": "", "serves_not": "", "final_codes": []}
     for server in place.deployed().get("zookeepers", []):
@@ -58,17 +60,18 @@ def job(place: Place, name: str) -> "dict[str, Any]":
 
 
 def node_words(place: Place) -> "list[str]":
-    """What runs a node: `granary node`, or an application's own program, which the package has, too."""
+    """Returns the words that run a node: `granary node`, or an application's own program, which the package has, too.
+    """
     own_program = place.deployed().get("program")
     return [str(place.current / "bin" / own_program)] if own_program else [str(place.program()), "node"]
 
 
 def start(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
-    """Begins services; says of each what happened, and does not wait until they serve."""
+    """Starts services. It says of each what happened, and does not wait until they serve."""
     deployed = place.require()
     if arguments.get("file_sha256") not in (None, deployed["file_sha256"]):
         raise Trouble("the cluster file has changed since it was deployed; run 'deploy' first")
-    if deployed.get("run_directory"):  # below /run, it is gone after the host was started again
+    if deployed.get("run_directory"):  # below /run, a directory is gone once the host was started again
         place.make_directory(deployed["run_directory"])
     return _each(place, arguments, lambda name: backend(place, name).start(place, name, job(place, name)))
 
@@ -80,7 +83,8 @@ def stop(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
 
 
 def restart(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
-    """Ends a service, starts it again, and waits until it serves: in one call, since its keys are away meanwhile."""
+    """Ends services, starts them again, and waits until they serve: in one call, since their keys are away meanwhile.
+    """
     stopped = stop(place, arguments)
     if not all(each["ok"] for each in stopped.values()):
         return {"results": stopped, "states": {}}
@@ -120,8 +124,9 @@ def await_serving(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]"
 
 
 def _find_out(place: Place, found: "dict[str, dict[str, Any]]", told: "Optional[dict[str, Any]]" = None) -> None:
-    """Asks nodes of which their supervisor does not know whether they serve: by HTTP where they have an address, else
-    whether they are members (`told` by board(), if it was asked already), which a node is shortly before it serves.
+    """Asks nodes of which their supervisor does not know whether they serve: by HTTP where they have an address. Of
+    others it is asked whether they are members, which a node is shortly before it serves. `told` is what board() has
+    told, if it was asked already.
     """
     http = place.deployed().get("http", {})
     for name, each in found.items():
@@ -156,7 +161,7 @@ def kill(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
 
 
 def status(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
-    """Of each service what its supervisor knows, and what it says itself; of the cluster what its board says."""
+    """Returns what each service's supervisor knows and the service says itself, and what the cluster's board says."""
     deployed = place.require()
     found = all_of(place)
     told = board(place, arguments.get("patience_s", BOARD_S))
@@ -171,7 +176,7 @@ def status(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
 
 
 def node_says(http: "Optional[dict[str, str]]", found: "dict[str, Any]") -> str:
-    """In a few words what the node itself tells: on its page if it has one, else by what it has printed."""
+    """Returns in a few words what the node itself tells: on its page if it has one, else by what it has printed."""
     document = page.ask(http["address"], http["token_file"]) if http and found["pid"] else None
     if document is not None:
         return page.in_short(document)
@@ -181,8 +186,9 @@ def node_says(http: "Optional[dict[str, str]]", found: "dict[str, Any]") -> str:
 
 
 def board(place: Place, patience_s: float) -> "dict[str, Any]":
-    """What the membership says, as `granary cluster check` tells it: ids of members, texts of what is owed, and why that
-    may not be all. Members that nobody tells of are unknown, too, so that nobody takes the cluster for whole.
+    """Returns what the membership says, as `granary cluster check` tells it: the ids of members, texts of what is owed,
+    and why that may not be all. An answer that names nobody is marked as not all, too, so that nobody takes the cluster
+    for whole.
     """
     nodes = place.deployed().get("nodes", [])
     if not nodes:
@@ -195,7 +201,7 @@ def board(place: Place, patience_s: float) -> "dict[str, Any]":
         return {"members": [], "owed": [], "unknown": f"no answer: {type(error).__name__}"}
     try:
         findings = json.loads(done.stdout)["findings"]
-    except (ValueError, KeyError):  # it may refuse the file
+    except (ValueError, KeyError):  # the program may refuse the file
         said = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[0]
         return {"members": [], "owed": [], "unknown": f"`granary cluster check` says only: {said}"}
     members = [int(each["check"].split()[1]) for each in findings if each["check"].startswith("member ")]

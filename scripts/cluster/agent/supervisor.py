@@ -1,8 +1,8 @@
-"""Keeps one process running: `python3 -m agent.supervisor DIRECTORY`, with DIRECTORY/job.json saying what.
+"""Keeps one process running: `python3 -m agent.supervisor DIRECTORY`, where DIRECTORY/job.json says which.
 
-It starts the command, writes its output to a log, starts it again with growing pauses when it ends unexpectedly, and
-ends it in order on SIGTERM. state.json tells how that goes. One supervisor at a time has a directory, by a lock on
-supervisor.lock.
+It starts the command, writes its output to a log, starts it again after growing pauses when it ends unexpectedly, and
+ends it in order on SIGTERM. state.json tells how that goes. A lock on supervisor.lock lets a directory have one
+supervisor at a time.
 """
 
 import fcntl
@@ -22,11 +22,11 @@ from . import files, processes
 from .rotating_log import RotatingLog
 
 LONGEST_PAUSE_S = 16
-RAN_LONG_S = 60  # after so long, failures are counted anew
+RAN_LONG_S = 60  # once a process has run so long, failures are counted anew
 
 
 def raise_limits() -> None:
-    """Locked memory for RDMA and huge regions, and files, as far as the system lets us."""
+    """Raises the limits of locked memory, for RDMA and huge regions, and of open files as far as the system lets us."""
     for limit, wanted in ((resource.RLIMIT_MEMLOCK, resource.RLIM_INFINITY), (resource.RLIMIT_NOFILE, 65536)):
         hard = resource.getrlimit(limit)[1]
         try:
@@ -37,7 +37,7 @@ def raise_limits() -> None:
 
 def become_owner_of(directory: pathlib.Path) -> None:
     """Gives up root's rights for those of the user to whom the cluster's files belong: a cluster.sh of an earlier
-    release starts supervisors as root. This one starts them as that user.
+    release starts supervisors as root. This release starts them as that user.
     """
     owner = directory.stat()
     if os.geteuid() == 0 and owner.st_uid != 0:
@@ -47,7 +47,7 @@ def become_owner_of(directory: pathlib.Path) -> None:
 
 
 def describe_end(code: int) -> str:
-    """As "exit code 3" or "SIGKILL"."""
+    """Returns the end in words, such as "exit code 3" or "SIGKILL"."""
     if code >= 0:
         return f"exit code {code}"
     try:
@@ -57,7 +57,9 @@ def describe_end(code: int) -> str:
 
 
 class Supervisor:
-    """One job, as services.job() has it. `serves` and `serves_not` are patterns of lines that the process prints."""
+    """Does one job, as services.job() has it. Its `serves` and `serves_not` are patterns of lines that the process
+    prints.
+    """
 
     def __init__(self, directory: pathlib.Path) -> None:
         self.directory = directory
@@ -77,7 +79,7 @@ class Supervisor:
         signal.signal(signal.SIGCHLD, lambda *_: None)
 
     def run(self) -> None:
-        """Lives as long as the job does."""
+        """Runs one life of the process after the other, until the job is over."""
         while self._live():
             pass
 
@@ -92,7 +94,7 @@ class Supervisor:
             self.log.write(f"supervisor: state.json cannot be written: {error}")
 
     def _live(self) -> bool:
-        """One life of the process. Returns whether there is to be another."""
+        """Runs one life of the process. Returns whether there is to be another."""
         began = time.monotonic()
         try:
             self.process = subprocess.Popen(self.job["command"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -147,7 +149,7 @@ class Supervisor:
         return True
 
     def _look(self, line: str) -> None:
-        """The node's own words tell whether it serves."""
+        """Notes whether the node serves, which its own words tell."""
         if self.told_to_end:
             return
         if self.job["serves"] and re.search(self.job["serves"], line):

@@ -1,4 +1,4 @@
-"""Nodes as instances of granary@.service, where systemd runs the host. own.py has the same functions."""
+"""Runs nodes as instances of granary@.service, where systemd runs the host. own.py has the same functions."""
 
 import os
 import pathlib
@@ -14,7 +14,7 @@ from .trouble import Trouble
 
 NAME = "systemd"
 UNIT = "granary@.service"
-LATE_S = 10  # lines of a life that is younger may be on their way to the journal; it has not forgotten them
+LATE_S = 10  # the journal may still get lines of a younger life, and has not forgotten them
 
 UNIT_TEXT = """\
 # Written by scripts/cluster.sh deploy: cluster {cluster}, installed in {directory}
@@ -44,17 +44,17 @@ WantedBy=multi-user.target
 
 
 def is_here() -> bool:
-    """Whether systemd runs this host, and we may give it units."""
+    """Tells whether systemd runs this host, and we may give it units."""
     return os.path.isdir("/run/systemd/system") and os.geteuid() == 0
 
 
 def unit_path() -> pathlib.Path:
-    """GRANARY_UNIT_DIRECTORY is for tests."""
+    """Returns the unit's path. Tests name the directory in GRANARY_UNIT_DIRECTORY."""
     return pathlib.Path(os.environ.get("GRANARY_UNIT_DIRECTORY", "/etc/systemd/system")) / UNIT
 
 
 def refuse_others(place: Place) -> None:
-    """Refuses a place that a unit cannot name, and to replace a unit of somebody else."""
+    """Refuses a place that a unit cannot name, and a unit of somebody else, which would be replaced."""
     if not re.fullmatch(r"[\w/.+@:,=~-]+", str(place.directory)):
         raise Trouble(f"install_directory '{place.directory}' cannot be written into a unit of systemd: name one of "
                       "letters, digits and /._+-, or say --supervisor=own", 2)
@@ -73,8 +73,8 @@ def unit_text(place: Place, program: str, run_directory: str) -> str:
 
 
 def _makes_run_directory(path: str) -> str:
-    """Lines by which systemd makes it for the nodes' user if it is below /run, where all is gone after the host was
-    started again, and only root may make it. It stays when a node ends, since all nodes share it.
+    """Returns the lines by which systemd makes the directory for the nodes' user if it is below /run: all is gone there
+    once the host was started again, and only root may make it. It stays when a node ends, since all nodes share it.
     """
     match = re.fullmatch(r"(?:/var)?/run/((?!user/)[\w./+-]+)", path)
     if match is None:
@@ -83,7 +83,7 @@ def _makes_run_directory(path: str) -> str:
 
 
 def install(place: Place, nodes: "list[int]", program: str, run_directory: str) -> bool:
-    """Puts the unit into place, and enables the nodes at boot. Returns whether that changed anything."""
+    """Puts the unit into place, and enables the nodes at boot. Returns whether the unit has changed."""
     path = unit_path()
     changed = files.write(path, unit_text(place, program, run_directory))
     if changed:
@@ -93,7 +93,7 @@ def install(place: Place, nodes: "list[int]", program: str, run_directory: str) 
 
 
 def remove(place: Place, nodes: "list[int]") -> bool:
-    """Takes the unit away if it is this cluster's."""
+    """Takes the unit away if it is this cluster's. Returns whether it was."""
     path = unit_path()
     if not path.exists() or f"installed in {place.directory}\n" not in path.read_text():
         return False
@@ -105,8 +105,8 @@ def remove(place: Place, nodes: "list[int]") -> bool:
 
 def end_former(place: Place, nodes: "list[int]") -> "list[str]":
     """Ends instances of our unit that are none of these nodes, as the cluster file no longer has them, and lets them
-    not begin at boot. Asks systemd which there are, since deployed.json of earlier releases has forgotten them. Returns
-    the names of the services.
+    not begin at boot. It asks systemd which there are, since deployed.json of earlier releases has forgotten them.
+    Returns the names of the services.
     """
     path = unit_path()
     if not path.exists() or f"installed in {place.directory}\n" not in path.read_text():
@@ -117,7 +117,7 @@ def end_former(place: Place, nodes: "list[int]") -> "list[str]":
     former = sorted(found - {instance(f"node-{node}") for node in nodes})
     if former:
         call("stop", *former)
-        call("reset-failed", *former)  # those that had failed are not listed again
+        call("reset-failed", *former)  # otherwise those that had failed would be listed again
         call("disable", "--quiet", *former)
     return [f"node-{each.removeprefix('granary@').removesuffix('.service')}" for each in former]
 
@@ -160,7 +160,7 @@ STATES = {"active": "running", "activating": "pausing", "deactivating": "ending"
 
 
 def status(place: Place, name: str) -> "dict[str, Any]":
-    """`serves` is None if systemd and the journal cannot tell."""
+    """Returns what systemd knows of a node. `serves` is None if systemd and the journal cannot tell."""
     shown = call("show", instance(name),
                  "--property=ActiveState,SubState,MainPID,NRestarts,ExecMainStatus,InvocationID,Job")
     said = dict(line.split("=", 1) for line in shown.splitlines() if "=" in line)
@@ -173,7 +173,7 @@ def status(place: Place, name: str) -> "dict[str, Any]":
     if serves is None and time.time() - since < LATE_S:
         serves = False
     why = "" if state == "running" else f"{said.get('SubState')}, exit code {said.get('ExecMainStatus')}"
-    if state in ("ended", "failed") and int(said.get("Job") or 0):  # `start` does not wait until systemd has done its job
+    if state in ("ended", "failed") and int(said.get("Job") or 0):  # `start` does not wait for systemd's job
         state, why = "pausing", "systemd has yet to start it"
     return {"supervisor": "runs", "state": state, "pid": pid or None,
             "since": since,

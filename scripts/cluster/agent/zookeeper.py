@@ -1,4 +1,4 @@
-"""A server of a ZooKeeper ensemble to try a cluster with: Debian's package, under a supervisor of ours."""
+"""Sets up a server of a ZooKeeper ensemble to try a cluster with: Debian's package, under a supervisor of ours."""
 
 import os
 import pathlib
@@ -25,7 +25,7 @@ def directory(place: Place, name: str) -> pathlib.Path:
 
 
 def configure(place: Place, server: "dict[str, Any]", ensemble: "list[dict[str, Any]]") -> "dict[str, Any]":
-    """Writes one server's configuration; returns the server with the command that runs it."""
+    """Writes one server's configuration. Returns the server with the command that runs it."""
     missing = [str(jar) for jar in JARS if not jar.exists()]
     if missing or not os.access("/usr/bin/java", os.X_OK):
         raise Trouble(f"there is no ZooKeeper on this host ({missing[0] if missing else '/usr/bin/java'} is missing): "
@@ -74,7 +74,7 @@ def remove(place: Place) -> "list[str]":
 
 
 def mode(place: Place, name: str) -> str:
-    """"standalone", "leader" or "follower" if the server serves; else "does not serve"."""
+    """Returns "standalone", "leader" or "follower" if the server serves, and otherwise "does not serve"."""
     for server in place.deployed().get("zookeepers", []):
         if server["name"] != name:
             continue

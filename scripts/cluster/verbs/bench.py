@@ -1,6 +1,6 @@
-"""bench: a benchmark on all nodes.
+"""Does `bench`: a benchmark on all nodes.
 
-On one host `granary cluster run` does all. On several each node runs by itself, and `granary cluster merge` adds up.
+On one host `granary cluster run` does all. On several, each node runs by itself, and `granary cluster merge` adds up.
 """
 
 import base64
@@ -41,7 +41,7 @@ def bench(session: Session) -> "int | None":
 
 
 def _take_json(flags: "list[str]") -> "Path | None":
-    """--json=FILE is a file here, so it is not passed on."""
+    """Takes --json=FILE from the flags, since the file is one of this host, and returns it."""
     given = [flag for flag in flags if flag.startswith("--json")]
     for flag in given:
         flags.remove(flag)
@@ -51,7 +51,7 @@ def _take_json(flags: "list[str]") -> "Path | None":
 
 
 def _see_that_it_can_be_written(path: Path) -> None:
-    """Opens it, since after the run its result would be lost."""
+    """Opens the file now, since a failure after the run would lose the result."""
     was_there = path.exists()
     with open(path, "ab"):
         pass
@@ -131,7 +131,7 @@ def _on_several(session: Session, name: str, flags: "list[str]", json_file: "Pat
         thread.join()
     if len(reports) < len(wanted):
         return None
-    # A check that failed on a node is judged over all nodes. Everything else that went wrong there stays.
+    # A check that failed on a node is judged again over all nodes. Everything else that went wrong there stays.
     session.report.outcomes[:] = [each for each in session.report.outcomes if each.code != 1]
     return max(_merge(session, name, reports, json_file), *codes.values())
 

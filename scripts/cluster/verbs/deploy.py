@@ -1,4 +1,4 @@
-"""deploy: puts package, cluster file, secrets and directories onto all hosts."""
+"""Does `deploy`: it puts package, cluster file, secrets and directories onto all hosts."""
 
 import os
 import stat
@@ -65,7 +65,7 @@ def _has_server(found: "dict[str, Any]") -> bool:
 
 
 def _ensemble_of_before(session: Session) -> "list[dict[str, Any]]":
-    """The servers of the cluster file, which an earlier deploy was told to set up."""
+    """Returns the servers of the cluster file, which an earlier deploy was told to set up."""
     try:
         return zookeeper.ensemble(session)
     except UsageError as error:
@@ -74,7 +74,7 @@ def _ensemble_of_before(session: Session) -> "list[dict[str, Any]]":
 
 
 def _secrets(session: Session) -> "list[dict[str, str]]":
-    """The cluster key, ZooKeeper's password, tokens for HTTP: hosts get them with mode 0600."""
+    """Returns the cluster key, ZooKeeper's password and tokens for HTTP, which hosts get with mode 0600."""
     found = []
     inventory = session.inventory
     tokens = {("token for HTTP", node.http_token_file) for node in inventory.nodes}

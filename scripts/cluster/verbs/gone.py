@@ -1,5 +1,5 @@
-"""Finds hosts, and install directories, that an earlier cluster file had and this one has no more, and ends what runs
-there for deploy: no command could name it from now on.
+"""Finds hosts, and install directories, that an earlier cluster file had and this one has no more. It ends what runs
+there for deploy, since no command could name it from now on.
 """
 
 from typing import Any
@@ -11,8 +11,8 @@ from ..session import Session
 
 
 def find(session: Session, there: "dict[Host, dict[str, Any]]") -> "dict[Host, list[str]]":
-    """Returns such hosts on which nodes run, with their names. Refuses them unless --while-running was said. `there`:
-    what `inspect` has found on the hosts of the file.
+    """Returns such hosts on which nodes run, with the nodes' names, and refuses them unless --while-running was said.
+    `there` is what `inspect` has found on the hosts of the file.
     """
     known = {tuple(found["identity"]) for found in there.values() if found["identity"]}
     silent = [host.label for host in session.hosts if host not in there]
@@ -37,8 +37,8 @@ def find(session: Session, there: "dict[Host, dict[str, Any]]") -> "dict[Host, l
 
 
 def _running(session: Session, host: Host, services: "dict[str, Any]", silent: "list[str]") -> "list[str]":
-    """Returns the nodes that run there, which deploy is to end. `services`: what `status` has found there. `silent`:
-    hosts of the file that do not answer. This one may be one of them, reached in the earlier way.
+    """Returns the nodes that run there, which deploy is to end. `services` is what `status` has found there. `silent`
+    are the hosts of the file that do not answer. This host may be one of them, reached in the earlier way.
     """
     running = [name for name, each in services.items() if each["pid"] or each["state"] == "pausing"]
     servers = [name for name in running if not name.startswith("node-")]
@@ -55,8 +55,8 @@ def _running(session: Session, host: Host, services: "dict[str, Any]", silent: "
 
 def end(session: Session, running: "dict[Host, list[str]]", installed: bool) -> bool:
     """Ends the nodes that find() has found. Returns whether all is done, so that hosts may forget earlier files.
-    `installed`: all hosts of the file have taken what is new. Where one has not, the file may yet be taken back, and
-    the nodes go on.
+    `installed` says that all hosts of the file have taken what is new. Where one has not, the file may yet be taken
+    back, and the nodes go on.
     """
     ended = installed and not session.dry_run
     for host, names in running.items():
@@ -96,15 +96,15 @@ def _place(host: Host) -> str:
 
 
 def _gone(session: Session, there: "dict[Host, dict[str, Any]]") -> "list[Host]":
-    """Hosts of the copies that were deployed last, and of those before them as long as nodes of these may run: one for
-    each way and place that the file has no more.
+    """Returns the hosts of the copies that were deployed last, and of those before them as long as nodes of these may
+    run: one host for each way and place that the file has no more.
     """
     wanted = {(host.entry.access, host.entry.install_directory) for host in session.hosts}
     gone: "dict[tuple[Any, str], Host]" = {}
     for text in dict.fromkeys(text for found in there.values() for text in found["file_texts"]):
         try:
             former = inventories.parse(text, session.inventory.file)
-        except UsageError:  # an earlier release has taken it
+        except UsageError:  # only an earlier release takes such a text
             continue
         for each in all_hosts(former, session.ssh):
             place = (each.entry.access, each.entry.install_directory)

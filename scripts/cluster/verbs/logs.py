@@ -1,4 +1,6 @@
-"""logs: the last lines of nodes, or all that come; collect: everything that helps to look into trouble."""
+"""Does `logs`, which shows the last lines of nodes or all that come, and `collect`, which gathers all that helps to
+look into trouble.
+"""
 
 import json
 import os
@@ -45,7 +47,7 @@ def logs(session: Session) -> None:
     threads = [threading.Thread(target=follow, args=(each,), daemon=True) for each in wanted]
     for thread in threads:
         thread.start()
-    while any(thread.is_alive() for thread in threads):  # until Ctrl-C
+    while any(thread.is_alive() for thread in threads):  # only Ctrl-C ends the lines
         if unread:
             raise unread[0]
         time.sleep(0.2)
@@ -54,7 +56,7 @@ def logs(session: Session) -> None:
 
 
 def collect(session: Session) -> None:
-    """A folder with a folder for each host."""
+    """Makes a folder with a folder for each host."""
     folder = Path(session.flags.directory)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"collect {folder}: expected a new directory, or an empty one")

@@ -1,4 +1,4 @@
-"""wipe: removes data; down: removes what deploy installed."""
+"""Does `wipe`, which removes data, and `down`, which removes what deploy installed."""
 
 import sys
 from typing import Any
@@ -10,7 +10,7 @@ from ..session import Session
 
 
 def _confirm(session: Session, what: str) -> None:
-    """Asks, unless --yes. Without a terminal nobody can be asked."""
+    """Asks, unless --yes is given, and refuses without a terminal, where nobody can be asked."""
     if session.flags.yes:
         return
     if not sys.stdin.isatty():
@@ -21,7 +21,8 @@ def _confirm(session: Session, what: str) -> None:
 
 
 def wipe(session: Session) -> None:
-    """Each step only once the one before went well on all hosts: a node's data and the membership belong together."""
+    """Does each step only once the one before went well on all hosts: a node's data and the membership belong together.
+    """
     inventory = session.inventory
     if session.dry_run:
         for host in session.hosts:
@@ -55,7 +56,7 @@ def _wipe_nodes(session: Session) -> None:
 
 
 def _wipe_membership(session: Session) -> None:
-    """What the membership knows of the cluster: nodes without data would be refused by it."""
+    """Removes what the membership knows of the cluster, since it would refuse nodes without data."""
     inventory = session.inventory
     where = {"run_directory": inventory.run_directory}
     for host, result in session.on_all("wipe", lambda host: host.call("wipe_run_directory", where)).items():
@@ -90,7 +91,7 @@ def down(session: Session) -> None:
         if deployed:
             host.call("stop", {"services": [f"node-{node}" for node in deployed["nodes"]]})
 
-    session.on_all("down", stop_nodes, hosts)  # all nodes of the cluster, before any host takes away what they rest on
+    session.on_all("down", stop_nodes, hosts)  # all nodes end before any host takes away what they rest on
     for host, result in session.on_all("down", lambda host: host.call("down"), hosts).items():
         lines = [f"removed {path}" for path in result["removed"]] + result["left"]
         session.report.add(host.label, "down", "\n".join(lines) or "nothing was installed")

@@ -1,4 +1,4 @@
-"""start, stop, restart, kill: the processes of nodes."""
+"""Does `start`, `stop`, `restart` and `kill`, which are about the processes of nodes."""
 
 import hashlib
 import time
@@ -12,7 +12,7 @@ LOOK_S = 0.2
 
 
 def start(session: Session) -> None:
-    """ZooKeeper first, if deploy set it up; then all nodes at once, since they wait for each other."""
+    """Starts ZooKeeper first, if deploy set it up, and then all nodes at once, since they wait for each other."""
     if session.dry_run:
         return _would(session, "start")
     if _start_zookeeper(session):
@@ -96,7 +96,7 @@ def _start_zookeeper(session: Session) -> bool:
 
 
 def _zookeepers(session: Session) -> "tuple[dict[Host, list[str]], dict[str, str]]":
-    """The ZooKeeper servers on each host that answers; and why the others do not, by their labels."""
+    """Returns the ZooKeeper servers on each host that answers, and by label why the other hosts do not."""
     servers, silent = {}, {}
     for host, found in on_all(session.hosts, lambda host: host.call("inspect", {"package": {"directory": "-"}})):
         if isinstance(found, HostError):
@@ -107,7 +107,7 @@ def _zookeepers(session: Session) -> "tuple[dict[Host, list[str]], dict[str, str
 
 
 def stop(session: Session) -> None:
-    """All nodes at once; ZooKeeper after them, if asked for."""
+    """Stops all nodes at once, and ZooKeeper after them, if asked for."""
     if session.dry_run:
         return _would(session, "stop")
     if session.flags.with_zookeeper:
@@ -170,7 +170,8 @@ def _refuse_others_that_run(session: Session) -> None:
 
 
 def _stop_nodes(session: Session) -> "tuple[bool, list[Host]]":
-    """Returns whether all have ended on the hosts that could be told to stop them, and the hosts that could not."""
+    """Returns whether all nodes have ended on the hosts that could be told to stop them, and the hosts that could not.
+    """
     hosts = session.hosts_with_chosen()
     stopped = session.on_all("stop", lambda host: host.call("stop", {"services": session.services(host)}), hosts)
     for host, result in stopped.items():
@@ -180,7 +181,7 @@ def _stop_nodes(session: Session) -> "tuple[bool, list[Host]]":
 
 
 def restart(session: Session) -> None:
-    """All nodes together, or one after the other while the others serve."""
+    """Restarts all nodes together, or one after the other while the others serve."""
     if session.dry_run:
         return _would(session, "restart one after the other" if session.flags.rolling else "restart")
     _refuse_other_file(session)
@@ -188,7 +189,7 @@ def restart(session: Session) -> None:
         return None
     if session.flags.rolling:
         return _restart_rolling(session)
-    if not _start_zookeeper(session):  # what may keep nodes from beginning comes first
+    if not _start_zookeeper(session):  # whether nodes could begin is found out first
         return None
     if _stop_nodes(session) == (True, []):
         _start_nodes(session)
@@ -245,7 +246,7 @@ def _await_whole(session: Session, when: str) -> None:
 
 
 def _not_whole(session: Session) -> str:
-    """What keeps the cluster from being whole; empty if nothing does."""
+    """Returns what keeps the cluster from being whole; empty if nothing does."""
     found = session.on_all("restart", lambda host: host.call("status", {"patience_s": 10}))
     if len(found) < len(session.hosts):
         raise HostError("a host does not answer, so nobody knows whether the cluster is whole; nothing more was "

@@ -1,4 +1,4 @@
-"""status: a row for each node; check: could the hosts run them?"""
+"""Does `status`, which shows a row for each node, and `check`, which tells whether the hosts could run them."""
 
 import json
 import time
@@ -11,7 +11,7 @@ from ..table import aligned
 
 
 def status(session: Session) -> int:
-    """Exit code 0 if all nodes serve, 1 if some do not, 3 if a host cannot be asked."""
+    """Returns 0 if all nodes serve, 1 if some do not, 3 if a host cannot be asked."""
     http = {node.service: {"address": node.http, "token_file": node.http_token_file}
             for node in session.inventory.nodes if node.http}
     found = session.on_all("status", lambda host: host.call("status", {"http": http}))
@@ -81,7 +81,9 @@ def _supervisor(each: "dict[str, Any]") -> str:
 
 
 def check(session: Session) -> None:
-    """`granary cluster check` for each node where it is installed; before that, whether hosts can be reached."""
+    """Runs `granary cluster check` for each node of hosts where it is installed. Of other hosts it tells that they
+    answer.
+    """
 
     def one(host: Host) -> "list[tuple[str, list[str], int]]":
         facts = host.call("facts")
