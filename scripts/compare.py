@@ -25,7 +25,7 @@ THROUGHPUT = "Throughput (requests/second)"
 
 
 def run(program, words):
-    """One measurement's throughput."""
+    """Returns the throughput of one measurement."""
     handle, path = tempfile.mkstemp(suffix=".json")
     os.close(handle)
     try:
@@ -43,7 +43,7 @@ def run(program, words):
 
 
 def interval(ratios):
-    """Two-sided 95 % bounds of the median; None where there are too few rounds."""
+    """Returns two-sided 95 % bounds of the median; None if there are too few rounds."""
     ordered = sorted(ratios)
     cut = ranks_outside(len(ordered), 0.025)
     return (ordered[cut - 1], ordered[-cut]) if cut else None

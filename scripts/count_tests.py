@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Prints passed, failed and skipped of a JUnit report that ctest wrote; exit code 1 if there is none."""
+"""Prints how many tests passed, failed and were skipped, from a JUnit report of ctest. The exit code is 1 without one.
+"""
 
 import sys
 import xml.etree.ElementTree as ElementTree

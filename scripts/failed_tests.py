@@ -11,14 +11,14 @@ import xml.etree.ElementTree as ElementTree
 
 
 def failed(report):
-    """The name and the output of each failed test."""
+    """Yields the name and the output of each failed test."""
     for case in ElementTree.parse(report).getroot().iter("testcase"):
         if case.get("status") == "fail":
             yield case.get("name"), (case.findtext("system-out") or "").rstrip()
 
 
 def shortened(output, most):
-    """The output, without what lies between its first and last lines if it has more than `most`."""
+    """Returns the output, without what lies between its first and last lines if it has more than `most` lines."""
     lines = output.splitlines()
     if len(lines) > most:
         lines[most // 2 : -(most // 2)] = [f"[{len(lines) - most} lines]"]

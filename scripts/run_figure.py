@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `granary figure` starts: see scripts/figure/."""
+"""Does what `granary figure` starts it for: scripts/figure/ has the code."""
 
 import sys
 

@@ -12,7 +12,7 @@ from collections import defaultdict
 
 
 def programs(report):
-    """Seconds, number of cases and slowest case of each program, the longest first."""
+    """Returns the seconds, the number of cases and the slowest case of each program, the longest first."""
     cases = defaultdict(list)
     for case in ElementTree.parse(report).getroot().iter("testcase"):
         cases[case.get("name").split(":")[0]].append((float(case.get("time", 0)), case.get("name")))

@@ -1,7 +1,8 @@
-"""The kinds of check that claims are made of. docs/figure-files.md tells each one's keys.
+"""Has the kinds of check that claims are made of. docs/figure-files.md tells each one's keys.
 
-A check sees data only through an object with two functions: rounds(panel, series, x), the figure of each round, and
-places(panel, series), the x of all points in the order of the axis. Both raise CannotTell where there are none.
+A check sees data only through an object with three functions. rounds(panel, series, x) returns the figure of each
+round, places(panel, series) the x of all points in the order of the axis, and published(panel, series) the paper's
+points. The first two raise CannotTell where there are none.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,7 +16,7 @@ from .toml_table import REQUIRED, TomlTable, is_number
 class _Check:
     """Reads its keys from a claim's table, and judges data."""
 
-    series: "tuple[str, ...]"  # that it looks at
+    series: "tuple[str, ...]"  # the series that the check looks at
 
     def judge(self, data: Any) -> Verdict:
         raise NotImplementedError
@@ -38,7 +39,7 @@ def _place(table: TomlTable, key: str, default: Any = REQUIRED) -> Any:
 
 
 def _places(data: Any, panel: str, names: "Sequence[str]", at: Any) -> "list[Any]":
-    """What `at` means: places that all these series have."""
+    """Returns what `at` stands for: itself, or places that all these series have."""
     if at not in ("first", "last", "all"):
         return [at]
     shared = [x for x in data.places(panel, names[0]) if all(x in data.places(panel, name) for name in names[1:])]
@@ -48,7 +49,7 @@ def _places(data: Any, panel: str, names: "Sequence[str]", at: Any) -> "list[Any
 
 
 def _two_places(data: Any, panel: str, name: str) -> "list[Any]":
-    """All places of the series, which are two at least."""
+    """Returns all places of the series, and refuses a series with one place only."""
     places = data.places(panel, name)
     if len(places) < 2:
         raise CannotTell(f"{name} has one place only, {places[0]}")
@@ -60,7 +61,7 @@ def _one_place(data: Any, panel: str, name: str, at: Any) -> Any:
 
 
 def _ratios(above: "Sequence[float]", below: "Sequence[float]", name: str) -> "list[float]":
-    """Round by round, so that a drift of the machine hits both alike."""
+    """Returns the ratios round by round, so that a drift of the machine hits both alike."""
     if NEVER in (*above, *below):
         raise CannotTell(f"{name}: one of them never came")
     if not all(below):
@@ -92,7 +93,7 @@ class Value(_Check):
 
 @dataclass(frozen=True)
 class Ratio(_Check):
-    """One series by another, at the same place or at two; or two points of one series."""
+    """The ratio of two series, at the same place or at two, or of two points of one series, is within bounds."""
 
     panel: str
     series: "tuple[str, ...]"
@@ -132,7 +133,9 @@ class Ratio(_Check):
 
 @dataclass(frozen=True)
 class Ordering(_Check):
-    """Groups of series from the greatest to the smallest: each series is at least (1 - slack) of each of the next group."""
+    """Groups of series go from the greatest to the smallest: each series is at least (1 - slack) of each of the next
+    group.
+    """
 
     panel: str
     groups: "tuple[tuple[str, ...], ...]"
@@ -233,7 +236,9 @@ class Crossing(_Check):
 
     @staticmethod
     def _crossing(places: "Sequence[float]", above: "Sequence[float]", below: "Sequence[float]") -> "float | None":
-        """Where the lines between the points cross in one round; the last place if they do several times."""
+        """Returns where the lines between the points cross in one round: the last place if they do several times, and
+        None if the first series does not begin above and end below the second.
+        """
         differences = [a - b for a, b in zip(above, below)]
         if differences[0] <= 0 or differences[-1] >= 0:
             return None

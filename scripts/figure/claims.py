@@ -1,4 +1,4 @@
-"""What a figure claims: a sentence, and the check that judges it."""
+"""Defines what a figure claims: a sentence, and the check that judges it."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -10,14 +10,14 @@ from .needs import Needs
 class Claim:
     id: str
     text: str
-    published: str  # what the paper has, in words
+    published: str  # it says in words what the paper has
     kind: str
     check: Any
     needs: Needs
-    why: str = ""  # what a person has to say of a FAIL, in Markdown
-    would_need: str = ""  # what a NULL would need, if there is more to say than the verdict does
+    why: str = ""  # it says in Markdown what a person knows of a FAIL
+    would_need: str = ""  # it says what a NULL would need, if that is more than the verdict says
 
 
 def check_of(claim: Claim) -> "dict[str, Any]":
-    """The claim's check with its keys, as results have it."""
+    """Returns the claim's check with its keys, as results have it."""
     return {"kind": claim.kind} | asdict(claim.check)

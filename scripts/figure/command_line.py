@@ -1,4 +1,4 @@
-"""The command line: its words, flags and help."""
+"""Defines the words, flags and help of the command line."""
 
 import argparse
 import json
@@ -43,7 +43,7 @@ THROUGHPUT = "Throughput (requests/second)"
 
 
 def parse(words: "list[str]") -> argparse.Namespace:
-    """Ends the program where --help is asked for or the words are wrong."""
+    """Returns the flags. It ends the program where --help is asked for or the words are wrong."""
     internal, words = _internal(words)
     parsers = {"compare": _compare_parser, "gallery": _gallery_parser}
     does = words[0] if words and words[0] in parsers else ""
@@ -53,7 +53,9 @@ def parse(words: "list[str]") -> argparse.Namespace:
 
 
 def _internal(words: "list[str]") -> "tuple[dict[str, str], list[str]]":
-    """What the program `granary` passes on first: its own path, and the folder of the figure files."""
+    """Returns what the program `granary` passes on first, its own path and the folder of the figure files, and the
+    words after them.
+    """
     internal = {}
     for name in ("granary", "figures"):
         if not words or not words[0].startswith(f"--{name}="):

@@ -1,4 +1,4 @@
-"""`granary figure compare`: results of other engines drawn beside ours."""
+"""Does `granary figure compare`: it draws results of other engines beside ours."""
 
 import csv
 import io
@@ -62,7 +62,7 @@ def _picture(lines: "list[Line]") -> "tuple[str, bytes]":
 
 
 def _plain(text: str) -> str:
-    """Without the signs between which matplotlib expects a formula."""
+    """Escapes the signs between which matplotlib expects a formula."""
     return text.replace("$", r"\$")
 
 
@@ -76,7 +76,8 @@ def _csv_text(lines: "list[Line]") -> str:
 
 
 def _tell(lines: "list[Line]") -> None:
-    """A row for each point, with its ratio to the point at the same place of the line that its line is compared with.
+    """Prints a row for each point, with its ratio to the point at the same place of the line that its line is compared
+    with.
     """
     width = max(len(line.name) for line in lines)
     for line in lines:
@@ -89,7 +90,7 @@ def _tell(lines: "list[Line]") -> None:
 
 
 def _compared_with(line: Line, lines: "list[Line]") -> Line:
-    """The first file's line of the same name, if there is one in another file; otherwise the first line."""
+    """Returns the first file's line of the same name, if this one is of another file, and otherwise the first line."""
     if line.file != lines[0].file:
         for other in lines:
             if other.file == lines[0].file and (other.series, other.paper) == (line.series, line.paper):

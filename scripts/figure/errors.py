@@ -1,4 +1,4 @@
-"""Errors that end the command with a message and an exit code."""
+"""Defines the errors that end the command with a message and an exit code."""
 
 
 class UsageError(Exception):

@@ -12,7 +12,7 @@ from .errors import UsageError
 from .measure import was_interrupted
 from .toml_table import is_number
 
-TIME = "Time (seconds)"  # of BenchBase's CSV of a run over time
+TIME = "Time (seconds)"  # BenchBase's CSV of a run over time has this column
 
 
 @dataclass
@@ -22,26 +22,27 @@ class Line:
     y_label: str
     points: "list[tuple[Any, float, float, float]]"  # x, y, smallest, greatest
     file: Path
-    series: str = ""  # its name in the file
+    series: str = ""  # the name that the line has in the file
     paper: bool = False
-    report: bool = False  # a file has one point of it
+    report: bool = False  # each file has one point of such a line
 
     @property
     def name(self) -> str:
-        """The label, by which a paper's points are told from ours."""
+        """Returns the label, with a word that tells a paper's points from ours."""
         return f"{self.label} (paper)" if self.paper else self.label
 
     @property
     def whose(self) -> "tuple[str, bool, Path | None]":
-        """Reports of one engine and benchmark are of one line, whichever files they are in. Others are their file's.
+        """Tells which points are of one line. Reports of one engine and benchmark are, whichever files they are in.
+        Others are their file's.
         """
         return self.label, self.paper, None if self.report else self.file
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What of the files is wanted: keys of reports, a column of BenchBase's CSV over time, a panel of a figure's CSV.
-    None: what the help says.
+    """Tells what of the files is wanted: keys of reports, a column of BenchBase's CSV over time, a panel of a figure's
+    CSV. None stands for what the help says.
     """
 
     x: "str | None" = None
@@ -49,7 +50,7 @@ class Choice:
     panel: "str | None" = None
 
     def refuse_unused(self, lines: "list[Line]") -> None:
-        """A flag that chooses nothing was meant for another file."""
+        """Refuses a flag that chooses nothing, since it was meant for another file."""
         reports, over_time = any(line.report for line in lines), any(line.x_label == TIME for line in lines)
         figures = any(line.y_label not in ("y", self.y) and not line.report for line in lines)
         for flag, value, used, use in (
@@ -60,7 +61,7 @@ class Choice:
 
 
 def read(named: str, choice: Choice) -> "list[Line]":
-    """The lines of one file, `LABEL=FILE` or `FILE`."""
+    """Returns the lines of one file, which is named as `LABEL=FILE` or `FILE`."""
     label, equals, name = named.partition("=")
     if not equals or Path(named).exists():
         label, name = "", named
@@ -80,8 +81,8 @@ def read(named: str, choice: Choice) -> "list[Line]":
 
 
 def joined(lines: "list[Line]") -> "list[Line]":
-    """Reports of the same engine and benchmark become one line, in the order of x. Lines of several files that have the
-    same name are told apart by their files.
+    """Makes one line of the reports of the same engine and benchmark, in the order of x. Lines of several files that
+    have the same name are told apart by their files.
     """
     found: "dict[tuple[str, bool, Path | None], Line]" = {}
     for line in lines:
@@ -106,7 +107,7 @@ def _tell_apart(lines: "list[Line]") -> None:
 
 
 def _short_name(file: Path, files: "set[Path]") -> str:
-    """As much of the end of the path as tells it from the others."""
+    """Returns as much of the end of the path as tells it from the others."""
     parts = file.resolve().parts
     for count in range(1, len(parts) + 1):
         ends = {each.resolve().parts[-count:] for each in files}
@@ -131,7 +132,7 @@ def _report(file: Path, text: str, label: str, x: str, y: str) -> Line:
     least, most = value, value
     ours = report.get("granary")
     spread = ours.get("throughput") if y == THROUGHPUT and isinstance(ours, dict) else None
-    if isinstance(spread, dict):  # of the repeats of one of our reports
+    if isinstance(spread, dict):  # our reports tell the spread of their repeats
         least = min(value, _number(file, "granary.throughput.min", str(spread.get("min"))))
         most = max(value, _number(file, "granary.throughput.max", str(spread.get("max"))))
     engine = f"{report.get('DBMS Type', file.stem)} {report.get('Benchmark Type', '')}".strip()
@@ -207,7 +208,7 @@ def _where(file: Path, line: int) -> str:
 
 
 def _place(file: Path, column: str, text: "str | None", line: int = 0) -> Any:
-    """A number, or a name. BenchBase writes its numbers of terminals as text."""
+    """Returns a number, or else a name. BenchBase writes its numbers of terminals as text."""
     if not text:
         raise UsageError(f"{_where(file, line)}: {column} is missing")
     try:

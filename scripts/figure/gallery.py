@@ -1,5 +1,6 @@
-"""`granary figure gallery`: one page in Markdown of all figures whose results are in a directory. Nothing on it is written
-by hand: verdicts are from the results, and what a person has to say of them stands with the claims in the figure files.
+"""Does `granary figure gallery`: it writes one page in Markdown of all figures whose results are in a directory.
+Nothing on it is written by hand: verdicts are from the results, and what a person has to say of them stands with the
+claims in the figure files.
 """
 
 import json
@@ -23,7 +24,7 @@ Measured = tuple[Figure, Result]
 
 
 def write_gallery(results: Path, out: Path, figures: "Sequence[Figure]") -> int:
-    """The exit code."""
+    """Writes the page and its pictures. Returns the exit code."""
     found = _measured(results, figures)
     make_directory(out / PICTURES)
     for figure, _ in found:
@@ -41,7 +42,7 @@ def _picture(path: Path) -> bytes:
 
 
 def _measured(results: Path, figures: "Sequence[Figure]") -> "list[Measured]":
-    """The figures that have results, in the order of the gallery."""
+    """Returns the figures that have results, in the order of the gallery."""
     kept = {result["figure"]: result for result in kept_results(results)}
     found = [(figure, kept[figure.name]) for figure in figures if figure.name in kept]
     if not found:
@@ -68,7 +69,7 @@ def gallery(found: "Sequence[Measured]", figures: "Sequence[Figure]") -> str:
 
 
 def _is_of_another_file(figure: Figure, result: Result) -> bool:
-    """Whether the figure's file has another description, or judges otherwise, than when it was measured."""
+    """Tells whether the figure's file has another description, or judges otherwise, than when it was measured."""
     judged = [(claim.text, json.loads(json.dumps(check_of(claim)))) for claim in figure.claims]
     return figure.about != result["about"] or judged != [(claim["text"], claim["check"]) for claim in result["claims"]]
 
@@ -96,7 +97,7 @@ def _when(results: "Sequence[Result]") -> str:
 
 
 def _pages(results: "Sequence[Result]") -> str:
-    """Which pages memory had, as the reports tell."""
+    """Returns in words which pages memory had, as the reports tell."""
     found = [environment.get("machine", {}) for result in results for environment in result["environments"]]
     kinds = different([str(each.get("page_kind") or "") for each in found])
     return f", pages: {', '.join(kinds)}" if kinds else ""
@@ -124,7 +125,9 @@ def _section(figure: Figure, result: Result) -> "list[str]":
 
 
 def _remarks(figure: Figure, result: Result) -> "list[str]":
-    """What stands with the claims, the same once, and what a NULL would need that only more rounds could tell."""
+    """Returns what stands with the claims, the same words once, and what a NULL would need that more rounds could
+    decide.
+    """
     fails: "dict[str, list[str]]" = {}
     doubts: "dict[str, list[str]]" = {}
     needs: "dict[str, list[str]]" = {}

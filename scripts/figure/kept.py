@@ -10,11 +10,11 @@ from .load import natural
 from .machine import Machine
 from .noise import FAIL, NULL, PASS
 
-FORMAT = 1  # of NAME.json; counted up when a key gets another meaning
+FORMAT = 1  # the format of NAME.json is counted up when a key gets another meaning
 
 
 def kept_results(directory: Path) -> "list[dict[str, Any]]":
-    """What json_of() made, in the order of the figures' names. Files of another format are left out."""
+    """Returns what json_of() made, in the order of the figures' names. Files of another format are left out."""
     found = []
     for file in sorted(directory.glob("*.json"), key=lambda file: natural(file.stem)):
         try:
@@ -27,7 +27,7 @@ def kept_results(directory: Path) -> "list[dict[str, Any]]":
 
 
 def different(texts: "Sequence[str]") -> "list[str]":
-    """Each once, in their order, without empty ones."""
+    """Returns each text once, in their order, without empty ones."""
     return [text for text in dict.fromkeys(texts) if text]
 
 
@@ -40,7 +40,7 @@ def builds(results: "Sequence[dict[str, Any]]") -> "list[str]":
 
 
 def first_and_last(results: "Sequence[dict[str, Any]]") -> "tuple[str, str] | None":
-    """When the first and the last of all runs began; None if there were no runs."""
+    """Returns when the first and the last of all runs began; None if there were no runs."""
     times = [time for result in results for time in result["measured"].values() if time]
     return (min(times), max(times)) if times else None
 

@@ -17,7 +17,7 @@ from .transcript import number_of
 
 FORMAT = 1
 PAPERS = "papers.toml"
-FEWEST_ROUNDS = 3  # of a figure that is not counted
+FEWEST_ROUNDS = 3  # a figure needs so many unless it only counts
 
 
 def toml_of(file: Path) -> "dict[str, Any]":
@@ -41,7 +41,7 @@ def load_papers(folder: Path) -> "dict[str, Paper]":
 
 
 def load_all(folder: Path) -> "list[Figure]":
-    """All figures of a folder, in the order of their files' names, with numbers by value."""
+    """Returns all figures of a folder, in the order of their files' names, with numbers by value."""
     papers = load_papers(folder)
     files = [file for file in folder.glob("*.toml") if file.name != PAPERS]
     return [load(file, papers) for file in sorted(files, key=lambda file: natural(file.stem))]
@@ -92,7 +92,7 @@ class _Reader:
         return figure
 
     def _check_rounds(self, full: Setting, quick: Setting) -> None:
-        """One round, or two, tell nothing of noise, which only figures that are counted do not have."""
+        """Refuses one round, or two: they tell nothing of noise, which only figures that count do not have."""
         counts = self.root.any("counts", False, "true or false")
         if not isinstance(counts, bool):
             raise self.root.refuse("counts", "true or false")
@@ -185,7 +185,7 @@ class _Reader:
         return measure
 
     def _measures(self, table: TomlTable) -> "dict[str, Measure]":
-        """By panel: what the series says in y, and else the panel."""
+        """Returns the measure of each panel: the one that the series has in y, and else the panel's."""
         result = {panel.name: panel.measure for panel in self.panels if panel.measure}
         own = table.any("y", None, "a path, or a table")
         if isinstance(own, str) or (isinstance(own, dict) and "value" in own):
@@ -311,7 +311,9 @@ class _Reader:
         return [(x, y) for x, y in table.items("points")]
 
     def _points_of_rows(self, table: TomlTable, rows: "tuple[str, ...]") -> "list[tuple[Any, float]]":
-        """`read` tells which number of which row a point is; with `inverse`, one divided by it."""
+        """Returns the points that `read` finds by row and number; with `inverse`, one divided by the number is the
+        point.
+        """
         inverse = table.any("inverse", False, "true or false")
         if not isinstance(inverse, bool):
             raise table.refuse("inverse", "true or false")
@@ -343,5 +345,5 @@ class _Reader:
         return claim
 
     def _sentences(self, table: TomlTable, key: str) -> str:
-        """Text that may stand in several lines."""
+        """Returns text that may stand in several lines as one line."""
         return " ".join(table.text(key, "").split())

@@ -1,4 +1,4 @@
-"""This machine, as far as figures depend on it."""
+"""Describes this machine, as far as figures depend on it."""
 
 import hashlib
 import os
@@ -11,7 +11,7 @@ from .needs import Needs
 
 @dataclass(frozen=True)
 class Machine:
-    cores: int  # that this process may use
+    cores: int  # the number that this process may use
     memory_gib: float
     cpu: str
     rtm: bool
@@ -20,7 +20,7 @@ class Machine:
 
     @property
     def name(self) -> str:
-        """Tells this machine from others, so that results of another one are not taken for its own."""
+        """Returns what tells this machine from others, so that results of another one are not taken for its own."""
         known = f"{self.cpu} with {self.cores} cores, {self.memory_gib:.1f} GiB, {self.kernel}"
         return f"{known}, machine {self.id}" if self.id else known
 
@@ -38,7 +38,7 @@ def this_machine() -> Machine:
 
 
 def _machine_id() -> str:
-    """A digest of /etc/machine-id, which itself is not to be shown to others."""
+    """Returns a digest of /etc/machine-id, which itself is not to be shown to others."""
     try:
         found = Path("/etc/machine-id").read_bytes().strip()
     except OSError:
@@ -47,7 +47,7 @@ def _machine_id() -> str:
 
 
 def unmet(needs: Needs, machine: Machine) -> str:
-    """What the machine lacks, as "needs ..."; "" if nothing."""
+    """Returns what the machine lacks, as "needs ..."; "" if it lacks nothing."""
     lacking = []
     if needs.cores > machine.cores:
         lacking.append(f">= {needs.cores} cores")

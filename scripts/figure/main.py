@@ -1,4 +1,4 @@
-"""granary figure: reads the command line, runs figures or compares results, and ends with an exit code."""
+"""Does `granary figure`: it reads the command line, runs figures or compares results, and ends with an exit code."""
 
 import hashlib
 import os
@@ -38,7 +38,7 @@ def main(words: "list[str]") -> int:
         print("granary figure: interrupted; with --resume and the same flags it goes on", file=sys.stderr)
         return INTERRUPTED
     except OSError as error:
-        if error.filename is not None:  # a file's, and not that of standard output
+        if error.filename is not None:  # the error is a file's, and not that of standard output
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
@@ -47,7 +47,7 @@ def main(words: "list[str]") -> int:
 
 
 def _flags(words: "list[str]") -> Namespace:
-    """Where parsing ends the program, what it has said must have been written."""
+    """Parses the words. Where parsing ends the program, what it has said must have been written."""
     try:
         return parse(words)
     except SystemExit:
@@ -57,7 +57,7 @@ def _flags(words: "list[str]") -> Namespace:
 
 def _run(flags: Namespace) -> int:
     if flags.does == "compare":
-        from .compare import compare  # needs matplotlib, which the list of figures does not
+        from .compare import compare  # this needs matplotlib, and the list of figures does not
         return compare(flags)
     figures = load_all(flags.figures)
     if flags.does == "gallery":
@@ -111,7 +111,9 @@ def _list(figures: "Sequence[Figure]") -> int:
 
 
 def _build(program: Path, machine: Machine) -> str:
-    """Names what is measured: results of another program, or of another machine, are not taken for its."""
+    """Returns a name for what is measured: results of another program, or of another machine, are not taken for its
+    own.
+    """
     try:
         with program.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()[:12]

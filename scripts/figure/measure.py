@@ -1,8 +1,9 @@
-"""What is read from a run's report: paths into its JSON, and figures made of them.
+"""Reads figures from a run's report, by paths into its JSON.
 
 A path is a list of steps between slashes. It starts in the report's object `granary`; with a slash in front, in the
 whole report. A step is a key, or a place in a list (0, 1, ...), or `*` for all members, whose numbers are added up, or
-`key=value&key=value` for the member of a list that has these values. As in JSON Pointer, `~1` stands for a slash.
+`key=value&key=value` for the member of a list that has these values. As in JSON Pointer, `~1` stands for a slash, and
+`~0` for `~`.
 """
 
 from dataclasses import dataclass
@@ -19,22 +20,23 @@ class NotInReport(Exception):
 
 @dataclass(frozen=True)
 class Measure:
-    """A figure of a run: `value`, divided by `per`, less `per_less`, if there is one, multiplied by `times`; and, with
-    `relative_to`, divided by the same figure of that series in the same round. With `extra_each`, the figure of the
-    series' first place is subtracted, and the rest is divided by the number at that path.
+    """Makes a figure of a run: `value`, divided by the difference of `per` and `per_less`, if there are any, and
+    multiplied by `times`. With `relative_to`, it is divided by the same figure of that series in the same round. With
+    `extra_each`, the figure of the series' first place is subtracted, and the rest is divided by the number at that
+    path.
     """
 
     value: str
-    per: "tuple[str, ...]" = ()  # several are added up
+    per: "tuple[str, ...]" = ()  # the numbers of several paths are added up
     times: float = 1.0
-    missing: "float | None" = None  # what a `value` that the report does not have counts as
+    missing: "float | None" = None  # this counts if the report does not have `value`
     relative_to: str = ""
-    never: bool = False  # null in the report means that what is timed has never come: worse than any time
+    never: bool = False  # null in the report means that what is timed never came: worse than any time
     per_less: str = ""
-    extra_each: str = ""  # path of how many there are of what costs extra
+    extra_each: str = ""  # this path tells how many things cost extra
 
     def of(self, report: Any, start: Any = None) -> float:
-        """From a report; paths without a slash in front begin at `start`, if one is given."""
+        """Returns the figure of a report. Paths without a slash in front begin at `start`, if one is given."""
         try:
             if self.never and None in everything_at(report, self.value, start):
                 return NEVER
@@ -62,7 +64,7 @@ def number_at(report: Any, path: str, start: Any = None) -> float:
 
 
 def everything_at(report: Any, path: str, start: Any = None) -> "list[Any]":
-    """All values that the path names: one, or with `*` any number of them."""
+    """Returns all values that the path names: one, or with `*` any number of them."""
     if path.startswith("/"):
         here, steps = [report], path[1:].split("/")
     else:
@@ -99,7 +101,7 @@ def _is(member: Any, key: str, text: str) -> bool:
 
 
 def check_path(where: str, path: str) -> str:
-    """The path; a UsageError if it can lead nowhere."""
+    """Returns the path, and raises a UsageError if it can lead nowhere."""
     if not path or any(not step for step in path.removeprefix("/").split("/")):
         raise UsageError(f"{where}: '{path}' is no path into a report; expected steps between slashes, such as "
                          f"'throughput/median'")
@@ -107,7 +109,7 @@ def check_path(where: str, path: str) -> str:
 
 
 def was_interrupted(report: Any) -> bool:
-    """Whether a signal has ended the run before it was whole. Its figures are those of less than was asked for."""
+    """Tells whether a signal has ended the run before it was whole. Its figures are then of less than was asked for."""
     ours = report.get("granary") if isinstance(report, dict) else None
     return isinstance(report, dict) and (report.get("Final State") == "INTERRUPTED" or
                                          isinstance(ours, dict) and ours.get("interrupted") is True)

@@ -1,4 +1,4 @@
-"""What a figure is: docs/figure-files.md has the keys. Values are checked by load.py."""
+"""Defines what a figure is: docs/figure-files.md has the keys. Values are checked by load.py."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,19 +11,19 @@ from .needs import Needs
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper of papers.toml."""
+    """Is a paper of papers.toml."""
 
     id: str
     name: str
     title: str
     venue: str
     machine: str
-    rank: int = 0  # of the papers, in the order of papers.toml
+    rank: int = 0  # the place of the paper in papers.toml
 
 
 @dataclass(frozen=True)
 class SweptValue:
-    """A place on the x axis, and the variables that have another value there."""
+    """Is a place on the x axis, with the variables that have another value there."""
 
     x: Any
     variables: "dict[str, Any]" = field(default_factory=dict)
@@ -31,7 +31,7 @@ class SweptValue:
 
 @dataclass(frozen=True)
 class Setting:
-    """[full] or [quick]: how often, at which places, and how long."""
+    """Is [full] or [quick]: it says how often, at which places, and how long a figure is run."""
 
     rounds: int
     values: "tuple[SweptValue, ...]"
@@ -70,16 +70,16 @@ class Series:
     command: str
     variables: "dict[str, Any]"
     cluster: "dict[str, Any] | None"
-    values: "tuple[SweptValue, ...] | None"  # instead of the setting's
+    values: "tuple[SweptValue, ...] | None"  # these values replace the setting's
     measures: "dict[str, Measure]"  # by panel
     needs: Needs
     before: "tuple[str, ...]" = ()  # commands that are run before, for reports that `command` reads
-    dashed: bool = False  # the line: what is not measured, as a model's
+    dashed: bool = False  # a dashed line is not measured, but for example a model's
 
 
 @dataclass(frozen=True)
 class Typing:
-    """The paper's points as typed in once."""
+    """Has the paper's points as they were typed in once."""
 
     by: str  # raw, table, sentence, text, picture
     source: str
@@ -87,12 +87,12 @@ class Typing:
     repository: str = ""
     path: str = ""
     commit: str = ""
-    rows: "tuple[str, ...]" = ()  # of the paper's text, as they are there, from which the points were read
+    rows: "tuple[str, ...]" = ()  # rows of the paper's text as they are, from which the points were read
 
 
 @dataclass(frozen=True)
 class Published:
-    """The paper's points of one series. The first typing is drawn; the others must agree with it."""
+    """Has the paper's points of one series. The first typing is drawn; the others must agree with it."""
 
     series: str
     panel: str

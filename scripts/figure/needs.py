@@ -1,15 +1,15 @@
-"""What a claim or a series needs of the machine."""
+"""Defines what a claim or a series needs of the machine."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Needs:
-    """Zero or False: nothing."""
+    """Says what is needed; 0, False and an empty text mean nothing."""
 
     cores: int = 0
     memory_gib: float = 0
-    nodes: int = 0  # hosts
+    nodes: int = 0  # the number of hosts
     rtm: bool = False
     rdma: bool = False
-    peer: str = ""  # another engine, whose results are not measured by these figures
+    peer: str = ""  # the name of another engine, whose results these figures do not measure

@@ -1,4 +1,4 @@
-"""What a few noisy rounds can tell."""
+"""Judges what a few noisy rounds can tell."""
 
 import math
 import statistics
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 PASS, FAIL, NULL = "PASS", "FAIL", "NULL"
-CANNOT_TELL = "cannot tell"  # how the reason of a NULL begins that more rounds might tell
+CANNOT_TELL = "cannot tell"  # the reason of a NULL begins so if more rounds might decide
 
 
-NEVER = float("inf")  # the time of what has not come within the run
+NEVER = float("inf")  # this stands for the time of what has not come within the run
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class CannotTell(Exception):
 
 @dataclass(frozen=True)
 class Interval:
-    """Where the median of a figure is, as some rounds tell. `coverage`: the share of such intervals that have it, if
-    the rounds are independent: 75 % of those from the smallest to the greatest of 3 rounds.
+    """Tells where the median of a figure is, by some rounds. `coverage` is the share of such intervals that have the
+    median, if the rounds are independent: 75 % of those from the smallest to the greatest of 3 rounds.
     """
 
     low: float
@@ -42,12 +42,14 @@ class Interval:
 
 
 def short(value: float) -> str:
-    """Four digits, or all of a number that has more before the point."""
+    """Returns the number with four digits, or with all of them if it has more before the point."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def ranks_outside(count: int, chance: float) -> int:
-    """How many of the smallest can be cut off so that the median lies below the next with at most this chance."""
+    """Returns the greatest rank, counted from 1, for which the median lies below the value of that rank with at most
+    this chance; 0 if there is none.
+    """
     below, cut = 0.0, 0
     while cut < count // 2:
         below += math.comb(count, cut) / 2**count
@@ -58,8 +60,8 @@ def ranks_outside(count: int, chance: float) -> int:
 
 
 def interval(values: Sequence[float]) -> Interval:
-    """The median's interval by order statistics, whatever the distribution: the smallest that covers 95 %; of fewer
-    than 6 rounds, which have none, all.
+    """Returns the median's interval by order statistics, whatever the distribution: the smallest that covers 95 %.
+    Fewer than 6 rounds have none, so the interval of these has all values.
     """
     ordered = sorted(values)
     cut = max(1, ranks_outside(len(ordered), 0.025))
@@ -68,8 +70,8 @@ def interval(values: Sequence[float]) -> Interval:
 
 
 def within_bounds(name: str, values: Sequence[float], at_least: "float | None", at_most: "float | None") -> Verdict:
-    """PASS if the whole interval is within the bounds, FAIL if none of it is, and else NULL. A round in which something
-    never came that has to come in time is no noise, and so a FAIL.
+    """Returns PASS if the whole interval is within the bounds, FAIL if none of it is, and else NULL. If something never
+    came in a round, though it has to come in time, that is no noise, and so a FAIL.
     """
     never = sum(value == NEVER for value in values)
     if never and at_most is not None:
@@ -93,7 +95,7 @@ def wanted_text(at_least: "float | None", at_most: "float | None") -> str:
 
 
 def in_rounds(name: str, holds: Sequence[bool]) -> Verdict:
-    """Of something that each round shows or does not."""
+    """Judges something that each round shows or does not."""
     count = sum(holds)
     text = f"{name} in {count} of {len(holds)} rounds"
     if count == len(holds):
@@ -102,7 +104,7 @@ def in_rounds(name: str, holds: Sequence[bool]) -> Verdict:
 
 
 def all_of(verdicts: Sequence[Verdict]) -> Verdict:
-    """FAIL if one of them fails, else NULL if one cannot tell; with the reasons of those that decide."""
+    """Returns FAIL if one of them fails, else NULL if one cannot tell, with the first three reasons that decide."""
     for result in (FAIL, NULL):
         deciding = [each for each in verdicts if each.result == result]
         if deciding:

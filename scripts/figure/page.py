@@ -1,5 +1,5 @@
-"""One HTML page of all figures whose results are in a directory, with everything in it: pictures, verdicts, command
-lines, machine, dates.
+"""Writes one HTML page of all figures whose results are in a directory, with everything in it: pictures, verdicts,
+command lines, machine, dates.
 """
 
 import re
@@ -83,7 +83,7 @@ def _section(directory: Path, result: Result) -> str:
 
 
 def _remark(claim: "dict[str, Any]") -> str:
-    """What stands with the claim for its verdict. It is Markdown, of which links are shown as their text."""
+    """Returns what stands with the claim for its verdict. It is Markdown, of which links are shown as their text."""
     doubts = claim["why"] if claim["reason"].startswith(CANNOT_TELL) else ""
     said = {FAIL: claim["why"],
             NULL: " ".join(filter(None, [doubts and f"It has failed in other runs: {doubts}",
@@ -93,7 +93,7 @@ def _remark(claim: "dict[str, Any]") -> str:
 
 
 def _inlined(path: Path) -> str:
-    """The picture without the lines before its first element."""
+    """Returns the picture without the lines before its first element."""
     return re.sub(r"\A.*?(?=<svg)", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
 
 

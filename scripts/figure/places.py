@@ -1,4 +1,5 @@
-"""What a run needs beside its words: directories, and the file of a cluster. All of it is removed after the run."""
+"""Makes what a run needs beside its words: directories, and the file of a cluster. All of it is removed after the run.
+"""
 
 import hashlib
 import json
@@ -15,7 +16,9 @@ MEMORY = Path("/dev/shm")
 
 
 class Places:
-    """Of one output directory, whose runs go one after another. What a killed process left is removed first."""
+    """Has the places of one output directory, whose runs go one after another. What a killed process left is removed
+    first.
+    """
 
     def __init__(self, out: Path) -> None:
         name = hashlib.sha256(f"{os.getuid()} {out.resolve()}".encode()).hexdigest()[:12]
@@ -24,7 +27,9 @@ class Places:
         self.report = self.on_disk / "report.json"
 
     def make(self, run: Run) -> "list[list[str]]":
-        """The words of the commands before the run, and of its own, with all placeholders filled."""
+        """Makes the places. Returns the words of the commands before the run, and of its own, with all placeholders
+        filled.
+        """
         self.remove()
         self.on_disk.mkdir()
         self.in_memory.mkdir(mode=0o700)
@@ -46,7 +51,7 @@ class Places:
         for name in ("run", "rings"):
             (self.in_memory / name).mkdir(mode=0o700)
         defaults = {"workers": 1, "memory": "1GiB"}
-        if cluster["on_disk"]:  # rings are of no use, and refused, without a directory
+        if cluster["on_disk"]:  # rings without a directory for data are of no use, and refused
             defaults |= {"data_directory": str(data), "reliable_directory": str(self.in_memory / "rings")}
         own = {"name": "figure", "run_directory": str(self.in_memory / "run")}
         sections = {"cluster": own | cluster["cluster"], "clock": cluster["clock"],

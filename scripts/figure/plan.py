@@ -1,4 +1,4 @@
-"""What is to be run for a figure on this machine, and what is left out of it."""
+"""Plans what is to be run for a figure on this machine, and what is left out of it."""
 
 import hashlib
 import json
@@ -15,15 +15,17 @@ from .toml_table import is_number
 
 @dataclass(frozen=True)
 class Run:
-    """A command line that is run once in each round; placeholders of directories and of the cluster file are left."""
+    """Is a command line that is run once in each round. It still has placeholders of directories and of the cluster
+    file.
+    """
 
     words: "tuple[str, ...]"
     cluster: "str | None"  # the table of the figure file, filled, as JSON
-    seconds: float  # that are planned
+    seconds: float  # the seconds that are planned
     before: "tuple[tuple[str, ...], ...]" = ()  # the words of commands that are run before, in the same directories
 
     def key(self, build: str, number: int) -> str:
-        """Names the result of a round: the same for all figures that run this command with this build."""
+        """Names the result of a round. The name is the same for all figures that run this command with this build."""
         text = json.dumps([self.words, self.cluster, build, number, *self.before])
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
@@ -37,7 +39,7 @@ class PlannedPoint:
     series: Series
     x: Any
     run: Run
-    variables: "dict[str, Any]"  # that fill placeholders in paths
+    variables: "dict[str, Any]"  # these fill placeholders in paths
 
 
 @dataclass
@@ -47,7 +49,7 @@ class Plan:
     rounds: int
     overrides: "dict[str, Any]"
     points: "list[PlannedPoint]" = field(default_factory=list)
-    left_out: "dict[tuple[str, Any], str]" = field(default_factory=dict)  # (series, x): why
+    left_out: "dict[tuple[str, Any], str]" = field(default_factory=dict)  # the value says why (series, x) is left out
     left_out_series: "dict[str, str]" = field(default_factory=dict)
 
     @property
@@ -56,11 +58,11 @@ class Plan:
 
     @property
     def runs(self) -> "list[Run]":
-        """Each once, in the order of the x axis, so that series that are compared run one after another."""
+        """Returns each run once, in the order of the x axis, so that series that are compared run one after another."""
         return list(dict.fromkeys(point.run for point in self.points))
 
     def notes(self) -> "list[str]":
-        """What is left out, and why."""
+        """Returns what is left out, and why."""
         notes = [f"{name} ({why})" for name, why in self.left_out_series.items()]
         places = list(dict.fromkeys(str(x) for _, x in self.left_out))
         if places:
@@ -113,7 +115,7 @@ def _run(series: Series, variables: "dict[str, Any]", machine: Machine) -> Run:
 
 
 def _seconds(name: str, value: Any) -> float:
-    """A time of the figure's file, or what --set has given instead."""
+    """Returns a time of the figure's file, or what --set has given instead."""
     least = 0.01 if name == "seconds" else 0
     if not is_number(value) or not least <= value < math.inf:
         raise UsageError(f"{name} is {value}; expected a number of seconds, at least {least}")

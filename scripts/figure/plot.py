@@ -1,4 +1,4 @@
-"""Draws figures with matplotlib: ours in colour with minimum and maximum, the paper's points grey behind."""
+"""Draws figures with matplotlib: ours in colour with minimum and maximum, the paper's points grey and beneath ours."""
 
 import io
 import textwrap
@@ -27,7 +27,7 @@ STYLE = {"svg.fonttype": "none", "font.size": 9, "axes.grid": True, "grid.color"
 
 
 def pictures(points: Points) -> "tuple[str, bytes]":
-    """SVG and PNG."""
+    """Returns the figure as SVG and as PNG."""
     figure = points.figure
     with matplotlib.rc_context(STYLE | {"svg.hashsalt": figure.name}):
         columns = min(MOST_COLUMNS, len(figure.panels))
@@ -85,7 +85,7 @@ def label(axis: Any, x: str, x_unit: str, y: str, y_unit: str) -> None:
 
 
 def _paper_axis(panel: Panel, axis: Any) -> Any:
-    """Where the paper's points are drawn: behind ours."""
+    """Returns the axis on which the paper's points are drawn, beneath ours."""
     if not panel.own_axis:
         return axis
     papers = axis.twinx()
@@ -114,7 +114,7 @@ def _number(figure: Figure, name: str) -> int:
 
 
 def spread(values: "Sequence[Sequence[float]]", divide: float, middles: "Sequence[float]") -> "list[list[float]]":
-    """Lengths of error bars, from the middle to the smallest and to the greatest."""
+    """Returns the lengths of error bars, from the middle to the smallest and to the greatest."""
     return [[(middle - min(each)) / divide for each, middle in zip(values, middles)],
             [(max(each) - middle) / divide for each, middle in zip(values, middles)]]
 
@@ -133,7 +133,7 @@ def _draw_line(points: Points, panel: Panel, axis: Any, name: str) -> None:
 
 
 def _places(points: Points, panel: Panel) -> "list[Any]":
-    """All places of the panel, ours first, in the order of the file."""
+    """Returns all places of the panel: those of the file in its order, and then all others, ours first."""
     ours = [point.x for series in points.figure.series for point in points.of(panel.name, series.name)]
     theirs = [x for each in points.figure.published if each.panel == panel.name for x, _ in each.points]
     swept = [value.x for value in points.figure.setting(points.plan.quick).values]
@@ -172,8 +172,8 @@ def _draw_marks(panel: Panel, axis: Any, name: str, number: int, shown: "list[tu
 
 
 def _draw_bars(points: Points, panel: Panel, axis: Any, papers: Any, places: "list[Any]") -> None:
-    """A group of bars at each place: for each series the paper's, grey, and ours to the right of it. Series that only the
-    paper has are hatched, and named.
+    """Draws a group of bars at each place: for each series the paper's, grey, and ours to the right of it. Series that
+    only the paper has are hatched, and named.
     """
     figure = points.figure
     published = {each.series: dict(each.points) for each in figure.published if each.panel == panel.name}
@@ -182,7 +182,7 @@ def _draw_bars(points: Points, panel: Panel, axis: Any, papers: Any, places: "li
               if (published if kind == "paper" else ours).get(name)]
     width = 0.8 / max(1, len(groups))
     for each in (axis, papers):
-        each.margins(y=0.2)  # room for the legend
+        each.margins(y=0.2)  # this leaves room for the legend
     for at, (name, kind) in enumerate(groups):
         values: "dict[Any, Any]" = published[name] if kind == "paper" else ours[name]
         shown = [(place - 0.4 + (at + 0.5) * width, values[x]) for place, x in enumerate(places) if x in values]
@@ -201,7 +201,7 @@ def _draw_bars(points: Points, panel: Panel, axis: Any, papers: Any, places: "li
 
 
 def _draw_stacks(points: Points, panel: Panel, axis: Any, places: "list[Any]") -> None:
-    """One bar at each place, made of the medians of all series."""
+    """Draws one bar at each place, made of the medians of all series."""
     tops = [0.0] * len(places)
     for number, series in enumerate(points.figure.series):
         found = {point.x: point.median / panel.divide for point in points.of(panel.name, series.name)}
@@ -216,7 +216,9 @@ def _draw_stacks(points: Points, panel: Panel, axis: Any, places: "list[Any]") -
 
 
 def _label_of_paper(name: str, groups: "list[tuple[str, str]]") -> "str | None":
-    """All bars of the paper that have one of ours beside them share the first one's name in the legend."""
+    """Returns the legend's text for bars of the paper: all that have one of ours beside them share one text, at the
+    first.
+    """
     if (name, "ours") not in groups:
         return f"{name} (paper)"
     first = next(each for each, kind in groups if kind == "paper" and (each, "ours") in groups)
@@ -232,7 +234,7 @@ def _name_places(axis: Any, places: "list[Any]") -> None:
 def _set_limits(figure: Figure, panel: Panel, axis: Any) -> None:
     if figure.x.limits and figure.x.scale != "category" and panel.style == "line":
         axis.set_xlim(*figure.x.limits)
-    if panel.limits:  # the paper's; a point beyond them is shown all the same
+    if panel.limits:  # these are the paper's; a point beyond them is shown all the same
         low, high = panel.limits
         axis.set_ylim(min(low, axis.dataLim.ymin), high if axis.dataLim.ymax <= high else 1.05 * axis.dataLim.ymax)
     elif panel.scale == "linear" and axis.dataLim.ymin >= 0:

@@ -1,4 +1,4 @@
-"""The points of a figure, made of the reports of its runs."""
+"""Makes the points of a figure from the reports of its runs."""
 
 import statistics
 from collections.abc import Sequence
@@ -15,25 +15,25 @@ from .template import filled
 
 @dataclass
 class Point:
-    """A figure at a place: one value for each round, None where the round has none, NEVER where it is infinite."""
+    """Has a figure at a place: one value for each round, None where the round has none, NEVER where it is infinite."""
 
     panel: str
     series: str
     x: Any
     values: "list[float | None]"
-    shown_x: "list[float]" = field(default_factory=list)  # by round, where x is measured
+    shown_x: "list[float]" = field(default_factory=list)  # one for each round, where x is measured
     counts: "dict[int, float]" = field(default_factory=dict)  # by round from 0, where the measure has `extra_each`
     command: str = ""
     troubles: "list[str]" = field(default_factory=list)
 
     @property
     def known(self) -> "list[float]":
-        """The finite values."""
+        """Returns the finite values."""
         return [value for value in self.values if value is not None and value != NEVER]
 
     @property
     def has_median(self) -> bool:
-        """Whether there is a median that can be drawn: it is infinite if half of the rounds or more are NEVER."""
+        """Tells whether there is a median that can be drawn. It is infinite if half of the rounds or more are NEVER."""
         return len(self.known) > sum(value == NEVER for value in self.values)
 
     @property
@@ -47,7 +47,7 @@ class Point:
 
 @dataclass
 class Failure:
-    """A run that did not succeed."""
+    """Tells of a run that did not succeed."""
 
     series: str
     x: Any
@@ -58,7 +58,7 @@ class Failure:
 
 
 class Points:
-    """What claims and pictures see of a figure."""
+    """Has what claims and pictures see of a figure."""
 
     def __init__(self, plan: Plan, points: "Sequence[Point]", failures: "Sequence[Failure]" = (),
                  reports: "Sequence[dict[str, Any]]" = ()) -> None:
@@ -74,7 +74,7 @@ class Points:
         return list(self._all.values())
 
     def of(self, panel: str, series: str) -> "list[Point]":
-        """Those of a series that can be drawn, in the order in which they were planned."""
+        """Returns those of a series that can be drawn, in the order in which they were planned."""
         return [point for point in self._all.values()
                 if (point.panel, point.series) == (panel, series) and point.has_median]
 
@@ -108,8 +108,8 @@ class Points:
         return f"{series} is {where} {'with --quick' if self.plan.quick else 'in this figure'}"
 
     def _make_extra(self) -> None:
-        """Replaces figures of `extra_each` by what each of those that are counted adds to the figure of the series' first
-        place, which has no such point itself.
+        """Replaces figures of `extra_each` by what each thing that is counted adds to the figure of the series' first
+        place. That place has no such point itself.
         """
         for series in self.figure.series:
             for panel, measure in series.measures.items():
@@ -121,7 +121,7 @@ class Points:
                     self._all[key] = _extra(self._all[key], first, measure.extra_each)
 
     def _make_relative(self) -> None:
-        """Replaces figures of `relative_to` by ratios, of figures as they were read."""
+        """Replaces figures of `relative_to` by ratios of the figures as they were read."""
         read = dict(self._all)
         for series in self.figure.series:
             for panel, measure in series.measures.items():
@@ -155,7 +155,7 @@ def _extra(point: Point, first: Point, path: str) -> Point:
 
 
 def read_points(plan: Plan, store: Store, build: str) -> Points:
-    """Of all runs that the store has; those that it does not have count as not run."""
+    """Returns the points of all runs that the store has. Runs that it does not have count as not run."""
     made: "dict[tuple[str, str, Any], Point]" = {}
     failures: "list[Failure]" = []
     reports: "dict[str, Any]" = {}
@@ -224,7 +224,7 @@ def _found(plan: Plan, planned: PlannedPoint, measure: Measure, report: Any) -> 
 
 
 def _count(planned: PlannedPoint, measure: Measure, report: Any) -> "float | None":
-    """How many there are of what costs extra, if the measure is about that."""
+    """Returns how many things cost extra, if the measure is about that."""
     if not measure.extra_each:
         return None
     return number_at(report, filled(measure.extra_each, planned.variables, planned.variables["cores"]))

@@ -1,11 +1,11 @@
-"""A line on standard error that says what runs and how long the rest will take."""
+"""Shows a line on standard error that says what runs and how long the rest will take."""
 
 import sys
 from collections import defaultdict
 
 from .plan import Run
 
-FIRST_GUESS_SECONDS = 2.0  # that a run takes beside its planned seconds: loading, checking
+FIRST_GUESS_SECONDS = 2.0  # a run takes these for loading and checking, beside its planned seconds
 
 
 class Progress:
@@ -33,7 +33,7 @@ class Progress:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
     def seconds_left(self) -> float:
-        """The planned seconds of what is left, and what such runs took beside them until now."""
+        """Returns the planned seconds of what is left, and what such runs took beside them until now."""
         return sum(run.seconds + self._overhead(run) for run in self.left)
 
     def _overhead(self, run: Run) -> float:

@@ -18,7 +18,7 @@ from .store import write_whole
 from .verdicts import Judged
 
 CSV_COLUMNS = ("figure", "source", "panel", "series", "x", "unit", "rounds", "median", "min", "max", "command")
-# What a number is divided by, the start of the unit that it has then, and what stands there for the undivided number.
+# The key has a divisor, and the start of the unit of divided numbers. The value is that start for undivided ones.
 UNDIVIDED = {(1e3, "K"): "", (1e6, "Million"): "", (1e6, "M"): "", (1e3, "us"): "ns", (1e3, "ms"): "us",
              (1e6, "ms"): "ns"}
 
@@ -33,7 +33,7 @@ def write_results(directory: Path, points: Points, judged: "list[Judged]", machi
 
 
 def csv_text(points: Points) -> str:
-    """A row for each point of ours and of the paper's."""
+    """Returns a row for each point of ours and of the paper's."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
@@ -51,7 +51,7 @@ def csv_text(points: Points) -> str:
 
 
 def undivided_unit(panel: Panel) -> str:
-    """The unit of the numbers in the file, which are not divided as those in the picture are."""
+    """Returns the unit of the numbers in the file, which are not divided as those in the picture are."""
     if panel.divide == 1:
         return panel.unit
     for (divide, divided), whole in UNDIVIDED.items():
@@ -98,19 +98,19 @@ def json_of(points: Points, judged: "list[Judged]", machine: Machine) -> "dict[s
 
 
 def measured(points: Points) -> "dict[str, str | None]":
-    """When the first and the last run began."""
+    """Returns when the first and the last run began."""
     started = sorted(result["started"] for result in points.reports)
     return {"first": started[0] if started else None, "last": started[-1] if started else None}
 
 
 def parameters(result: "dict[str, Any]") -> Any:
-    """All flags of a run, with those that nobody has given; without the places that it was lent."""
+    """Returns all flags of a run, also those that nobody has given, without the places that it was lent."""
     given = ((result["report"] or {}).get("granary") or {}).get("parameters") or {}
     return {key: value for key, value in given.items() if key not in ("json", "cluster", "directory")}
 
 
 def environments(points: Points) -> "list[Any]":
-    """What the reports say of build and machine, each different one once."""
+    """Returns what the reports say of build and machine, each different one once."""
     found = []
     for result in points.reports:
         granary = (result["report"] or {}).get("granary") or {}

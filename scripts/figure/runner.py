@@ -22,9 +22,9 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class Runner:
-    """Results go to the store. With `resume`, runs that the store has and that succeeded are not run again; without it,
-    only those that this process has run, and the store forgets first what is to be run again: a later call that
-    resumes this one must not take it for a result of this one.
+    """Runs what is planned, and puts results into the store. With `resume`, runs that the store has and that succeeded
+    are not run again; without it, only those that this process has run are not. The store forgets first what is to be
+    run again: a later call that resumes this one must not take it for a result of this one.
     """
 
     def __init__(self, program: Path, build: str, store: Store, resume: bool, progress: Progress) -> None:
@@ -37,8 +37,8 @@ class Runner:
         self.done: "set[str]" = set()
 
     def expect(self, plans: "list[Plan]") -> None:
-        """Tells the progress what is to be run for all of them, where each shared run counts once. Results that there
-        are of these runs go.
+        """Tells the progress what is to be run for all of them, where each shared run counts once. The store forgets
+        the results that it has of these runs.
         """
         runs = {run.key(self.build, number): run for plan in plans for number, run in self._missing_runs(plan)}
         for key in runs:
@@ -46,9 +46,9 @@ class Runner:
         self.progress.begin(list(runs.values()))
 
     def run_all(self, plan: Plan) -> None:
-        """Round 1 of all runs, then round 2, so that noise of minutes hits all alike. Every other round goes backwards:
-        what a run leaves behind, such as a warm processor or a full page cache, is not always the same series' gain or
-        loss.
+        """Runs round 1 of all runs, then round 2 and so on, so that noise of minutes hits all alike. Every other round
+        goes backwards: what a run leaves behind, such as a warm processor or a full page cache, is not always the same
+        series' gain or loss.
         """
         try:
             for number, run in self._missing_runs(plan):
@@ -89,7 +89,7 @@ class Runner:
                 "trouble": trouble, "report": report}
 
     def _execute(self, words: "list[str]", planned_seconds: float) -> "tuple[int | None, str]":
-        """The command's exit code, or None if it took too long, and the last line that it said."""
+        """Returns the command's exit code, or None if it took too long, and the last line that it said."""
         with subprocess.Popen([str(self.program), *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, cwd=self.places.on_disk, start_new_session=True,
                               preexec_fn=_end_with_parent) as process:
@@ -99,7 +99,7 @@ class Runner:
             except subprocess.TimeoutExpired:
                 _, said = _end(process)
                 code = None
-            except BaseException:  # KeyboardInterrupt
+            except BaseException:  # this is KeyboardInterrupt, for example
                 _end(process)
                 raise
         return code, _last_line(said) if code is not None else "it took too long, and was killed"
@@ -113,12 +113,14 @@ class Runner:
 
 
 def in_order(runs: "list[Run]", number: int) -> "list[Run]":
-    """The runs as the round of this number takes them."""
+    """Returns the runs in the order in which the round of this number takes them."""
     return runs if number % 2 == 1 else runs[::-1]
 
 
 def _end_with_parent() -> None:
-    """In the child: it is killed when this process is, so that it does not disturb what is measured next."""
+    """Lets the child in which it is called be killed when this process is, so that it does not disturb what is measured
+    next.
+    """
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
@@ -136,7 +138,7 @@ def _end(process: "subprocess.Popen[bytes]") -> "tuple[bytes, bytes]":
 
 
 def _last_line(said: bytes) -> str:
-    """What the command said last; of a cluster's node that has failed, what that node said."""
+    """Returns what the command said last; of a cluster's node that has failed, what that node said."""
     lines = [line.strip() for line in said.decode(errors="replace").splitlines() if line.strip()]
     if not lines:
         return "it said nothing"

@@ -27,7 +27,7 @@ class Session:
         return self.runner.store.directory
 
     def run(self, figures: "list[Figure]") -> int:
-        """The exit code of all."""
+        """Runs the figures. Returns the exit code of all."""
         plans = [plan(figure, self.quick, self.machine, self.overrides) for figure in figures]
         self.runner.expect(plans)
         codes = [self._run(each) for each in plans]

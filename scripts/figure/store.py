@@ -1,4 +1,5 @@
-"""The results of runs, one file each, below `runs` of the output directory. A file is there whole or not at all."""
+"""Keeps the results of runs, one file each, below `runs` of the output directory. A file is there whole or not at all.
+"""
 
 import contextlib
 import fcntl
@@ -13,7 +14,7 @@ FORMAT = 1
 
 
 class Store:
-    """Used by one process at a time, from `with` to its end."""
+    """Is used by one process at a time, from when it is made to the end of its `with`."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -39,7 +40,7 @@ class Store:
         return self.directory / "runs" / f"{key}.json"
 
     def result(self, key: str) -> "dict[str, Any] | None":
-        """None if there is none, or one that was written by another version."""
+        """Returns the result of a run; None if there is none, or if another version has written it."""
         try:
             result = json.loads(self.path(key).read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -66,14 +67,14 @@ def make_directory(path: Path) -> None:
 
 
 def _remove(path: Path) -> None:
-    """As far as the system allows it: another error is already told."""
+    """Removes a file as far as the system allows it: another error is already told."""
     with contextlib.suppress(OSError):
         path.unlink(missing_ok=True)
 
 
 def write_whole(path: Path, content: "str | bytes") -> None:
-    """Another process sees the file as it was or as it will be, also after a crash. What could not be written is
-    removed again.
+    """Replaces a file so that another process sees it as it was or as it will be, also after a crash. What could not be
+    written is removed again.
     """
     data = content.encode() if isinstance(content, str) else content
     partial = path.with_name(path.name + ".part")

@@ -1,4 +1,4 @@
-"""Command lines with placeholders, and the variables that fill them."""
+"""Fills command lines that have placeholders with the values of variables."""
 
 import re
 import shlex
@@ -7,15 +7,16 @@ from typing import Any
 from .errors import UsageError
 
 PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
-# Known in every command. x: the place on the axis; cores: the machine's; cluster: a cluster file that is written for
-# the run; directory, memory_directory: new directories on the disk of --out and in memory, removed after the run.
+# Every command may have these. x is the place on the axis, cores the machine's number of cores, and cluster a cluster
+# file that is written for the run. directory and memory_directory are new directories, on the disk of --out and in
+# memory, which are removed after the run.
 GIVEN = ("x", "cores", "cluster", "directory", "memory_directory")
-SCALES = {"per_core", "cores_each"}  # so many for each core, or one for each so many cores
+SCALES = {"per_core", "cores_each"}  # N for each core, or one for each N cores
 WORDS = ("bench", "cluster")  # a command begins with one of these
 
 
 def check_variables(where: str, variables: "dict[str, Any]") -> "dict[str, Any]":
-    """The variables; a UsageError if one cannot fill a placeholder."""
+    """Returns the variables, and raises a UsageError if one cannot fill a placeholder."""
     for name, value in variables.items():
         if not PLACEHOLDER.fullmatch(f"{{{name}}}") or name in GIVEN:
             raise UsageError(f"{where}: '{name}' cannot be a variable; expected small letters and underscores, and not "
@@ -36,7 +37,9 @@ def _check_per_core(where: str, value: "dict[str, Any]") -> None:
 
 
 def check_command(where: str, command: str, variables: "set[str]") -> str:
-    """The command; a UsageError if it does not begin with a word of ours or has an unknown placeholder."""
+    """Returns the command, and raises a UsageError if it does not begin with a word of ours or has an unknown
+    placeholder.
+    """
     try:
         words = shlex.split(command)
     except ValueError as error:
@@ -55,8 +58,8 @@ def placeholders(command: str) -> "set[str]":
 
 
 def filled_words(command: str, variables: "dict[str, Any]", cores: int) -> "list[str]":
-    """The command's words; placeholders without a variable stay as they are. A word that is one placeholder may become
-    several words, or none.
+    """Returns the command's words; placeholders without a variable stay as they are. A word that is one placeholder may
+    become several words, or none.
     """
     words = []
     for word in shlex.split(command):
@@ -74,7 +77,9 @@ def filled(text: str, variables: "dict[str, Any]", cores: int) -> str:
 
 
 def plain(value: Any, cores: int) -> str:
-    """A variable's value as a word. {per_core = N} is N for each core of the machine, {cores_each = N} one for each N."""
+    """Returns a variable's value as a word. {per_core = N} is N for each core of the machine, {cores_each = N} one for
+    each N cores.
+    """
     if isinstance(value, dict):
         scaled = value["per_core"] * cores if "per_core" in value else cores // value["cores_each"]
         return str(max(value.get("at_least", 1), min(scaled, value.get("at_most", 1 << 30))))

@@ -4,11 +4,11 @@ from typing import Any
 
 from .errors import UsageError
 
-REQUIRED = object()  # as the default of a key: the key must be there
+REQUIRED = object()  # a key with this default must be there
 
 
 class TomlTable:
-    """Keys are taken one by one; finish() refuses what nobody has taken."""
+    """Gives its keys one by one; finish() refuses what nobody has taken."""
 
     def __init__(self, where: str, values: Any) -> None:
         self.where = where
@@ -64,7 +64,7 @@ class TomlTable:
         return value
 
     def pair(self, key: str, default: Any = REQUIRED) -> Any:
-        """Two numbers, the smaller one first."""
+        """Returns two numbers, the smaller one first."""
         expected = "two numbers, the smaller one first"
         value = self.any(key, default, expected)
         if value is None and default is None:

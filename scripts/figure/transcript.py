@@ -3,12 +3,13 @@
 import re
 from collections.abc import Sequence
 
-# 3, 670, 355 and 1. 348 have blanks where a transcript puts them. A dash stands for a number that is not there, and counts.
+# The numbers 3, 670, 355 and 1. 348 have blanks where a transcript puts them. A dash stands for a number that is not
+# there, and is counted as one.
 NUMBER = re.compile(r"(?<![\w.])(?:\d{1,3}(?:, ?\d{3})+(?!\d)|\d+(?:\. ?\d+)?)|(?<!\S)[\u2013-](?!\S)")
 
 
 def number_of(rows: "Sequence[str]", row: int, number: int) -> "float | None":
-    """The number at a place, both counted from 1; None if there is none."""
+    """Returns the number at a place, both counted from 1; None if there is none."""
     if not 1 <= row <= len(rows):
         return None
     found = NUMBER.findall(rows[row - 1])

@@ -26,7 +26,7 @@ def _verdict(claim: Claim, points: Points, machine: Machine) -> Verdict:
     if reason := unmet(claim.needs, machine):
         return Verdict(NULL, reason)
     asked, enough = points.plan.rounds, points.plan.rounds_of_file
-    if asked < enough:  # what rounds have in common would look like an effect
+    if asked < enough:  # what few rounds have in common would look like an effect
         return Verdict(NULL, f"{CANNOT_TELL}: {asked} of the {enough} rounds that the figure asks for")
     try:
         return claim.check.judge(points)
@@ -35,7 +35,7 @@ def _verdict(claim: Claim, points: Points, machine: Machine) -> Verdict:
 
 
 def exit_code(judged: "list[Judged]", points: Points) -> int:
-    """1 if a claim failed or a run failed its own check; 3 if a run failed in another way."""
+    """Returns 1 if a claim failed or a run failed its own check, 3 if a run failed in another way, and else 0."""
     if any(each.verdict.result == FAIL for each in judged) or any(each.exit_code == 1 for each in points.failures):
         return 1
     return 3 if points.failures else 0
