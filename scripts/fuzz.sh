@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Builds the fuzzers of tests/fuzz (libFuzzer of clang 16, from scripts/setup.sh --fuzz) and runs one after the other.
+# Builds the fuzzers of tests/fuzz (with libFuzzer of clang 16, from scripts/setup.sh --fuzz) and runs one after the other.
 #
 #   scripts/fuzz.sh [SECONDS] [TARGET]     60 seconds each; TARGET is one of tests/fuzz/corpus, else all
 #
-# Each goes on from where earlier runs came to: the inputs that reach more code than the corpus in tests/fuzz/corpus are kept
-# in GRANARY_FUZZ_DIR/TARGET/corpus (default: ~/.cache/granary-fuzz), and what breaks a target in GRANARY_FUZZ_DIR/TARGET/found.
+# Each fuzzer goes on where earlier runs ended: inputs that reach more code than the corpus in tests/fuzz/corpus are kept in
+# GRANARY_FUZZ_DIR/TARGET/corpus (default: ~/.cache/granary-fuzz), and inputs that break a target in GRANARY_FUZZ_DIR/TARGET/found.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -26,7 +26,7 @@ if ! { cmake --preset fuzz && cmake --build --preset fuzz --parallel "$(nproc)";
   exit 3
 fi
 
-# Names in stack traces: of the symbolizers this one is there with the compilers.
+# A symbolizer gives stack traces their names. Of all symbolizers, addr2line is there with the compilers.
 export ASAN_SYMBOLIZER_PATH=${ASAN_SYMBOLIZER_PATH:-$(command -v addr2line || true)}
 
 broken=0

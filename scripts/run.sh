@@ -33,7 +33,7 @@ if [[ $workload == cluster && $# -gt 0 && $1 != -* ]]; then
   shift
 fi
 
-# The value of a flag given as --name=value or --name value, else the default.
+# given NAME DEFAULT ARGUMENT...: prints the value of a flag that is given as --name=value or --name value, else the default.
 given() {
   local name=$1 value=$2 before='' argument
   shift 2
@@ -44,13 +44,13 @@ given() {
   done
   echo "$value"
 }
-# add NAME VALUE ARGUMENT...: a default flag, unless it is among the arguments.
+# add NAME VALUE ARGUMENT...: adds a flag to the defaults, unless it is among the arguments.
 defaults=()
 add() {
   [[ " ${*:3} " == *" --$1"[=\ ]* || " ${*:3} " == *" -$1"[=\ ]* ]] || defaults+=("--$1=$2")
 }
 
-# One process; `seconds` unless the arguments say otherwise.
+# run_one NAME SECONDS ARGUMENT...: runs one process, for so many seconds unless the arguments say otherwise.
 run_one() {
   local name=$1 seconds=$2 cores
   shift 2
@@ -64,8 +64,8 @@ run_one() {
   build/release/granary bench "$name" "${defaults[@]}" "$@"
 }
 
-# Three nodes over shared memory, whose files are below build/cluster. Each may take a quarter of the machine's memory, which is
-# only reserved.
+# Runs three nodes over shared memory, whose files are below build/cluster. Each may take a quarter of the machine's memory,
+# which is only reserved.
 run_cluster() {
   local file=build/cluster/cluster.toml name workers memory
   workers=$(given workers 1 "$@")

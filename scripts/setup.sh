@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
-# Installs what Granary needs on Debian 12, as root or with sudo; says nothing and is quick when all is there.
+# Installs what Granary needs on Debian 12, as root or with sudo. It says nothing and is quick when all is there.
 #
 #   scripts/setup.sh [--tools | --fuzz | --verbs | --zookeeper | --deploy | --package | --watch]
 #
-# --tools: also clang-format and clang-tidy 16, for scripts/format.sh and scripts/tidy.sh; --fuzz: also clang 16 with
-# libFuzzer, for scripts/fuzz.sh; --verbs: also an emulator and RDMA tools, for scripts/verbs_vm.sh; --zookeeper: also a
-# ZooKeeper server, for scripts/zookeeper.sh; --deploy: also an ssh client and server and systemd's checks, for the tests
-# of scripts/cluster.sh; --package: also what builds and tests packages (the target `package`, tests/package); --watch:
-# also promtool and a browser, for tests/watch.
+# Each flag installs something more:
+#   --tools      clang-format and clang-tidy 16, for scripts/format.sh and scripts/tidy.sh
+#   --fuzz       clang 16 with libFuzzer, for scripts/fuzz.sh
+#   --verbs      an emulator and RDMA tools, for scripts/verbs_vm.sh
+#   --zookeeper  a ZooKeeper server, for scripts/zookeeper.sh
+#   --deploy     an ssh client and server, systemd's checks and a ZooKeeper server, for the tests of scripts/cluster.sh
+#   --package    what builds and tests packages (the target `package`, tests/package)
+#   --watch      promtool and a browser, for tests/watch
 
 set -euo pipefail
 
@@ -63,7 +66,7 @@ quietly() {
   fi
 }
 if [[ ${1:-} == --watch ]] && command -v systemctl > /dev/null; then
-  # promtool comes with a server that Debian would start; nobody here needs it.
+  # promtool comes with a Prometheus server that Debian would start. Nothing here needs the server, so it is masked.
   "${as_root[@]}" systemctl mask prometheus.service > /dev/null 2>&1 || true
 fi
 quietly apt-get update

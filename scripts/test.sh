@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Sets the machine up, builds Granary in all test configurations and runs all tests. See docs/testing.md.
 #
-#   scripts/test.sh          the whole suite, ASan+UBSan on the unit tests, TSan on the stress tests, 5 seconds of each fuzzer;
-#                            meant for 25 minutes on 2 cores; longer when all has to be built first
-#   scripts/test.sh --full   also the slow tests, every label under the sanitizers, 20 times the rounds, 5 minutes of
-#                            each fuzzer; hours
+#   scripts/test.sh          runs the whole suite, ASan+UBSan on the unit tests, TSan on the stress tests, and each fuzzer for
+#                            5 seconds. It is meant to take 25 minutes on 2 cores, and longer when all has to be built first.
+#   scripts/test.sh --full   also runs the slow tests, every label under the sanitizers, 20 times the rounds, and each fuzzer
+#                            for 5 minutes. It takes hours.
 #
-# What needs RDMA devices runs in virtual machines with Soft-RoCE (scripts/verbs_vm.sh); where these cannot be had it is skipped,
-# and the summary says so.
+# Tests that need RDMA devices run in virtual machines with Soft-RoCE (scripts/verbs_vm.sh). Where these cannot be had, the tests
+# are skipped, and the summary says so.
 #
 # At the end it prints where its time went, by stages and by test programs, and once more what failed.
 #
@@ -24,7 +24,7 @@ case ${1:-} in
 esac
 
 cores=$(nproc)
-at_once=$((cores + 1))  # tests that run at a time: some of them wait for most of their time
+at_once=$((cores + 1))  # one more test runs at a time than there are cores, as some wait for most of their time
 passed=0 failed=0 skipped=0
 summary=() reports=()
 # A machine that only tests, and edits nothing, compiles several sources at once.
@@ -47,7 +47,7 @@ note() {
   summary[-1]+="$(printf '   %5d passed %3d failed %3d skipped' "$2" "$3" "$4")"
 }
 
-# check NAME COMMAND...: a stage that passes or fails as one.
+# check NAME COMMAND...: runs a stage that passes or fails as one test.
 check() {
   local name=$1
   shift
@@ -55,7 +55,7 @@ check() {
   if "$@"; then note "$name" 1 0 0; else note "$name" 0 1 0; fi
 }
 
-# build PRESET TARGET...: quiet unless it fails.
+# build PRESET TARGET...: builds the targets, and is quiet unless that fails.
 build() {
   local preset=$1 log=build/$1.log
   shift
@@ -70,7 +70,7 @@ build() {
   took "build $preset"
 }
 
-# suite NAME PRESET CTEST-ARGUMENT...: runs ctest and counts from its JUnit report.
+# suite NAME PRESET CTEST-ARGUMENT...: runs ctest, and counts the tests in its JUnit report.
 suite() {
   local name=$1 preset=$2 report=$PWD/build/tests-${#reports[@]}.xml counts
   shift 2

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs clang-tidy 16 on all sources, or on those named; a finding fails it.
+# Runs clang-tidy 16 on the sources in src, kvstore and bench, or on those that are named. It fails if there is a finding.
 #
 #   scripts/tidy.sh [FILE.cc ...]
 

@@ -4,16 +4,17 @@
 #   scripts/verbs_vm.sh [--two] [--seconds N] COMMAND [ARGUMENT...]
 #
 # The machine sees the host's files read-only (what it writes goes into its memory), starts in the current directory, has
-# the device rxe0, and lasts at most N seconds (default 900). Output and exit code are the command's; 124 means that the
-# time was up (half a minute before, where each task waits is printed), 3 that there is no machine to be had (a package is
-# missing, or the emulator failed).
+# the device rxe0, and lasts at most N seconds (default 900). Output and exit code are the command's. Exit code 124 means
+# that the time was up (half a minute before, the machine prints where each task waits), 3 that there is no machine to be
+# had (a package is missing, or the emulator failed).
 #
-# --two: two machines with a network between them; both run the command, their output lines are marked "0| " and "1| ",
-# and the exit code is that of the first one that fails; the other one has 20 s then before it is stopped. The command
-# finds in its environment: VM (0 or 1), VM_ADDRESS (its own), VM_PEER (the other's; with one machine its own).
+# --two starts two machines with a network between them. Both run the command, and their output lines are marked "0| " and
+# "1| ". The exit code is that of the first machine that fails; the other one has 20 s then before it is stopped. The
+# command finds in its environment: VM (0 or 1), VM_ADDRESS (its own), VM_PEER (the other's; with one machine its own).
 #
-# Emulation in software, so it needs no help of the processor; one boot is a few seconds. The kernel is Debian's package,
-# unpacked (not installed) below ${XDG_CACHE_HOME:-~/.cache}/granary, where it stays for the next time.
+# The machine is emulated in software, so it needs no help of the processor; one boot takes a few seconds. The kernel is
+# that of Debian's package, unpacked (not installed) below ${XDG_CACHE_HOME:-~/.cache}/granary, where it stays for the next
+# time.
 
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -43,19 +44,20 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 130' INT TERM
 
-# What the guest runs, quoted for its shell (any sh, so not by %q); it reads this file over 9p.
+# The guest reads its command over 9p. It is quoted by hand, as %q quotes for bash, and the guest has any sh.
 quoted() { local word; for word in "$@"; do printf " '%s'" "${word//\'/\'\\\'\'}"; done; }
 { echo "cd$(quoted "$PWD") || exit 3"; echo "exec$(quoted "$@")"; } > "$job/command"
 
-# The initial file system: busybox, the modules in the order of their names, and init.
+# The initial file system has busybox, the modules in the order of their names, and init.
 mkdir -p "$job/initramfs/bin" "$job/initramfs/modules"
 cp "$(command -v busybox)" "$job/initramfs/bin/busybox"
 cp "$kernel"/modules/*.ko "$job/initramfs/modules/"
 cp "$here/verbs_vm/init" "$job/initramfs/init"
 (cd "$job/initramfs" && find . | cpio --quiet -o -H newc) > "$job/initramfs.cpio"
 
-# The guest's counter is the host's. How fast it runs the guest would find out by itself, but wrongly by up to 15 times where the host
-# is busy meanwhile, and so its clock would run. Where the host's processors change their frequency, /proc/cpuinfo does not tell.
+# counter_rate: prints the kernel's argument that tells how fast the guest's counter runs, which is the host's counter. The guest
+# would measure that itself, but wrongly by up to 15 times where the host is busy meanwhile, and its clock would run as wrongly.
+# Where the host's processors change their frequency, /proc/cpuinfo does not tell the counter's rate, and nothing is printed.
 counter_rate() {
   [[ ! -e /sys/devices/system/cpu/cpu0/cpufreq ]] || return 0
   awk '$1 == "cpu" && $2 == "MHz" && $4 > 0 { printf "tsc_early_khz=%.0f", $4 * 1000; exit }' /proc/cpuinfo
@@ -95,7 +97,8 @@ for ((n = 0; n < machines; ++n)); do
   pids+=($!)
 done
 
-# judge N ENDED: what it means that machine N's emulator ended with the exit code ENDED. Leaves the command's in $code.
+# judge N ENDED: leaves in $code what it means that machine N's emulator ended with the exit code ENDED: the command's exit
+# code, 124 if the time was up, or 3 if the machine failed.
 judge() {
   local n=$1 ended=$2
   wait "${readers[n]}" || true
@@ -113,7 +116,8 @@ judge() {
   fi
 }
 
-# When one machine has failed, the other would wait for it in vain, and what it says then would hide the cause.
+# When one machine has failed, the other one would wait for it until its time is up, and what it says then would hide the
+# cause. So the other one is stopped.
 result=0
 while [[ ${#pids[@]} -gt 0 ]]; do
   ended=0

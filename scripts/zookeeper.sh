@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# A ZooKeeper ensemble in a directory of its own, for tests and for trying a cluster on one machine. See docs/operations.md.
+# Runs a ZooKeeper ensemble in a directory of its own, for tests and for trying a cluster on one machine. See docs/operations.md.
 #
 #   scripts/zookeeper.sh start DIR [--servers 1|3] [--tick MS] [--address ADDRESS] [--port PORT]
 #   scripts/zookeeper.sh stop DIR      ends it; its data stays, and `start` goes on with it, at the same ports
-#   scripts/zookeeper.sh status DIR    a line for each server; exit code 1 unless a majority serves
+#   scripts/zookeeper.sh status DIR    prints a line for each server; the exit code is 1 unless a majority serves
 #
-# `start` returns once sessions are served; the last line of its output is the list of servers, as clients want it. Servers listen at
-# ADDRESS, an IP address of this machine (default 127.0.0.1), and no other: server N at PORT + N (default: at free ports), two more
-# ports each between themselves if there are three.
-# Sessions time out after 2 to 20 ticks (default 200 ms; below that an ensemble of three is not stable).
+# `start` returns once all servers serve. The last line of its output is the list of servers, as clients want it. Servers listen
+# only at ADDRESS, an IP address of this machine (default 127.0.0.1). Server N, counted from 0, has PORT + N (default: a free port).
+# If there are three servers, each has two more ports for the others.
+# Sessions time out after 2 to 20 ticks (a tick is 200 ms by default; with less, an ensemble of three is not stable).
 #
-# Exit codes: 1 it does not serve, 2 wrong usage, 3 there is no ZooKeeper to be had.
+# Exit codes: 1 the ensemble does not serve, 2 wrong usage, 3 there is no ZooKeeper to be had.
 
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -32,7 +32,7 @@ while [[ $# -gt 0 ]]; do
   shift 2
 done
 
-# ports COUNT: so many ports that nobody listens at, on a line.
+# free_ports COUNT: prints on a line so many ports that nobody listens at.
 free_ports() {
   python3 - "$1" "$address" << 'PYTHON'
 import socket, sys
@@ -43,7 +43,7 @@ print(*(at.getsockname()[1] for at in sockets))
 PYTHON
 }
 
-# configure: writes the servers' configurations into DIR; for one that is already there this was done before.
+# configure: writes the servers' configurations into DIR. An ensemble that was started before has them already.
 configure() {
   local chosen peers='' list='' n
   if [[ -n $port ]]; then
@@ -70,14 +70,14 @@ configure() {
   echo "$list" > "$dir/servers"
 }
 
-# pid N: of server N, if it runs; a number that now is another process's does not count.
+# pid N: prints the process id of server N if it runs. An id that another process has now does not count.
 pid() {
   local id
   id=$(cat "$dir/$1/pid" 2> /dev/null) || return 1
   grep -q -a -F "$dir/$1/zoo.cfg" "/proc/$id/cmdline" 2> /dev/null && echo "$id"
 }
 
-# mode N: "standalone", "leader" or "follower" if server N serves.
+# mode N: prints "standalone", "leader" or "follower" if server N serves, and otherwise nothing.
 mode() {
   local at
   at=$(cut -d , -f $(($1 + 1)) < "$dir/servers")
@@ -113,7 +113,7 @@ show() {
   echo "server $1 at $(cut -d , -f $(($1 + 1)) < "$dir/servers"), process $id: ${serves:-does not serve}"
 }
 
-# most FUNCTION: the lines of `each FUNCTION` that do not say "does not serve" are a majority.
+# majority: succeeds if more than half of the servers serve.
 majority() { [[ $((2 * $(each show | grep -c -v 'does not serve'))) -gt $(tr , '\n' < "$dir/servers" | wc -l) ]]; }
 
 case $action in
@@ -123,7 +123,7 @@ case $action in
     "$here/setup.sh" --zookeeper >&2 || { echo "zookeeper.sh: the packages named above are needed" >&2; exit 3; }
     [[ -e $dir/servers ]] || configure
     each launch
-    rest=1  # tenths of a second; they grow, so that looking does not take the processor of a slow machine from the servers
+    rest=1  # tenths of a second; they grow, so that the looks leave the processor of a slow machine to the servers
     while [[ $SECONDS -lt 300 ]]; do
       if [[ -z $(each show | grep 'does not serve') ]]; then cat "$dir/servers"; exit 0; fi
       sleep "$((rest / 10)).$((rest % 10))"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints a folder with the kernel that scripts/verbs_vm.sh boots: `vmlinux`, and `modules/`, named in the order in which to
-# load them. Made once, from Debian's kernel package, which is fetched and unpacked but not installed.
+# Prints a folder with the kernel that scripts/verbs_vm.sh boots: `vmlinux`, and `modules/`, whose names have the order in
+# which to load them. The folder is made once, from Debian's kernel package, which is fetched and unpacked but not installed.
 
 set -euo pipefail
 
@@ -32,7 +32,7 @@ trap 'rm -rf "$work"' EXIT
 dpkg -x "$work"/*.deb "$work/root"
 depmod -b "$work/root" "$version"
 
-# The file to boot is the plain one inside the compressed one: it starts twice as fast. It is the first XZ stream.
+# The machine boots the plain kernel, which is the first XZ stream inside the compressed one, since it starts twice as fast.
 image=$work/root/boot/vmlinuz-$version
 offset=$(LC_ALL=C grep -aboP '\xfd7zXZ\x00' "$image" | awk -F : 'NR == 1 { print $1 }')
 [[ -n $offset ]] || fail "$package holds no kernel compressed with xz"

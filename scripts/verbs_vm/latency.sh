@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# Sets the latency of Granary's RDMA operations beside perftest's, on the machine's only device, in alternation:
+# Compares the latency of Granary's RDMA operations with perftest's, on the machine's only device, in alternation:
 #
 #   scripts/verbs_vm.sh scripts/verbs_vm/latency.sh build/release/bench/micro/verbs/granary_verbs_latency [ROUNDS]
 #
-# Prints the medians of each round in microseconds and the ratio of the middle rounds. Exit code 1 if Granary takes over 10 % more.
+# It prints each round's medians in microseconds, and the ratio of Granary's middle median to perftest's. The exit code is 1 if
+# Granary takes over 10 % more.
 
 set -euo pipefail
 program=$1 rounds=${2:-5}
 device=$(ibv_devices | awk 'NR == 3 { print $1 }')
 
-# perftest TOOL ARGUMENT...: the median of 5000 operations from one process to another.
+# perftest TOOL ARGUMENT...: prints the median of 5000 operations from one process to another.
 port=19000
 perftest() {
   local command=(timeout 30 "$1" -d "$device" -x 1 -n 5000 -p "$port" "${@:2}") server
