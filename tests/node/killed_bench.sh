@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# SmallBank on two nodes that were started by hand, one on each host. Node 2's process is killed (SIGKILL) in the middle, and started again
-# by the same command some time after the other one has noticed. Node 1 has to go on meanwhile, and node 2 has to come back, recover what it
-# had under way, and go on with its data. The money of both is counted together afterwards, with what the killed process had done.
+# Runs SmallBank on two nodes that are started by hand, one on each host. Node 2's process is killed (SIGKILL) in the middle, and started
+# again by the same command some time later. Node 1 has to notice that and to go on meanwhile, and node 2 has to come back, recover what
+# it had under way, and go on with its data. Then the money of both is counted together, with what the killed process had done.
 #
-#   killed_bench.sh GRANARY CLUSTER_FILE NODE    one of the nodes; leaves report-NODE.json, whose sums are judged by `cluster merge`
-#   killed_bench.sh GRANARY [by_host|apart]      both, on this host; whether they see each other's directories
+#   killed_bench.sh GRANARY CLUSTER_FILE NODE    runs one node, and leaves report-NODE.json, whose sums are judged by `cluster merge`
+#   killed_bench.sh GRANARY [by_host|apart]      runs both on this host; the word says whether they see each other's directories
 #
-# AWAY: for how many seconds node 2 is away. WINDOW: for how many seconds requests are measured. Exit code 1 if something failed.
+# AWAY is for how many seconds node 2 is away (default 3), WINDOW for how many seconds requests are measured (default 20). The exit code
+# is 1 if something failed.
 set -u
 granary=$(realpath "$1")
 . "$(dirname "$(realpath "$0")")/two_nodes.sh"
@@ -57,7 +58,7 @@ if [[ $node -eq 2 ]]; then
   exit 0
 fi
 ends
-# Seconds in which requests were done while node 2 was dead, as node 1 tells.
+# went_on is the number of seconds in which node 1 did requests while node 2 was dead; -1 if node 2 has not come back.
 went_on=$(awk '/node 2 .*found dead/ { away = 1 } /node 2 is back/ { away = 0; back = 1 }
                away && / \/s / && !/ 0 \/s / { ++seconds } END { print back ? seconds + 0 : -1 }' "$output")
 grep -hE 'found dead|is back' "$output" | cut -c 1-100

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Two nodes whose ZooKeeper server stands still for longer than a session, so that one of them, or both, lose their membership:
+# Runs two nodes whose ZooKeeper server stands still for longer than a session, so that one of them, or both, lose their membership:
 # - a bank (bank_node.cc) that moves money meanwhile comes back under a supervisor, which is a loop here, with all that was released;
 # - `granary node` says that it does not hear ZooKeeper, comes back by itself, and serves.
-# Then both are killed, and one is there again long before the other, for which it has to wait.
+# Then both are killed, and one starts again long before the other, for which it has to wait.
 # A node that is told of a new board at a wrong place comes back to its cluster.
-# At last ZooKeeper's data are wiped: `granary node` says so within three time-outs, and ends with exit code 6. Both nodes go on with --new_board.
-# Then all the money is counted.
+# At last ZooKeeper's data are wiped: `granary node` says so within three time-outs, and ends with exit code 6. Both nodes go on with
+# --new_board. Then all the money is counted.
 #
 #   nodes_at_zookeeper.sh GRANARY BANK_NODE ZOOKEEPER_SCRIPT
 #
-# Exit code 1 if something failed, 3 if there is no ZooKeeper to be had.
+# The exit code is 1 if something failed, 3 if there is no ZooKeeper to be had.
 set -u
 granary=$(realpath "$1") bank=$(realpath "$2") zookeeper=$(realpath "$3")
 . "$(dirname "$(realpath "$0")")/two_nodes.sh"
@@ -29,7 +29,7 @@ fail() {
   tail -n 20 output-* errors-* 2> /dev/null
   exit 1
 }
-# told TEXT COUNT: both nodes have printed so many lines with it.
+# told TEXT COUNT: succeeds if both nodes have printed at least so many lines with the text.
 told() { for node in 1 2; do [[ $(cat "output-$node" "errors-$node" 2> /dev/null | grep -c -- "$1") -ge $2 ]] || return 1; done; }
 
 "$zookeeper" start zookeeper --tick 200 > /dev/null || exit 3
@@ -37,13 +37,13 @@ readonly session_ms=1500
 cluster_file nodes > local.toml
 { cluster_file nodes && zookeeper_membership "$(cat zookeeper/servers)" $session_ms; } > cluster.toml
 
-# The server stands still for more than a session, and its sessions expire.
+# stall: lets the server stand still for more than a session, so that its sessions expire.
 stall() {
   kill -STOP "$(cat zookeeper/0/pid)"
   sleep 3.5
   kill -CONT "$(cat zookeeper/0/pid)"
 }
-# bank FILE NODE: in the background, again and again until it is enough.
+# supervise FILE NODE: starts the bank again and again until the file `enough` is there.
 supervise() {
   rm -f enough
   while [[ ! -e enough ]]; do
@@ -54,7 +54,7 @@ supervise() {
     sleep 0.2
   done
 }
-# run_bank FILE COMMAND...: until the command ends; the banks have counted the money at every start.
+# run_bank FILE COMMAND...: runs both banks until the command ends. They count the money at every start.
 run_bank() {
   local file=$1
   shift
@@ -86,7 +86,7 @@ start_node() {
 start_node 1
 start_node 2
 await 120 told "of 2 serves" 1
-# Who hears the server first may keep its session; then it recovers the other one, which comes back to it.
+# The node that hears the server first may keep its session. Then it recovers the other one, which comes back to it.
 anybody_starts_again() { grep -qs "starts again with its data" errors-1 errors-2; }
 goes_on() {
   for node in 1 2; do
@@ -116,7 +116,7 @@ start_node 2
 await 120 told "of 2 serves" 1
 echo "after $SECONDS s, the nodes serve after a kill of both"
 
-# A node that is told of a new board alone, and at a wrong place, serves nowhere. Then its cluster takes it back.
+# A node that alone is told of a new board, at a wrong place, serves nowhere. Then its cluster takes it back.
 for node in 1 2; do kill -KILL "$(cat pid-$node)"; wait "$(cat pid-$node)" 2> /dev/null; done
 sed 's|^kind = "zookeeper"|&\nchroot = "/elsewhere"|' cluster.toml > elsewhere.toml
 "$granary" node --cluster=elsewhere.toml --id=1 --new_board --start_timeout=3 > output-1 2> errors-1 &&
@@ -130,7 +130,7 @@ echo "after $SECONDS s, the nodes serve after a start at a wrong board"
 "$zookeeper" stop zookeeper
 rm -rf zookeeper/0/data/version-2
 "$zookeeper" start zookeeper > /dev/null || fail "ZooKeeper does not start again"
-# Within three time-outs after it serves again, which is when `start` has returned.
+# The nodes must notice within three time-outs after ZooKeeper serves again, which is when `start` has returned.
 serves_ms=$(date +%s%3N)
 await 60 told "was wiped" 1
 took_ms=$(($(date +%s%3N) - serves_ms))
@@ -143,7 +143,7 @@ for node in 1 2; do
 done
 echo "after $SECONDS s, the nodes have ended, $took_ms ms after ZooKeeper served again"
 
-# Its data count as lost for good now. Who has served at the new board needs to be told of it no more.
+# ZooKeeper's data count as lost for good now. A node that has served at the new board need not be told of it again.
 for option in --new_board --log_format=text; do
   start_node 1 "$option"
   start_node 2 "$option"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Three nodes are killed, and two of them start again. Each waits for the third in vain, and says so at its end: although it still owes what
-# its killed life has left, and so counts as dead, the other one does not end its process.
+# Kills three nodes, and starts two of them again. Each waits for the third one until its time is over, and says so when it ends. A node
+# that still owes what its killed life has left counts as dead, but the other one must not end its new process.
 #
 #   not_all_start.sh GRANARY
 set -u

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A system that allows a process only so many threads: 0, 1, 2 and so on, until they suffice. Each time the program either does what it was
-# asked for, or says that it was refused a thread and ends with exit code 3. Its data are there the next time.
+# Runs the program on a system that allows a process only so many threads: 0, 1, 2 and so on, until they suffice. Each time the program
+# either does what it was asked for, or says that it was refused a thread and ends with exit code 3. Its data are there the next time.
 #
 #   refused_threads.sh GRANARY SHIM    SHIM: refused_threads.cc as a library
 set -u
@@ -22,7 +22,7 @@ reliable_directory = "rings"
 id = 1
 EOF
 
-# Runs it with ever more threads until it succeeds. $1: the least number that is refused for certain.
+# until_it_runs LEAST COMMAND...: runs the command with ever more threads until it succeeds. Fewer threads than LEAST must not suffice.
 until_it_runs() {
   local most=$1 code
   shift
@@ -38,7 +38,7 @@ until_it_runs() {
   echo "$threads threads suffice for: ${*: -3}"
 }
 
-# Ends a node in order once it serves.
+# serve: starts a node, and ends it in order once it serves.
 serve() {
   "$granary" node --cluster=cluster.toml --id=1 --start_timeout=20 &
   local node=$!
@@ -50,6 +50,6 @@ export -f serve
 export granary
 
 until_it_runs 5 bash -c serve
-until_it_runs 5 bash -c serve  # with data to recover
+until_it_runs 5 bash -c serve  # this node has data to recover
 until_it_runs 2 "$granary" bench ycsb --keys=1000 --workers=2 --seconds=0.1 --warmup=0
 until_it_runs 2 "$granary" bench ycsb --keys=1000 --workers=2 --seconds=0.1 --warmup=0 --durability=tmpfs

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# A bank of two nodes (bank_node.cc) that is ended and started again with its data: in order, by SIGKILL, and with node 2's rings lost.
+# Ends a bank of two nodes (bank_node.cc) and starts it again with its data: in order, by SIGKILL, and with node 2's rings lost.
 # Each time all money must be there, and all that had been released.
 #
-#   restarts.sh BANK_NODE CLUSTER_FILE NODE RINGS    one of the nodes, its rings below the directory RINGS; the other runs elsewhere
-#   restarts.sh BANK_NODE [by_host|apart]            both, on this host; whether they see each other's directories
+#   restarts.sh BANK_NODE CLUSTER_FILE NODE RINGS    runs one node, with its rings below the directory RINGS; the other one runs
+#                                                    on another host
+#   restarts.sh BANK_NODE [by_host|apart]            runs both on this host; the word says whether they see each other's directories
 #
-# SHORT=1 leaves out the round in which both are killed. Exit code 1 if something failed.
+# SHORT=1 leaves out the round in which both are killed. The exit code is 1 if something failed.
 set -u
 bank=$(realpath "$1")
 . "$(dirname "$(realpath "$0")")/two_nodes.sh"
@@ -26,7 +27,8 @@ fi
 
 file=$2 node=$3 rings=$4
 
-# Until the node has counted the money, and moves it. The other may not have ended yet, and is waited for.
+# begin WHEN: starts the node, and returns once it has counted the money and moves it. If bank_node ends with 3, as it does while the
+# other node has not ended yet, it is started again.
 begin() {
   local until=$((SECONDS + 300)) code
   while :; do
@@ -45,7 +47,7 @@ begin() {
   done
   echo "after $SECONDS s, node $node, $1: $(cat "output-$node")"
 }
-# It ends by itself when the other does.
+# ends: waits until the node ends in order, which it also does by itself when the other one does.
 ends() {
   wait "$pid"
   local code=$?

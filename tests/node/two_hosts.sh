@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# A cluster of two hosts, as docs/operations.md has it under "Several hosts": two virtual machines, each with a node, over Soft-RoCE;
-# ZooKeeper on the first. SmallBank runs on both; then the money of both is counted together. `bench lease` reads under leases what
+# Runs a cluster of two hosts, as docs/operations.md has it under "Several hosts": two virtual machines, each with a node, over Soft-RoCE,
+# and ZooKeeper on the first. SmallBank runs on both; then the money of both is counted together. `bench lease` reads under leases what
 # others write, and its increments are counted: ptp4l keeps the second host's clock at the first's (docs/clock.md). SmallBank runs once
 # more while that clock is set by an hour, again and again, and while the process of one host is killed and comes back (killed_bench.sh).
-# At the end nodes are ended and started again with their data (restarts.sh).
+# At the end, nodes are ended and started again with their data (restarts.sh).
 #
 #   two_hosts.sh GRANARY BANK_NODE
 #
-# Each machine has one processor, on which Soft-RoCE and the node take turns: so nothing comes between the reading and the storing of a
+# Each machine has one processor, on which Soft-RoCE and the node take turns. So nothing comes between the reading and the storing of a
 # compare-and-swap, which Soft-RoCE of Linux 6.1 does not do in one step (docs/rdma.md), and transactions may race.
-# Exit codes: 1 it failed, 3 there are no machines, or no ZooKeeper, to be had.
+# Exit codes: 1 the test failed, 3 there are no machines, or no ZooKeeper, to be had.
 set -u
 granary=$(realpath "$1") bank=$(realpath "$2")
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 scripts=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../scripts" && pwd)
 
-if [[ -z ${VM:-} ]]; then  # on the host: what the machines need has to be here
+if [[ -z ${VM:-} ]]; then  # this is the host, which must have what the machines need
   "$scripts/setup.sh" --zookeeper >&2 || exit 3
   exec "$scripts/verbs_vm.sh" --two --seconds 900 "$(realpath "$0")" "$granary" "$bank"
 fi
@@ -26,8 +26,8 @@ mkdir /tmp/cluster && cd /tmp/cluster || fail "no directory"
 
 echo 'one key for a test, which is no secret' | sha256sum | cut -c 1-64 > test.key
 chmod 600 test.key
-# cluster_file NAME: with the section [clock] on its input. Each has its own place at ZooKeeper, and what begins with empty directories needs
-# a new one: a cluster whose configuration knows of data refuses to serve without them.
+# cluster_file NAME: prints a cluster file with the section [clock] from its input. Each name has its own place at ZooKeeper. A cluster
+# that begins with empty directories needs a new one: a cluster whose configuration knows of data refuses to serve without them.
 cluster_file() {
   cat << TOML
 [cluster]
@@ -61,8 +61,8 @@ TOML
 unclocked() { cluster_file "two-hosts-$1" <<< 'kind = "none"'; }
 unclocked start > start.toml
 
-# The first host is the grandmaster. The emulator takes packets when it comes to its turn, so that offsets of a millisecond look like 10 ms
-# at times, on a busy machine like 250: the servo is slow to follow, what is agreed on is wide, and leases are long.
+# The first host is the grandmaster. The emulator takes packets only when it gets its turn, so that an offset of a millisecond at times
+# looks like 10 ms, and on a busy machine like 250 ms. So the servo is slow to follow, the agreed bound is wide, and leases are long.
 start_ptp() {
   cat > ptp.cfg << CFG
 [global]
@@ -103,8 +103,8 @@ bench_by_ptp() {
   count_together lease ptp.toml
 }
 
-# The second host's clock is set: its node sees it at once, and locks what it would have leased. SmallBank leases no record that is written,
-# and must not here: a node that has no time cannot write what was leased before (docs/clock.md), and this one never has one.
+# When the second host's clock is set, its node sees that at once, and locks what it would have leased. SmallBank leases no record that
+# is written. It must not here: a node that has no time cannot write what was leased before (docs/clock.md), and this one never has one.
 bench_while_the_clock_is_set() {
   local setter=
   if [[ $node -eq 2 ]]; then
@@ -125,7 +125,7 @@ bench_while_the_clock_is_set() {
   count_together smallbank set.toml
 }
 
-# eventually COMMAND...: again and again until it succeeds, for as long as a busy machine may need.
+# eventually COMMAND...: runs the command again and again until it succeeds, for as long as a busy machine may need.
 eventually() {
   until "$@" 2> /dev/null; do
     [[ $SECONDS -lt 600 ]] || fail "$*"
@@ -135,8 +135,9 @@ eventually() {
 check() { "$granary" cluster check "${1:-start.toml}" --id="$node" > output; }
 send_report() { cat report.json > "/dev/tcp/$first/7000"; }
 
-# agree_on_window: for how long both measure, which is the first host's word. It is longer where the host is busy: node 2 was back 13 s after
-# it was killed where the set-up had taken 22 s, and after 50 s where that had taken 112 s, with eight busy tasks on two cores.
+# agree_on_window: sets `window`, for how many seconds both measure, which the first host decides. It is longer on a busy host: node 2
+# was back 13 s after it was killed where the set-up had taken 22 s, and after 50 s where that had taken 112 s, with eight busy tasks
+# on two cores.
 agree_on_window() {
   window=$((30 + set_up_seconds))
   if [[ $node -eq 1 ]]; then
@@ -147,7 +148,7 @@ agree_on_window() {
 }
 ask_for_window() { read -r window < "/dev/tcp/$first/7001"; }
 
-# A node's death is noticed sooner in this one, but not so soon that a machine whose host is busy is taken for dead.
+# In this cluster a node's death is noticed sooner, but not so soon that a machine whose host is busy is taken for dead.
 bench_while_one_is_killed() {
   agree_on_window
   unclocked killed | sed 's/^session_timeout_ms.*/session_timeout_ms = 20000/' > killed.toml
@@ -174,8 +175,8 @@ bench() {
 bench_smallbank() { bench smallbank "$2" --protocol="$1" --accounts=1000 --seconds="$3"; }
 bench_leases() { bench lease ptp.toml --protocol=lease_2pl --keys=1000 --records=4 --seconds=3; }
 
-# The second host's report goes to the first, which counts the money, or the increments, of both.
-count_together() {  # NAME FILE
+# count_together NAME FILE: sends the second host's report to the first, which counts the money, or the increments, of both.
+count_together() {
   if [[ $node -eq 2 ]]; then
     eventually send_report
     return
@@ -199,7 +200,7 @@ bench_while_one_is_killed
 unclocked restarts > restarts.toml
 SHORT=1 "$here/restarts.sh" "$bank" restarts.toml "$node" /dev/shm/rings || fail "nodes did not start again with their data"
 
-# ZooKeeper is on the first host, and the second one's node needs it until it has ended.
+# The second host tells the first when its node has ended, which needs the first host's ZooKeeper until then.
 say_goodbye() { echo > "/dev/tcp/$first/7000"; }
 if [[ $node -eq 1 ]]; then
   timeout 300 busybox nc -l -p 7000 < /dev/null || fail "the other host has not ended"

@@ -1,6 +1,7 @@
-# Sourced by the tests that run two nodes as processes of this host.
+# The tests that run two nodes as processes of this host source this file.
 
-# cluster_file NAME [DIRECTORIES]: prints a cluster file of two nodes with data, which see each other's directories (by_host, the default) or not (apart).
+# cluster_file NAME [DIRECTORIES]: prints a cluster file of two nodes with data, which see each other's directories (by_host, the
+# default) or not (apart).
 cluster_file() {
   cat << TOML
 [cluster]
@@ -19,7 +20,7 @@ id = 2
 TOML
 }
 
-# zookeeper_membership SERVERS TIMEOUT_MS: prints the section that goes behind it.
+# zookeeper_membership SERVERS TIMEOUT_MS: prints the section [membership], which goes after the cluster file.
 zookeeper_membership() { printf '[membership]\nkind = "zookeeper"\nsession_timeout_ms = %s\nservers = ["%s"]\n' "$2" "${1//,/\", \"}"; }
 
 # await SECONDS COMMAND...: waits until the command succeeds, and calls the test's fail() if that takes longer.

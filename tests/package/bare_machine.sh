@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Installs the packages in a root folder that has nothing but Debian 12's essential packages and apt, and runs what they hold: the
 # command, the archive's command, and a program that is compiled there and links the shared library without any other library's
-# development files. Downloads some 150 MB from the system's own package mirror.
+# development files. It downloads some 150 MB from the system's own package mirror.
 #
 #   tests/package/bare_machine.sh PACKAGES WORK
 #
-# Needs root, mmdebstrap (scripts/setup.sh --package) and the mirror; exit code 3 if one of them is missing. The empty root is kept in
-# WORK/debian.tar and used again.
+# It needs root, mmdebstrap (scripts/setup.sh --package) and the mirror; the exit code is 3 if one of them is missing. The empty root is
+# kept in WORK/debian.tar and used again.
 
 set -euo pipefail
 packages=$(realpath "$1")
@@ -26,7 +26,7 @@ if [[ ! -f $work/debian.tar ]]; then
   mv "$work/debian.tar.part" "$work/debian.tar"
 fi
 
-# fresh NAME: a root folder of that name with the packages in /packages.
+# fresh NAME: makes a root folder of that name, with the packages in /packages.
 fresh() {
   root=$work/$1
   rm -rf "$root"
@@ -37,7 +37,7 @@ fresh() {
   cp /etc/resolv.conf "$root/etc/resolv.conf"
   echo "== $1"
 }
-# inside COMMAND: runs it in the root folder, with mounts of its own that end with it.
+# inside COMMAND: runs the command in the root folder, with mounts of its own that end with the command.
 inside() {
   # shellcheck disable=SC2016  # for the inner shell
   unshare --mount --pid --fork bash -ec '

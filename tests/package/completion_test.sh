@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints what the completion of the package in a folder offers, a line for each of some beginnings of a command line.
+# Prints what the completion of the package in a folder offers: a line for each of some beginnings of a command line.
 #
 #   tests/package/completion_test.sh FOLDER
 
@@ -8,7 +8,7 @@ PATH=$1/usr/bin:$PATH
 # shellcheck source=packaging/completion.bash
 source "$1/usr/share/bash-completion/completions/granary"
 
-# offered WORD...: the last word is the one that is being typed.
+# offered WORD...: prints what is offered for the words, of which the last one is being typed.
 offered() {
   COMP_WORDS=(granary "$@")
   COMP_CWORD=$#

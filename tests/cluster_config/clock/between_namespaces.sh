@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the cases Ptp4l.* of clock_test against two ptp4l daemons in two network namespaces, joined by a pair of virtual
-# interfaces. The daemons take software time stamps and run freely: they measure, and steer no clock. Ends with 3 where that
-# is not permitted, or without linuxptp.
+# interfaces. The daemons take software time stamps and run freely: they measure, and steer no clock. The exit code is 3 where
+# that is not permitted, or without linuxptp.
 #
 #   between_namespaces.sh CLOCK_TEST
 
@@ -47,7 +47,7 @@ ptp4l -f "$work/master.cfg" -i v0 -m > "$work/master.log" &
 "${in_other[@]}" ptp4l -f "$work/slave.cfg" -i v1 -m > "$work/slave.log" &
 slave=$!
 
-await() {  # what, in whose log
+await() {  # await TEXT NAME: waits for the text in the log of that name
   for _ in {1..100}; do
     grep -q "$1" "$work/$2.log" && return
     sleep 0.1

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The suite between two machines (scripts/verbs_vm.sh --two): the first tests, the second has the peers.
+# Runs the suite between two machines (scripts/verbs_vm.sh --two): the first one tests, the second has the peers.
 #
 #   two_machines.sh PROGRAM PEER_PROGRAM [GTEST_FILTER]
 program=$1 peer=$2 filter=${3:-*}

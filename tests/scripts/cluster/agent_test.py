@@ -1,5 +1,5 @@
-"""The agent's side of deploy, called as cluster.sh calls it for another host: a secret that is there may be another's
-than that which is to be deployed. On one host, cluster.sh reads and writes the same file.
+"""Tests the agent's side of deploy, called as cluster.sh calls it for another host: a secret that is there may differ
+from the one that is to be deployed. On one host, cluster.sh reads and writes the same file.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ class Install(Rig):
         self.write_file('key_file = "key"')
         self.deployed = self.folder / "trial.installed/deployed.json"
         self.write_key("first")
-        self.must(0, "deploy", f"--package={self.package}")  # the package is there from now on
+        self.must(0, "deploy", f"--package={self.package}")  # this puts the package into place
         self.key.unlink()
 
     def write_key(self, text):
@@ -34,7 +34,7 @@ class Install(Rig):
         self.key.write_text(text)
 
     def install(self, text, *others):
-        """Deploys with this key, which need not be that of the file, and then these secrets."""
+        """Deploys this key, which need not be that of the file, and then the other secrets."""
         found = inventory.load(str(self.file))
         modules = hosts.agent_modules()
         return hosts.Host(found.name, found.hosts[0], modules).call("install", {
@@ -79,7 +79,7 @@ class Install(Rig):
             with self.assertRaisesRegex(HostError, "/proc"):
                 self.install(text, {"what": "password", "path": "/proc/nope", "text": ""})
             self.assertEqual(self.key.read_text(), text)
-        left = [versions / ".4194305-archive", versions.parent / ".current.4194305",  # of no process
+        left = [versions / ".4194305-archive", versions.parent / ".current.4194305",  # no process has this number
                 versions / f".{os.getpid()}-folder"]
         for path in left:
             path.touch()
@@ -111,7 +111,7 @@ class Install(Rig):
         digest = hashlib.sha256(b"password").hexdigest()
         self.assertNotIn(digest, self.deployed.read_text())
         known = json.loads(self.deployed.read_text())
-        self.deployed.write_text(json.dumps(known | {"handed_out": {str(self.key): digest}}))  # as earlier releases did
+        self.deployed.write_text(json.dumps(known | {"handed_out": {str(self.key): digest}}))  # earlier releases did so
         self.assertNotIn(digest, self.call("status", "--json")[1])
         self.must(0, "collect", self.folder / "collected")
         self.assertNotIn(digest, (self.folder / "collected/localhost/deployed.json").read_text())
@@ -126,7 +126,9 @@ class Install(Rig):
 
 class Partial(unittest.TestCase):
     def test_a_copy_of_the_cluster_file_that_is_left_is_known(self):
-        """A deploy that is killed while it looks at the file leaves one, which the next deploy removes by its name."""
+        """A deploy that is killed while it looks at the file leaves a copy of it, which the next deploy removes by its
+        name.
+        """
         with tempfile.TemporaryDirectory() as folder:
             place = Place(folder, "trial")
             program = place.versions / "first/bin/granary"

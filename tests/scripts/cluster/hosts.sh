@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs hosts_test.py with three hosts, each a network namespace with an sshd of its own at 10.99.0.1 to 10.99.0.3 and a bridge between them.
-# They share files and memory, as one machine does; only the way to them is by ssh. All of it ends with a namespace of processes.
+# The hosts share files and memory, as one machine does; only the way to them is by ssh. All of it ends with a namespace of processes.
 #
-#   hosts.sh    GRANARY names the program. Exit code 3: namespaces, sshd or ZooKeeper are not to be had.
+#   hosts.sh    GRANARY names the program. The exit code is 3 if namespaces, sshd or ZooKeeper are not to be had.
 
 set -euo pipefail
 

@@ -1,4 +1,4 @@
-"""Three hosts by ssh, with ZooKeeper; hosts.sh makes them.
+"""Tests three hosts that are reached by ssh, with ZooKeeper; hosts.sh makes them.
 
 Not covered: hosts with files and memory of their own, and a user who is not root.
 """
@@ -89,7 +89,7 @@ class Hosts(Rig):
             time.sleep(0.1)
 
     def without_one_host(self):
-        """Its sshd does not answer. The others are looked after as ever."""
+        """Ends the sshd of one host, which does not answer then. Commands look after the others all the same."""
         pid = int((HOSTS / "sshd2.pid").read_text())
         os.kill(pid, signal.SIGKILL)
         said = self.must(3, "status")

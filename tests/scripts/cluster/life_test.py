@@ -1,4 +1,4 @@
-"""Three nodes on this host, from the first deploy to the end. Not covered: a host that is started again."""
+"""Tests three nodes on this host, from the first deploy to the end. Not covered: a host that is started again."""
 
 import json
 import os
@@ -145,8 +145,8 @@ class Life(Rig):
             os.chown(path, nobody, nobody)
         self.must(0, "deploy", f"--package={self.package}")
         euids = self.shadow_a_module(installed)
-        (self.folder / "run").rmdir()  # as below /run after the host was started again
-        (installed / "services").mkdir()  # root's, as for a moment when nodes are started at the same time
+        (self.folder / "run").rmdir()  # below /run it is gone, too, once the host was started again
+        (installed / "services").mkdir()  # it is root's for a moment when nodes are started at the same time
         self.must(0, "start")
         self.must(0, "status")
         for each in self.status().values():
@@ -160,7 +160,7 @@ class Life(Rig):
         self.wipe_rings_of(nobody)
 
     def wipe_rings_of(self, user):
-        """Root wipes rings of the user whose data these are, and names others, which may be somebody else's."""
+        """Lets root wipe rings of the user whose data these are. It names others, which may be somebody else's."""
         for name, owner in (("granary-left", user), ("granary-other", 1)):
             ring = pathlib.Path("/dev/shm") / f"{name}-{self.folder.name}"
             ring.mkdir(mode=0o700)

@@ -2,7 +2,7 @@
 # Runs real_systemd_test.py where systemd is the first process: in namespaces of its own, on an overlay of this machine's files that is
 # gone afterwards, with Debian's units and none of this machine's own.
 #
-#   real_systemd.sh    GRANARY names the program. Exit code 3: namespaces, overlays, cgroups or systemd are not to be had.
+#   real_systemd.sh    GRANARY names the program. The exit code is 3 if namespaces, overlays, cgroups or systemd are not to be had.
 
 set -euo pipefail
 
@@ -40,7 +40,7 @@ case ${1:-} in
     wait $! || code=$?
     [[ ! -e $work/out/out ]] || cat "$work/out/out"
     exit "$code" ;;
-  first)  # becomes systemd
+  first)  # this process becomes systemd
     work=$2
     mkdir "$work"/{layer,out,root}
     mount -t tmpfs none "$work/layer"
@@ -59,7 +59,7 @@ case ${1:-} in
     for each in run etc/systemd/system var/log tmp; do mount -t tmpfs none "./$each"; done
     chmod 1777 ./tmp ./dev/shm
     mkdir -p ./etc/systemd/system/default.target.wants
-    # What would look through all files, or is about devices.
+    # These units would look through all files, or are about devices, so they are masked.
     for unit in systemd-tmpfiles-{setup,setup-dev,clean} systemd-sysusers systemd-udevd systemd-udev-trigger console-getty; do
       ln -s /dev/null "./etc/systemd/system/$unit.service"
     done

@@ -1,6 +1,8 @@
-"""Nodes as units of a real systemd, which is the first process here (real_systemd.sh). systemd_test.py has what is refused.
+"""Tests nodes as units of a real systemd, which is the first process here (real_systemd.sh). systemd_test.py has what
+is refused.
 
-Not covered: other hosts' systemd, which is reached by the same calls; a restart of the machine, only that its target starts the nodes.
+Not covered: other hosts' systemd, which is reached by the same calls; a restart of the machine, of which only the
+target that starts the nodes is tested.
 """
 
 import json
@@ -22,7 +24,7 @@ def systemctl(*words):
 
 
 def limits(pid):
-    """Soft and hard ones of locked memory and of open files."""
+    """Returns the soft and the hard limit of locked memory, and those of open files."""
     text = pathlib.Path(f"/proc/{pid}/limits").read_text(encoding="utf-8")
     return [tuple(text.partition(name)[2].split()[:2]) for name in ("Max locked memory", "Max open files")]
 
@@ -39,7 +41,7 @@ class RealSystemd(Rig):
         self.must(0, "start")
 
     def await_status(self, wanted):
-        """Waits until this holds of the services, and returns them."""
+        """Waits until `wanted` holds of the services, and returns them."""
         until = time.monotonic() + 60
         while not wanted(found := self.status()):
             self.assertLess(time.monotonic(), until, found)
@@ -60,7 +62,7 @@ class RealSystemd(Rig):
         self.assertGreaterEqual(log.count("node 3 of 3 serves"), 3, log)
         self.must(0, "stop")
         self.assertEqual({each["state"] for each in self.status().values()}, {"ended"})
-        subprocess.run(["systemctl", "start", "multi-user.target"], check=True)  # as at boot
+        subprocess.run(["systemctl", "start", "multi-user.target"], check=True)  # a boot does this, too
         self.await_status(lambda found: all(each["serves"] for each in found.values()))
         self.forget_node_3()
         self.must(0, "down", "--yes")
@@ -69,12 +71,12 @@ class RealSystemd(Rig):
         self.assertEqual(systemctl("list-units", "--all", "--plain", "--no-legend", "granary@*"), "")
 
     def forget_node_3(self):
-        """As an earlier release did when the cluster file lost the node. `down` ends it all the same."""
+        """Forgets the node as an earlier release did when the cluster file lost it. `down` ends it all the same."""
         path = next(self.folder.glob("*.installed")) / "deployed.json"
         path.write_text(json.dumps(json.loads(path.read_text()) | {"nodes": [1, 2]}))
 
     def see_limits(self):
-        """What the unit asks for is in force, as far as this machine lets systemd raise it."""
+        """Sees that what the unit asks for is in force, as far as this machine lets systemd raise it."""
         may_raise = int(pathlib.Path("/proc/self/status").read_text().partition("CapEff:")[2].split()[0], 16) >> 24 & 1
         _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
         for each in self.status().values():
@@ -89,7 +91,7 @@ class RealSystemd(Rig):
     def test_nodes_whose_lines_the_journal_has_forgotten(self):
         self.deploy_and_start()
         life = systemctl("show", "--property=InvocationID", "--value", "granary@1.service")
-        self.assertIn("Started", self.journal(f"INVOCATION_ID={life}", "--output=cat"))  # how its beginning is known
+        self.assertIn("Started", self.journal(f"INVOCATION_ID={life}", "--output=cat"))  # this line is its beginning
         self.await_status(lambda found: all(time.time() - each["since"] > 11 for each in found.values()))
         self.journal("--rotate")
         time.sleep(1.5)
@@ -109,7 +111,7 @@ class RealSystemd(Rig):
         whole = manifest.read_bytes()
         manifest.write_bytes(b"garbage")
         self.assertIn("MANIFEST", self.must(3, "start", "--nodes=2", "--timeout=30"))
-        time.sleep(3)  # longer than systemd would wait before another try
+        time.sleep(3)  # systemd would not wait so long before another try
         found = self.status()["node-2"]
         self.assertEqual((found["state"], found["restarts"]), ("failed", 0))
         self.assertIn("exit code 4", found["why"])

@@ -1,4 +1,4 @@
-"""What cluster.sh refuses, with which words and exit code, and that it has changed nothing then."""
+"""Tests what cluster.sh refuses, with which words and exit code, and that it has changed nothing then."""
 
 import gzip
 import hashlib
@@ -54,7 +54,7 @@ class Refusals(Rig):
         self.refused(2, "'²' is no number of a node", "stop", "--nodes=²")
 
     def test_results_that_cannot_be_written(self):
-        """`bench` finds that out before it has run."""
+        """`bench` finds out before it runs that its result cannot be written."""
         self.write_file()
         for words in (["bench", "smallbank", "--json=/proc/nope"], ["collect", "/proc/nope/x"],
                       ["collect", f"{self.file}/x"]):
@@ -150,7 +150,7 @@ class Refusals(Rig):
                     self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
 
     def test_a_file_that_nodes_would_refuse(self):
-        """Nodes that run would notice it at their next start only, when nothing else is there."""
+        """Nodes that run would notice the mistake only at their next start, when the former file is gone."""
         self.write_file()
         deploy = ("deploy", f"--package={self.package}", "--while-running")
         self.must(0, *deploy)

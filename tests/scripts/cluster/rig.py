@@ -1,4 +1,6 @@
-"""A cluster file, a release package made of the program under test, and scripts/cluster.sh called as a user does."""
+"""Gives tests a cluster file and a release package made of the program under test, and calls scripts/cluster.sh as a
+user does.
+"""
 
 import hashlib
 import io
@@ -44,8 +46,8 @@ def version():
 
 
 def make_package(folder, build="first", named=None, program=None):
-    """granary-VERSION-linux-x86_64.tar.gz, with `program` in its bin/, too. Two builds differ in a file only, and so in
-    their hash.
+    """Makes granary-VERSION-linux-x86_64.tar.gz, with `program` in its bin/, too. Two builds differ in one file only,
+    and so in their hash.
     """
     name = f"granary-{named or version()}-linux-x86_64"
     folder = folder / build
@@ -78,7 +80,7 @@ class Rig(unittest.TestCase):
     that has been made already.
     """
 
-    patience = 180  # seconds a command may take
+    patience = 180  # a command may take so many seconds
 
     @classmethod
     def setUpClass(cls):
@@ -105,7 +107,7 @@ class Rig(unittest.TestCase):
         self.file.write_text(LOCAL.format(cluster=cluster, defaults=defaults), encoding="utf-8")
 
     def call(self, *words):
-        """The exit code, and all that was said."""
+        """Calls cluster.sh. Returns the exit code, and all that was said."""
         command = [SCRIPT, *words[:1], f"--cluster={self.file}", *self.flags, *words[1:]]
         began = time.monotonic()
         environment = os.environ | {"PYTHON": sys.executable} | self.environment
@@ -117,12 +119,12 @@ class Rig(unittest.TestCase):
         return done.returncode, done.stdout
 
     def must(self, code, *words):
-        """Wants this exit code, and returns what was said."""
+        """Calls cluster.sh, which must give this exit code. Returns what was said."""
         found, said = self.call(*words)
         self.assertEqual(found, code, f"{' '.join(map(str, words))}:\n{said}")
         return said
 
     def status(self):
-        """The services of all hosts, by name."""
+        """Returns the services of all hosts, by name."""
         _, said = self.call("status", "--json")
         return {name: each for host in json.loads(said)["hosts"].values() for name, each in host["services"].items()}

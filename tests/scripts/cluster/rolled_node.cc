@@ -1,13 +1,13 @@
-// A node of a bank of three branches, for restarts under load (rolling_test.py): an application that cluster.sh starts
-// in place of `granary node`.
+// Runs a node of a bank of three branches, for restarts under load (rolling_test.py). It is an application that
+// cluster.sh starts in place of `granary node`.
 //
 //   rolled_node --cluster=FILE --id=NODE
 //
-// Opens the accounts of its branch if they are new, looks whether money is missing, and says that it serves. Until
+// It opens the accounts of its branch if they are new, looks whether money is missing, and says that it serves. Until
 // SIGTERM it moves money between all branches, counts its moves in a number that another node keeps, and reads all
-// accounts in turn; what it needs may be away. NODE.receipt in the cluster file's folder has up to where its moves were
-// released, NODE.away for how long an account could not be read. Exit code 2 if money is missing, or the number is
-// behind the receipt: then something released was lost.
+// accounts in turn; a node that it needs may be away. In the cluster file's folder, NODE.receipt has up to where its
+// moves were released, and NODE.away for how long an account could not be read. The exit code is 2 if money is missing,
+// or if the number is less than the receipt: then something released was lost.
 
 #include <signal.h>
 
@@ -35,11 +35,11 @@ constexpr std::uint64_t kAll = kBranches * kAccounts;
 constexpr std::int64_t kMoney = 100;
 constexpr std::uint64_t kFirstNumber = 1000;
 
-std::atomic<bool> enough{false};  // set by the signal's handler; nothing is published by it
+std::atomic<bool> enough{false};  // the signal's handler sets it; it publishes nothing
 
 using Accounts = TypedTable<std::uint64_t, std::int64_t>;
 
-/// Accounts are at their branch, the number of a node at the next one.
+/// Returns the node that keeps a key: an account is at its branch, and the number of a node at the next one.
 NodeNumber home_of(std::string_view key) {
   std::uint64_t number = 0;
   (void)decode_key(key, number);
@@ -89,7 +89,7 @@ class Bank {
     worker_ = must(cluster_->register_worker(), "register_worker");
   }
 
-  /// False if something is missing.
+  /// Returns false if something is missing.
   bool check() {
     const std::uint64_t first = (cluster_->node() - std::uint64_t{1}) * kAccounts;
     surely([&](Transaction& t) {
@@ -142,7 +142,7 @@ class Bank {
     });
     if (done.committed()) note(done.ticket.epoch);
   }
-  /// The last move of an epoch is noted once that has been released.
+  /// Remembers one move at a time, and writes it to the receipt once its epoch has been released.
   void note(std::uint64_t epoch) {
     if (waiting_epoch_ != 0 && cluster_->database().released_epoch() >= waiting_epoch_) {
       write(files_ + ".receipt", waiting_);

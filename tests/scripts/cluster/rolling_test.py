@@ -1,5 +1,5 @@
-"""Restarts one after the other while an application (rolled_node.cc) works: nothing released is lost, and no key is
-away for long.
+"""Restarts nodes one after the other while an application (rolled_node.cc) works: nothing released is lost, and no key
+is away for long.
 """
 
 import os

@@ -1,4 +1,5 @@
-"""Signals that end cluster.sh: its exit code, and that no connection and no folder is left. A script stands in for ssh.
+"""Tests signals that end cluster.sh: its exit code, and that no connection and no folder is left. A script stands in
+for ssh.
 
 Not covered: a real ssh (hosts_test.py), and what becomes of the agents on the hosts.
 """
@@ -60,7 +61,7 @@ class Signals(unittest.TestCase):
 
     @staticmethod
     def runs(pid):
-        """Whether the process has not ended. One that nobody has waited for yet has no command line any more."""
+        """Tells whether the process has not ended. One that nobody has waited for yet has no command line any more."""
         try:
             return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes() != b""
         except OSError:
@@ -72,7 +73,7 @@ class Signals(unittest.TestCase):
                 os.kill(int(pid.name), signal.SIGKILL)
 
     def begin(self, *words, **more):
-        """A command that waits for its host."""
+        """Returns a command that waits for its host."""
         for left in (*(self.folder / "pids").iterdir(), self.folder / "begun"):
             left.unlink(missing_ok=True)
         environment = os.environ | {"PATH": f"{self.folder}:{os.environ['PATH']}", "PYTHON": sys.executable,
@@ -112,7 +113,7 @@ class Signals(unittest.TestCase):
                 self.ends_clean(self.begin("status"), number)
 
     def test_a_repeat_at_once_is_the_same_request(self):
-        """`timeout` sends two."""
+        """`timeout` sends its signal twice."""
         self.ends_clean(self.begin("status"), signal.SIGTERM, signal.SIGTERM)
 
     def test_what_is_ignored_stays_so(self):

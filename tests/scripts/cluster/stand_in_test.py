@@ -1,5 +1,5 @@
-"""Commands of cluster.sh with a script in place of `granary`, which says and does what the real one does seldom, and
-one in place of ssh.
+"""Tests commands of cluster.sh with a script in place of `granary`, which says and does what the real one does seldom,
+and one in place of ssh.
 
 Not covered: what the real `granary cluster check` finds (tests/cli), and real hosts (hosts_test.py).
 """
@@ -127,7 +127,7 @@ class StandIn(Rig):
         self.assertIn("membership: it names no member", self.must(0, "status"))
 
     def test_collect_locks_no_directory_that_somebody_may_need(self):
-        """`granary log verify` keeps a node that begins again, and others that recover it, from its directory."""
+        """`granary log verify` locks its directory: a node cannot begin again there, and others cannot recover it."""
         self.begin()
         self.findings()
         self.must(0, "stop", "--nodes=1")
@@ -172,7 +172,7 @@ class StandIn(Rig):
         pids = self.pids()
         whole = self.file.read_text()
         self.addCleanup(self.end_by, whole)
-        self.file.write_text(whole.replace("192.0.2.2", "192.0.2.3"))  # another way to the same host
+        self.file.write_text(whole.replace("192.0.2.2", "192.0.2.3"))  # this is another way to the same host
         self.must(0, *deploy, "--while-running")
         self.assertEqual(self.pids(), pids)
         self.file.write_text(whole[: whole.rindex("[[node]]")])
@@ -183,8 +183,8 @@ class StandIn(Rig):
         self.assertEqual([pathlib.Path(f"/proc/{pid}/exe").exists() for pid in pids], [True, False])
 
     def begin_on_two(self):
-        """Returns the file by which nodes run, node 2 on 192.0.2.3; what is called to deploy another; and the nodes'
-        processes.
+        """Starts two nodes, node 2 on 192.0.2.3. Returns the file by which they run, what is called to deploy another,
+        and the nodes' processes.
         """
         whole = TWO_HOSTS.format(self.folder).replace("192.0.2.2", "192.0.2.3")
         self.file.write_text(whole)
@@ -197,7 +197,7 @@ class StandIn(Rig):
     def test_a_host_that_may_be_one_that_does_not_answer_is_not_gone(self):
         whole, deploy, pids = self.begin_on_two()
         copy = (self.folder / "first/cluster.toml").read_text()
-        self.file.write_text(TWO_HOSTS.format(self.folder))  # 192.0.2.2, which is wrong
+        self.file.write_text(TWO_HOSTS.format(self.folder))  # this names 192.0.2.2, which is wrong
         (self.folder / "away").touch()
         for flags in (["--while-running"], ["--while-running", "--dry-run"], []):
             said = self.must(3, *deploy, *flags)
@@ -220,13 +220,13 @@ class StandIn(Rig):
 
     @contextlib.contextmanager
     def supervisor(self, installed, node, state):
-        """Has something that SIGTERM does not end in the place of a node's supervisor."""
+        """Puts a process that SIGTERM does not end in the place of a node's supervisor."""
         with subprocess.Popen(["bash", "-c", "trap '' TERM; echo; exec sleep 600"], stdout=subprocess.PIPE) as process:
             try:
                 process.stdout.readline()
                 directory = self.folder / installed / f"services/node-{node}"
                 directory.mkdir(exist_ok=True)
-                (directory / "job.json").write_text(json.dumps({"stop_s": -5}))  # nobody waits for it
+                (directory / "job.json").write_text(json.dumps({"stop_s": -5}))  # nobody waits for the process then
                 known = {"supervisor": processes.identity(process.pid), "state": state}
                 (directory / "state.json").write_text(json.dumps(known))
                 yield
@@ -234,8 +234,8 @@ class StandIn(Rig):
                 process.kill()
 
     def test_nodes_that_are_gone_are_found_after_a_deploy_that_failed(self):
-        """At first the host that is left takes the new file, and a new one fails; then the former fails, but has the
-        new file by then.
+        """At first, the host that is left takes the new file, and a new host fails. Then the host that is left fails,
+        but has the new file by then.
         """
         whole, deploy, pids = self.begin_on_two()
         deploy = (*deploy, "--while-running")
@@ -259,8 +259,8 @@ class StandIn(Rig):
         self.assertFalse((self.folder / "first/former.json").exists())
 
     def begin_server(self, host):
-        """Runs something that is taken for a server of ZooKeeper, as if an earlier deploy had put it on this host, the
-        first or the second. Returns its process.
+        """Runs a process that is taken for a server of ZooKeeper, as if an earlier deploy had put it on this host, the
+        first or the second. Returns its number.
         """
         entry = inventory.load(str(self.file)).hosts[host - 1]
         deployed = pathlib.Path(entry.install_directory, "deployed.json")
@@ -271,7 +271,7 @@ class StandIn(Rig):
         return self.status()[server["name"]]["pid"]
 
     def test_a_server_of_zookeeper_on_a_host_that_is_gone(self):
-        """No deploy may end it, since nodes need it."""
+        """No deploy may end the server, since nodes need it."""
         whole, deploy, _ = self.begin_on_two()
         self.must(0, "stop", "--nodes=2")
         self.begin_server(2)

@@ -1,4 +1,4 @@
-"""Our own supervisor, with small programs in place of nodes; and what a node tells by HTTP."""
+"""Tests our own supervisor, with small programs in place of nodes, and what a node tells by HTTP."""
 
 import http.server
 import json
@@ -141,7 +141,7 @@ class Processes(unittest.TestCase):
 
 class Stop(unittest.TestCase):
     def test_an_end_that_could_not_be_noted_is_no_success(self):
-        """As where the disk is full: what the file says is of before."""
+        """On a full disk, for example, the file still says what was so before."""
         with tempfile.TemporaryDirectory() as folder:
             (pathlib.Path(folder) / "state.json").write_text('{"state": "running", "supervisor": {"pid": 1}}')
             place = unittest.mock.Mock(service=lambda _: pathlib.Path(folder))

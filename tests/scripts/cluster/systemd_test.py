@@ -1,4 +1,4 @@
-"""Nodes as units of systemd, of which a systemctl of ours does what the unit says, and systemd-analyze judges the unit.
+"""Tests nodes as units of systemd. A systemctl of ours does what the unit says, and systemd-analyze judges the unit.
 real_systemd_test.py has the real one, where that can be had.
 """
 
@@ -44,7 +44,7 @@ class Systemd(Rig):
         self.assertIn("failed", self.must(1, "status"))
         self.must(0, "start")
         self.must(0, "restart", "--rolling", "--nodes=1")
-        (self.folder / "slow").touch()  # a job that waits is no node that has ended
+        (self.folder / "slow").touch()  # a job that waits is not taken for a node that has ended
         self.must(0, "restart", "--rolling", "--nodes=1")
         self.must(0, "stop")
         self.assertEqual(self.must(0, "start").count("started; serves"), 3)
@@ -76,7 +76,7 @@ class Systemd(Rig):
         self.must(0, "start")
 
     def unit_state(self, node):
-        """The process of a node, if it runs, and whether it is begun at boot."""
+        """Returns whether a node's process runs, and whether it is begun at boot."""
         pid = json.loads((self.folder / f"granary@{node}.service").read_text())["pid"]
         enabled = (self.units / f"multi-user.target.wants/granary@{node}.service").is_symlink()
         return pathlib.Path(f"/proc/{pid}/exe").exists(), enabled
@@ -108,7 +108,7 @@ class Systemd(Rig):
 
     def test_nodes_whose_lines_the_journal_has_forgotten(self):
         self.write_file()
-        self.file.write_text(self.file.read_text() + f'http = "127.0.0.1:{free_port()}"\n')  # of node 3
+        self.file.write_text(self.file.read_text() + f'http = "127.0.0.1:{free_port()}"\n')  # node 3 gets this key
         self.must(0, "deploy", f"--package={self.package}", "--supervisor=systemd")
         self.must(0, "start")
         while time.time() < max(each["since"] for each in self.status().values()) + 11:

@@ -2,12 +2,12 @@
 # Runs two_machines_test.py on two hosts that share nothing: virtual machines with Soft-RoCE, an sshd on each, at 10.77.0.1 and 10.77.0.2.
 # The first one has ZooKeeper, and gives the commands.
 #
-#   two_machines.sh    GRANARY names the program. Exit code 3: there are no machines, sshd or ZooKeeper to be had.
+#   two_machines.sh    GRANARY names the program. The exit code is 3 if there are no machines, sshd or ZooKeeper to be had.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 scripts=$(cd "$here/../../../scripts" && pwd)
 
-if [[ -z ${VM:-} ]]; then  # on the host: what both machines read is made here
+if [[ -z ${VM:-} ]]; then  # this is the host, which makes what both machines read
   PATH=$PATH:/usr/sbin
   "$scripts/setup.sh" --deploy >&2 || { echo "skipped: the packages named above are needed"; exit 3; }
   work=$(mktemp -d --tmpdir granary-machines.XXXXXX)
@@ -21,7 +21,7 @@ fi
 work=$1
 export PACKAGE=$2 GRANARY=$3 PYTHON=$4
 mkdir -p /run/sshd /tmp/machine
-cp "$work"/{user,host} /tmp/machine  # ssh wants them to be its user's alone
+cp "$work"/{user,host} /tmp/machine  # ssh wants key files that only its user can read
 chmod 600 /tmp/machine/*
 cat > /tmp/machine/sshd << END
 ListenAddress $VM_ADDRESS:22

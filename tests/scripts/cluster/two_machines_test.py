@@ -1,4 +1,5 @@
-"""Two hosts that share neither files nor memory, by ssh, with RDMA between them (Soft-RoCE); two_machines.sh makes them.
+"""Tests two hosts that share neither files nor memory, by ssh, with RDMA between them (Soft-RoCE); two_machines.sh
+makes them.
 
 Not covered: leases, for which the hosts need clocks that agree (tests/node/two_hosts.sh has them).
 """
@@ -79,7 +80,7 @@ class TwoMachines(Rig):
         self.must(0, "down", "--yes")
 
     def see_the_way_between(self):
-        """Doctors on both hosts, which also read each other's memory."""
+        """Runs `granary doctor` on both hosts, of which the first also reads the second's memory."""
         program = os.environ["GRANARY"]
         with subprocess.Popen(["ssh", "-F", "/tmp/machine/ssh_config", "10.77.0.2", program, "doctor", "--listen",
                                "--timeout=120"]) as listener:
@@ -101,7 +102,7 @@ class TwoMachines(Rig):
             return json.load(answer)
 
     def serve_again(self, seconds):
-        """Its supervisor starts the node that was killed."""
+        """Waits until all nodes serve: a supervisor starts the one that was killed."""
         until = time.monotonic() + seconds
         said = ""
         while time.monotonic() < until:

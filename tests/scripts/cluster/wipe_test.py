@@ -1,6 +1,8 @@
-"""`wipe` where somebody still uses what it is about: a node that was started by hand, a server of ZooKeeper that does not end.
+"""Tests `wipe` of what is still in use: by a node that was started by hand, or by a server of ZooKeeper that does not
+end.
 
-Not covered: what it removes, and what it leaves since it is not the cluster's (life_test.py).
+Not covered: what it removes (life_test.py), and what it leaves since it is not the cluster's (refusals_test.py and
+life_test.py).
 """
 
 import fcntl
@@ -11,7 +13,7 @@ import tempfile
 import unittest
 import unittest.mock
 
-from rig import ROOT  # for the path of `cluster`, too
+from rig import ROOT  # rig also makes `cluster` importable
 
 from cluster.agent import data, services
 from cluster.agent.place import MARKER, Place
@@ -41,7 +43,7 @@ class Wipe(unittest.TestCase):
                 "reliable_directory": str(self.folder)}
 
     def test_a_directory_that_a_process_has_open(self):
-        """A node that was started by hand has the lock as a whole, and `granary log verify` shares it."""
+        """A node that was started by hand has the lock alone, and `granary log verify` shares it."""
         for kind in (fcntl.LOCK_EX, fcntl.LOCK_SH):
             with open(self.folder / "node-2/LOCK", "rb") as lock:
                 fcntl.flock(lock, kind)

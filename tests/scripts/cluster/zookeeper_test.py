@@ -1,4 +1,4 @@
-"""A server of ZooKeeper that deploy set up on this host: its data last as long as those of the nodes.
+"""Tests a server of ZooKeeper that deploy set up on this host: its data last as long as those of the nodes.
 
 Not covered: an ensemble on several hosts, which hosts_test.py has.
 """

@@ -1,5 +1,5 @@
-"""Every claim of every figure file is judged with made-up data that pass, fail, and cannot tell; and the kinds of check
-at their edges.
+"""Judges every claim of every figure file with made-up data that pass, fail, and cannot tell, and tests the kinds of
+check at their edges.
 """
 
 import dataclasses
@@ -26,7 +26,7 @@ ROW = ("throughput", ("a",))
 
 
 def kinds():
-    """One of each kind."""
+    """Returns checks of each kind."""
     return [
         Value("p", ("a", ), "all", 2, 3),
         Value("p", ("a", ), 4, None, 3),
@@ -75,7 +75,7 @@ class EveryClaimOfOurs(unittest.TestCase):
 
 
 class WhatOurClaimsSay(unittest.TestCase):
-    """Data that contradict the sentence of a claim, though other figures of it are as the sentence has them."""
+    """Has data that contradict the sentence of a claim, though other figures of it are as the sentence has them."""
 
     def verdict(self, figure, claim, values):
         claims = load(ROOT / f"bench/figures/{figure}.toml", load_papers(ROOT / "bench/figures")).claims
@@ -132,10 +132,10 @@ class WhatOurClaimsSay(unittest.TestCase):
 
 
 class ThePapersOwnNumbers(unittest.TestCase):
-    """The points of a paper, judged by our claims: a bound, a series or a panel that is wrong does not have them pass."""
+    """Lets our claims judge a paper's points, which would not pass if a bound, a series or a panel were wrong."""
 
-    # Claims of which the paper's points are about something else.
-    # 5.52 M is with a logical node on each socket, the line DrTM with one on each machine.
+    # For these claims, the paper's points are about something else.
+    # 5.52 M is with a logical node on each socket, and the line DrTM with one on each machine.
     OTHERWISE = {("drtm-54", "D1-six")}
 
     def test_pass(self):
@@ -205,7 +205,7 @@ class Edges(unittest.TestCase):
 
 
 class Verdicts(Rig):
-    """Of points, as they come from runs."""
+    """Tests verdicts of points, as they come from runs."""
 
     def points(self, fast, slow, text=FIGURE, quick=True):
         figure = load(self.write(text), load_papers(self.figures))

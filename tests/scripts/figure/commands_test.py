@@ -1,5 +1,5 @@
-"""Runs what the figure files of ours name, once for each series, with the smallest settings: that granary takes each
-command line, and that its report has all that is read from it. What is measured is of no use.
+"""Runs what the figure files of ours name, once for each series, with the smallest settings. It tests that granary
+takes each command line, and that its report has all that is read from it. What is measured is of no use.
 """
 
 import os
@@ -21,7 +21,7 @@ MACHINE = Machine(2, 1024, "any", False, "Linux")
 SMALL = {"rounds": 1, "seconds": 0.3, "warmup": 0, "keys": 2000, "accounts": 1000, "items": 200, "customers": 30,
          "slots": 16384, "tables": 1, "lookups": 20000, "operations": 2000, "region": "8MiB"}
 LONGER = {"recovery": 3, "recovery-steps": 3,  # a node is killed after a second, and comes back
-          "silo-5.6": 2.2,  # a sample each second
+          "silo-5.6": 2.2,  # there is one sample each second
           "silo-7-over-time": 1}
 
 
@@ -32,8 +32,8 @@ class OurCommands(unittest.TestCase):
         self.out = Path(holder.name)
 
     def planned(self, figure):
-        """All places of a figure whose places are names, which are commands or paths; else each series' first one, and the
-        second one as well if a figure of the series is its difference to the first.
+        """Plans all places of a figure whose places are names, which are commands or paths. Of other figures, it plans
+        each series' first place, and the second one as well if a figure of the series is its difference to the first.
         """
         overrides = SMALL | ({"seconds": LONGER[figure.name]} if figure.name in LONGER else {})
         result = plan(figure, True, MACHINE, overrides)

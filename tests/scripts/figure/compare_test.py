@@ -1,4 +1,4 @@
-"""`granary figure compare`: which files it reads, what it draws, and what it refuses."""
+"""Tests which files `granary figure compare` reads, what it draws, and what it refuses."""
 
 import csv
 import json
@@ -8,7 +8,7 @@ import xml.etree.ElementTree
 
 from rig import Rig
 
-# As BenchBase writes it: terminals and scalefactor are text.
+# BenchBase writes terminals and scalefactor as text.
 SUMMARY = {
     "Benchmark Type": "ycsb", "DBMS Type": "POSTGRES", "DBMS Version": "15.1", "Goodput (requests/second)": 900.5,
     "Latency Distribution": {"Median Latency (microseconds)": 800}, "Throughput (requests/second)": 1000.5, "isolation":
@@ -78,7 +78,7 @@ class Compare(Rig):
         self.assertEqual([row[:3] for row in self.rows()], [("theirs", "0.0", "100.0"), ("theirs", "5.0", "200.0")])
 
     def test_lines_of_one_name_stay_their_files(self):
-        """As of one figure on two machines. Each is compared with its own line of the first file."""
+        """Such files come of one figure on two machines. Each line is compared with its own line of the first file."""
         table = "series,x,y\nKV,1,{}\nSilo,1,{}\n"
         for folder, numbers in (("a", (100, 90)), ("b", (50, 36))):
             (self.folder / folder).mkdir()

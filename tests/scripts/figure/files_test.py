@@ -1,4 +1,4 @@
-"""Figure files: those that we have, and which words refuse others. What the figures claim is in claims_test.py."""
+"""Tests the figure files that we have, and which words refuse others. claims_test.py has what the figures claim."""
 
 import contextlib
 import unittest

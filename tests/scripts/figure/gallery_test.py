@@ -1,5 +1,5 @@
-"""`granary figure gallery`, and the page of one directory: of results that several calls have left there. And that
-docs/gallery.md explains what fails, in the words of the figure files.
+"""Tests `granary figure gallery`, and the page of one directory, with results that several calls have left there. It
+also tests that docs/gallery.md explains what fails, in the words of the figure files.
 """
 
 import json
@@ -172,7 +172,7 @@ class PageOfADirectory(Rig):
 
 
 class OurGallery(unittest.TestCase):
-    """docs/gallery.md, as it was written last."""
+    """Tests docs/gallery.md as it was written last."""
 
     def test_what_fails_is_explained_in_the_figure_files(self):
         text = (ROOT / "docs/gallery.md").read_text()

@@ -1,4 +1,4 @@
-"""How the program `granary` finds and starts what does `granary figure`."""
+"""Tests how the program `granary` finds and starts what does `granary figure`."""
 
 import os
 import shutil
@@ -38,7 +38,7 @@ class Launcher(Rig):
         self.assertIn("'/nowhere/python' does not start (No such file or directory); install the package python3", said)
 
     def test_installed(self):
-        """In any folder, as from the archive; and without the scripts."""
+        """It runs in any folder, such as the archive's, and says so where the scripts are missing."""
         program = self.folder / "bin/granary"
         program.parent.mkdir()
         shutil.copy(GRANARY, program)

@@ -1,4 +1,4 @@
-"""Data for a check that make it pass, fail, or unable to tell: for every kind, made from the check's own bounds."""
+"""Makes data with which a check passes, fails, or cannot tell: for every kind, from the check's own bounds."""
 
 import dataclasses
 
@@ -9,7 +9,7 @@ ROUNDS = 3
 
 
 class MadeUp:
-    """What a check sees of a figure."""
+    """Has what a check sees of a figure."""
 
     def __init__(self, values, published=()):
         self.values = values  # {(series, x): one value for each round}
@@ -31,13 +31,15 @@ class MadeUp:
 
 
 class Published:
-    """What a check would see of a figure whose points are the paper's."""
+    """Has what a check would see of a figure whose points are the paper's."""
 
     def __init__(self, figure):
         self.figure = figure
 
     def published(self, panel, series):
-        """Also of a panel that has figures relative to the series' first one, from those that are not."""
+        """Returns the paper's points. Those of a panel with figures relative to the series' first one are made of the
+        panel with figures that are not.
+        """
         found = [point for each in self.figure.published for point in each.points
                  if (each.panel, each.series) == (panel, series)]
         measures = next(each for each in self.figure.series if each.name == series).measures
@@ -59,12 +61,12 @@ class Published:
 
 
 def data(check, wanted, published=()):
-    """MadeUp for which the verdict of the check is `wanted`."""
+    """Returns a MadeUp for which the verdict of the check is `wanted`."""
     return MAKERS[type(check)](check, wanted, published)
 
 
 def _between(least, most, wanted):
-    """Values of three rounds within bounds, outside, or on both sides of one."""
+    """Returns values of three rounds that are within bounds, outside, or on both sides of one."""
     if least is None:
         inside, outside = 0.9 * most, 1.2 * most + 0.1
     elif most is None:
@@ -75,7 +77,7 @@ def _between(least, most, wanted):
 
 
 def _places_of(*places):
-    """Numbers or names, as the check has them; and two of them for first, last and all."""
+    """Returns numbers or names, as the check has them, and two numbers for first, last and all."""
     named = [x for x in places if x not in ("first", "last", "all")]
     return list(dict.fromkeys([*named, *([1, 2] if len(named) < len(places) or not named else [])]))
 

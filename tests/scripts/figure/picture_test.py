@@ -1,4 +1,4 @@
-"""Figures with tiny settings through the real program, and a look at their pictures: axes, number of points, colour."""
+"""Runs figures with tiny settings by the real program, and looks at their pictures: axes, number of points, colour."""
 
 import csv
 import io
@@ -39,7 +39,9 @@ class Pictures(unittest.TestCase):
             return list(csv.DictReader(file))
 
     def look_at(self, figure):
-        """Each series has as many marks as points; axes have the figure's names; colours can be seen."""
+        """Sees that each series has as many marks as points, that axes have the figure's names, and that colours can be
+        seen.
+        """
         root = xml.etree.ElementTree.fromstring((self.out / f"{figure.name}.svg").read_text())
         texts = " ".join(" ".join(each.itertext()) for each in root.iter() if each.tag.endswith("text"))
         groups = Counter()

@@ -1,4 +1,6 @@
-"""How points are made of reports: paths, ratios, measured places, time lines; and what runs need beside their words."""
+"""Tests how points are made of reports: paths, ratios, measured places, time lines; and what runs need beside their
+words.
+"""
 
 import json
 import tomllib
@@ -86,7 +88,9 @@ class Templates(unittest.TestCase):
 
 class FromReports(Rig):
     def points(self, text, reports, rounds=1):
-        """`reports`: by x and round, the object `granary` of the report; None is a run that failed."""
+        """Returns the points of `reports`: these have the object `granary` of each report by x and round, and nothing
+        of a run that failed.
+        """
         figure = load(self.write(text), load_papers(self.figures))
         planned = plan(figure, True, MACHINE, {"rounds": rounds})
         with Store(self.out) as store:
@@ -120,7 +124,9 @@ class FromReports(Rig):
         self.assertEqual([point.values for point in points.of("rate", "Fast")], [[1], [1.6]])
 
     def extra(self, reports):
-        """`reports`: by x, of two rounds, the time and how many there are of what costs extra."""
+        """Returns the points of `reports`: these have, by x and for two rounds, the time and how many things cost
+        extra.
+        """
         measure = 'y = {value = "time", per = "all", times = 1000, extra_each = "far/{x}"}'
         text = self.changed('name = "Fast"', f'name = "Fast"\n{measure}').replace("values = [1, 2]", "values = [1, 2, 4]")
         text = text.replace('name = "Slow"', 'name = "Slow"\ny = "all"')
@@ -175,7 +181,7 @@ class FromReports(Rig):
                          [(0, [0.5, 1]), (0.5, [1, 1.5]), (1, [1.5, 2])])
 
     def time_line(self, keys):
-        """Points of one run with a peak at 0.2, which is rounded to the same place as its neighbours."""
+        """Returns the points of runs with a peak at 0.2, which is rounded to the same place as the sample after it."""
         text = self.changed('label = "Workers"',
                             'label = "Time"\nalong = "samples"\nmeasured = "seconds"\nstep = 0.3\n' + keys)
         text = text.replace('y = "throughput/median"', 'y = "n"').replace("values = [1, 2]", "values = [1]")

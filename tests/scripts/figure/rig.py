@@ -1,4 +1,4 @@
-"""What these tests share: small figure files, and a program that reports made-up figures as granary does."""
+"""Provides what these tests share: small figure files, and a program that reports made-up figures as granary does."""
 
 import contextlib
 import io
@@ -77,10 +77,11 @@ at = "all"
 at_least = 1.8
 """
 
-# Takes granary's place. Its reports depend on the command line only. Files beside it change what it does:
-# `fails` has words, and a command with all of them says what `says` has and ends with the code that is the last word of
-# `fails`; `state` has the final state that it reports; `slow` has the seconds that each command takes, and perhaps from which command on. It is started hundreds of
-# times: -I and -S spare it to look for packages.
+# This program takes granary's place. Its reports depend on the command line only. Files beside it change what it does:
+# - `fails` has words and a code: a command with all of these words says what `says` has, and ends with the code;
+# - `state` has the final state that the program reports;
+# - `slow` has the seconds that each command takes, and perhaps from which command on.
+# The program is started hundreds of times: -I and -S spare it to look for packages.
 PROGRAM = f"#!{sys.executable} -IS" + """
 import json, os, sys, time
 here = os.path.dirname(os.path.abspath(__file__))
@@ -148,8 +149,8 @@ class Rig(unittest.TestCase):
                               **options)
 
     def figure(self, code, *words):
-        """The output of `granary figure WORDS --out=...`, which must end with the code. It runs in this process, which
-        loads matplotlib once.
+        """Returns the output of `granary figure WORDS --out=...`, which must end with the code. It runs in this
+        process, which loads matplotlib once.
         """
         said = io.StringIO()
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):

@@ -1,4 +1,4 @@
-"""`granary figure` from words to files, with a program in place of granary: what is run in which order, that an
+"""Tests `granary figure` from words to files, with a program in place of granary: what is run in which order, that an
 interrupted figure goes on with the same result, failures, exit codes.
 """
 
@@ -31,7 +31,7 @@ class Runs(Rig):
         return [call for call in self.calls() if call.startswith("bench")]
 
     def results(self, out=None):
-        """The files, without what differs between two calls: when runs began, and for how long they went."""
+        """Returns the files, without what differs between two calls: when runs began, and for how long they went."""
         files = {name: ((out or self.out) / name).read_bytes() for name in RESULTS}
         report = json.loads(files["one.json"])
         del report["measured"]
@@ -173,7 +173,7 @@ class Runs(Rig):
         self.assertEqual(len(self.bench_calls()), 24)
 
     def interrupted(self, number):
-        """Sends the signal in the midst of the seventh run. The exit code."""
+        """Sends the signal in the midst of the seventh run. Returns the exit code."""
         (self.folder / "slow").write_text("40 7")
         process = subprocess.Popen(self.words("one", "--quick", f"--out={self.out}"), stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, start_new_session=True)
@@ -228,7 +228,7 @@ class Runs(Rig):
             time.sleep(0.01)
         process.kill()
         process.wait()
-        until = time.monotonic() + 10  # long before the run ends by itself
+        until = time.monotonic() + 10  # the run would end by itself much later
         while self.alive() and time.monotonic() < until:
             time.sleep(0.05)
         self.assertEqual(self.alive(), [])

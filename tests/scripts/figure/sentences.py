@@ -1,5 +1,5 @@
-"""Data as a claim's sentence has them, and data that contradict it, for claims of which no paper has numbers. Each row
-is typed from the sentence, and not from the check: figure, claim, as it says, otherwise.
+"""Has data as a claim's sentence has them, and data that contradict it, for claims of which no paper has numbers. Each
+row is typed from the sentence, and not from the check: figure, claim, as it says, otherwise.
 """
 
 

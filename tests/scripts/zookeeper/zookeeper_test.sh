@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests scripts/zookeeper.sh: zookeeper_test.sh usage|ensemble. Exit code 3: there is no ZooKeeper to be had.
+# Tests scripts/zookeeper.sh: zookeeper_test.sh usage|ensemble. The exit code is 3 if there is no ZooKeeper to be had.
 
 set -euo pipefail
 script=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)/scripts/zookeeper.sh
@@ -7,7 +7,7 @@ dir=$(mktemp -d)
 trap '"$script" stop "$dir/zk"; rm -rf "$dir"' EXIT
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
-# gives CODE COMMAND...: the command ends with this exit code.
+# gives CODE COMMAND...: runs the command, which must end with this exit code.
 gives() {
   local expected=$1 code=0
   shift
