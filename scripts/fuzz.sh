@@ -26,7 +26,7 @@ if ! { cmake --preset fuzz && cmake --build --preset fuzz --parallel "$(nproc)";
   exit 3
 fi
 
-# A symbolizer gives stack traces their names. Of all symbolizers, addr2line is there with the compilers.
+# A symbolizer gives stack traces their names. addr2line is one that comes with the compilers.
 export ASAN_SYMBOLIZER_PATH=${ASAN_SYMBOLIZER_PATH:-$(command -v addr2line || true)}
 
 broken=0

@@ -217,7 +217,7 @@ def all_hosts(inventory: Inventory, ssh: Ssh) -> "list[Host]":
 
 
 def on_all(hosts: "Iterable[Host]", action: "Callable[[Host], T]") -> "list[tuple[Host, T | HostError]]":
-    """Does something on all hosts at the same time, and returns each one's result. One that fails does not stop the
+    """Does something on all hosts at the same time, and returns each one's result. A host that fails does not stop the
     others.
     """
 

@@ -16,8 +16,8 @@ MEMORY = Path("/dev/shm")
 
 
 class Places:
-    """Has the places of one output directory, whose runs go one after another. What a killed process left is removed
-    first.
+    """Has the places of one output directory, whose runs go one after another. It first removes what a killed process
+    has left.
     """
 
     def __init__(self, out: Path) -> None:

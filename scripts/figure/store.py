@@ -73,8 +73,8 @@ def _remove(path: Path) -> None:
 
 
 def write_whole(path: Path, content: "str | bytes") -> None:
-    """Replaces a file so that another process sees it as it was or as it will be, also after a crash. What could not be
-    written is removed again.
+    """Replaces a file so that another process sees it as it was or as it will be, also after a crash. It removes a part
+    that could not be written as a whole.
     """
     data = content.encode() if isinstance(content, str) else content
     partial = path.with_name(path.name + ".part")

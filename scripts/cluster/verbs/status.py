@@ -81,8 +81,8 @@ def _supervisor(each: "dict[str, Any]") -> str:
 
 
 def check(session: Session) -> None:
-    """Runs `granary cluster check` for each node of hosts where it is installed. Of other hosts it tells that they
-    answer.
+    """Runs `granary cluster check` for each node of hosts where it is installed. If nothing is installed on a host, it
+    only tells that the host answers.
     """
 
     def one(host: Host) -> "list[tuple[str, list[str], int]]":

@@ -61,7 +61,9 @@ class Signals(unittest.TestCase):
 
     @staticmethod
     def runs(pid):
-        """Tells whether the process has not ended. One that nobody has waited for yet has no command line any more."""
+        """Tells whether the process has not ended. A process that has ended has no command line, even if nobody has
+        waited for it.
+        """
         try:
             return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes() != b""
         except OSError:

@@ -32,8 +32,9 @@ class OurCommands(unittest.TestCase):
         self.out = Path(holder.name)
 
     def planned(self, figure):
-        """Plans all places of a figure whose places are names, which are commands or paths. Of other figures, it plans
-        each series' first place, and the second one as well if a figure of the series is its difference to the first.
+        """Plans all places of a figure whose places are names, since these are commands or paths. If they are numbers,
+        it plans each series' first place, and the second one as well if a figure of the series is its difference to the
+        first.
         """
         overrides = SMALL | ({"seconds": LONGER[figure.name]} if figure.name in LONGER else {})
         result = plan(figure, True, MACHINE, overrides)
