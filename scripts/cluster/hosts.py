@@ -192,10 +192,11 @@ class Ssh:
         """Closes all connections, also one that another thread is making."""
         with self.one_looks:
             self.closed = True
+            locks = list(self.locks.values())
             open_ones = self.connected | set(self.connecting)
             for process in self.connecting.values():
                 process.terminate()  # one that has left its connection to the background has ended
-        for lock in self.locks.values():
+        for lock in locks:
             if lock.acquire(timeout=CLOSING_S):  # then the thread that connects has noticed the end
                 lock.release()
         for access in open_ones:
