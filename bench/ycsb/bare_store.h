@@ -1,5 +1,5 @@
 #pragma once
-// The YCSB operations on the bare index: nothing ever aborts.
+// The YCSB operations on the bare index. There are no transactions, so no operation aborts.
 
 #include <memory>
 #include <span>
@@ -27,9 +27,9 @@ class BareStore {
       missed_ += access_.read(key, buffer) ? 0 : 1;
       return Ending::kCommitted;
     }
-    /// How many reads have found no record.
+    /// Returns how many reads have found no record.
     std::uint64_t missed() const { return missed_; }
-    /// A read that tells if the key is there.
+    /// Reads the record; `found` says whether it is there.
     Ending find(std::string_view key, std::span<char> buffer, bool& found, AbortCounts&) {
       found = access_.read(key, buffer);
       return Ending::kCommitted;
@@ -48,7 +48,7 @@ class BareStore {
       access_.modify(key, buffer, change);
       return Ending::kCommitted;
     }
-    /// One after the other: each is atomic by itself.
+    /// Runs the steps one after the other. Each step is atomic by itself, but all together are not.
     template <typename Change>
     Ending run_all(std::span<const Step> steps, std::uint32_t fields, std::span<char> buffer, Change&& change,
                    AbortCounts&) {

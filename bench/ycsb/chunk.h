@@ -1,6 +1,6 @@
 #pragma once
-// Records that the check has read in one transaction. A transaction may run several times, so that its records are
-// looked at only once it has committed; until then the chunk keeps them.
+// Keeps the records that the check reads in one transaction. A transaction may run several times, so the check looks at
+// the records only once it has committed.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,16 +12,16 @@ namespace granary::bench::ycsb {
 
 class Chunk {
  public:
-  /// A chunk with so many records, or with so many bytes of values, is full. The bytes keep the memory of the check
-  /// small and its transactions short where values are large.
+  /// A chunk is full when it has this many records or bytes of values. The limit of bytes keeps the memory of the check
+  /// small, and its transactions short, where values are large.
   static constexpr std::size_t kMostRecords = 1000, kMostBytes = std::size_t{4} << 20;
 
-  /// A transaction begins, and what an earlier attempt has read counts no more.
+  /// Forgets all records. Each attempt of the transaction begins with this, as what an earlier one has read may differ.
   void clear() {
     entries_.clear();
     values_.clear();
   }
-  /// Returns whether there is room for more.
+  /// Adds a record. Returns whether there is room for another.
   bool add(std::uint64_t number, std::string_view value) {
     entries_.push_back({number, value.size()});
     values_.append(value);
@@ -41,8 +41,8 @@ class Chunk {
 
  private:
   struct Entry {
-    std::uint64_t number;  ///< of the key
-    std::size_t bytes;     ///< of the value
+    std::uint64_t number;  ///< the key's number
+    std::size_t bytes;     ///< the value's size
   };
   std::vector<Entry> entries_;
   std::string values_;

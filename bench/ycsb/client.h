@@ -1,5 +1,5 @@
 #pragma once
-// One worker's requests on a store; the same code for the engine and for the bare index.
+// Runs one worker's requests on a store. The code is the same for the engine and for the bare index.
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,8 @@
 
 namespace granary::bench::ycsb {
 
-/// Which transaction type each operation of a mix is reported as; all as one, if a transaction has several.
+/// Maps each operation of a mix to the transaction type that reports name. There is only one type if a transaction has
+/// several operations.
 struct TypeMap {
   explicit TypeMap(const Parameters& parameters) {
     if (parameters.ops > 1) {
@@ -30,7 +31,8 @@ struct TypeMap {
   std::vector<std::string> names;
 };
 
-/// What all clients have done; each adds its part at its end, and others read it when all have ended. Relaxed.
+/// Sums up the work of all clients. Each client adds its part when it ends, and the workload reads the sums when all
+/// clients have ended. That orders the reads after the additions, so these are relaxed.
 struct ClientSums {
   std::atomic<std::uint64_t> additions{0};         ///< committed read-modify-writes
   std::atomic<std::uint64_t> reads{0}, missed{0};  ///< reads, and those that found no record
@@ -157,9 +159,9 @@ class YcsbClient final : public store::StoreClient<Store> {
   ClientSums& sums_;
   std::vector<char> buffer_, value_;
   const std::uint32_t fields_;
-  const std::size_t part_bytes_;  // 0: steps read and write whole records
-  const bool multi_get_;          // all reads of a transaction first, in one go
-  std::vector<Step> steps_;       // of one transaction; empty if operations are run one by one
+  const std::size_t part_bytes_;  // size of the field that a step reads and writes; 0: whole records
+  const bool multi_get_;          // whether a transaction first reads all that it needs, in one go
+  std::vector<Step> steps_;       // the steps of one transaction; empty if each transaction is one operation
   std::uint64_t writes_ = 0, added_ = 0, reads_ = 0;
 };
 

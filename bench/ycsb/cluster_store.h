@@ -28,7 +28,7 @@ class ClusterStore {
     const bool declares = settings.protocol == Protocol::kLease2pl || db::runs_in_regions(settings.options);
     return std::make_unique<ClusterStore>(std::move(*cluster), *table, declares);
   }
-  /// `declares`: as for KeySession.
+  /// `declares` is as for KeySession.
   ClusterStore(std::unique_ptr<Cluster> cluster, Table table, bool declares)
       : node_(std::move(cluster)),
         table_(table),

@@ -15,7 +15,8 @@ namespace granary::bench::ycsb {
 
 namespace {
 
-constexpr std::uint64_t kLatencySample = 16;  // a request is so short that reading the clock each time would show
+// One of so many requests is timed: they are so short that reading the clock for each would show.
+constexpr std::uint64_t kLatencySample = 16;
 
 Status check_multi_get(const Parameters& parameters, bool on_transactions) {
   if (!parameters.multi_get || (on_transactions && parameters.ops > 1)) return {};
@@ -24,7 +25,7 @@ Status check_multi_get(const Parameters& parameters, bool on_transactions) {
                           : "--multi_get: only Granary's transactions read several records in one go"};
 }
 
-/// A field has a counter at its beginning and at its end, by which torn ones are found.
+/// Checks --parts. A field needs room for a counter at its beginning and one at its end, which show torn fields.
 Status check_parts(const Parameters& parameters, bool on_transactions) {
   constexpr std::uint32_t kLeastBytes = 16;
   if (!parameters.parts) return {};
@@ -39,7 +40,7 @@ Status check_parts(const Parameters& parameters, bool on_transactions) {
   return {};
 }
 
-/// Whether transactions of several operations, or records of several fields, make sense.
+/// Checks transactions of several operations, and records of several fields.
 Status check_steps(const Parameters& parameters) {
   if (!parameters.in_steps()) return {};
   const Mix& mix = parameters.mix;
@@ -74,7 +75,7 @@ Status check_baselines(const Settings& settings, const FlagValues& flags) {
   return {};
 }
 
-/// The variant that is an engine of its own, with rows in records of the bare index, if one is asked for.
+/// Returns the variant that is an engine of its own, with rows in records of the bare index, if one was chosen.
 std::optional<Variant> row_engine(const Settings& settings) {
   for (const Variant variant : {Variant::kHekaton, Variant::kDta}) {
     if (settings.variants.has(variant)) return variant;
@@ -82,7 +83,7 @@ std::optional<Variant> row_engine(const Settings& settings) {
   return std::nullopt;
 }
 
-/// Whether such an engine can do what is asked for.
+/// Checks that such an engine can run the workload.
 Status check_row_engine(Variant variant, const FlagValues& flags, const Parameters& parameters) {
   const std::string flag = fmt::format("--variant={}", name(variant));
   if (variant == Variant::kDta && parameters.isolation != Isolation::kSerializable) {
@@ -144,7 +145,7 @@ Result<std::unique_ptr<Workload>> make(const std::string& name, bool bare, const
       return Status(StatusCode::kInvalidArgument,
                     "--index=ordered: in a cluster, keys are in hash tables; leave the flag out");
     }
-    parameters.hash = true;  // what other nodes reach without the owner's processor
+    parameters.hash = true;  // other nodes reach hash tables without the owner's processor
     return std::unique_ptr<Workload>(std::make_unique<YcsbWorkload<ClusterStore>>(name, settings, parameters));
   }
   if (parameters.hash && parameters.mix.share(Operation::kScan) != 0) {

@@ -28,11 +28,11 @@ class DtaEngine {
   Transaction transaction(std::uint32_t session) { return {certifier_, session, value_bytes_, waiter_}; }
 
  private:
-  // Clients have sessions for as long as they run; what loads and checks has some at other times, or one.
+  // Clients hold sessions for as long as they run. The loader has its sessions at other times, and the check needs one.
   static_assert(dta::Row::kSessions > kMaxWorkers);
 
   dta::Certifier certifier_;
-  base::ThreadWaiter waiter_;  // has no state, so all sessions may use it
+  base::ThreadWaiter waiter_;  // all sessions may use it, because it has no state
   const std::size_t value_bytes_;
 };
 

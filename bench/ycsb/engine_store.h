@@ -23,11 +23,10 @@
 
 namespace granary::bench::ycsb {
 
-/// A bound from above for dynamic timestamp allocation (DTA), as TicToc's appendix models that to compare with (Yu et
-/// al., SIGMOD 2016, Figure 12). Such protocols decide on one transaction at a time, behind one lock. The paper leaves
-/// out what they do there and keeps the lock, which no such protocol on this engine can be faster than; so does this,
-/// over TicToc's commit. There is one for all sessions, and each commit passes through it. The protocol itself is in
-/// bench/dta.
+/// Bounds dynamic timestamp allocation (DTA) from above, by the model in TicToc's appendix (Yu et al., SIGMOD 2016,
+/// Figure 12). Such protocols certify one transaction at a time, under one lock. The model keeps the lock and leaves
+/// out the work under it, so that no such protocol on this engine can be faster. All sessions share one section, and
+/// each attempt passes through it before TicToc's commit. The protocol itself is in bench/dta.
 class CriticalSection {
  public:
   void pass() { const std::lock_guard inside(mutex_); }
@@ -36,8 +35,9 @@ class CriticalSection {
   std::mutex mutex_;
 };
 
-/// One thread's operations. Each counts its failed attempts in `aborts`. `Held` is what the thread registered: a worker
-/// of a database, or of a node of a cluster. `declares`: each operation on a key declares it first (lease_2pl, drtm).
+/// One session's operations. Each counts its failed attempts in `aborts`. `Held` is the worker that the thread
+/// registered, of a database or of a node of a cluster. If `declares`, each operation on a key declares it first
+/// (lease_2pl, drtm).
 template <typename Held>
 class KeySession {
  public:
@@ -66,7 +66,7 @@ class KeySession {
     missed_ += missing && ending == Ending::kCommitted ? 1 : 0;
     return ending;
   }
-  /// How many reads have found no record.
+  /// Returns how many reads have found no record.
   std::uint64_t missed() const { return missed_; }
   Ending update(std::string_view key, std::string_view value, AbortCounts& aborts) {
     return run(aborts, [&](Transaction& t) {
@@ -98,9 +98,9 @@ class KeySession {
       }
     });
   }
-  /// Runs the steps as one transaction that first reads all that they need, together, and then writes. What was read of
-  /// the record that a step writes goes to the beginning of the buffer before, and `change(step)` returns what takes
-  /// its place.
+  /// Runs the steps as one transaction that first reads all that they need, together, and then writes. Before a step
+  /// writes, the portion that was read for it is copied to the beginning of the buffer, and `change(step)` returns what
+  /// replaces it.
   template <typename Change>
   Ending run_fetched(std::span<const Step> steps, const Portion& portion, std::span<char> buffer, Change&& change,
                      AbortCounts& aborts) {
@@ -117,12 +117,12 @@ class KeySession {
       }
     });
   }
-  /// Reads the record, if it is there: `found` tells.
+  /// Reads the record; `found` says whether it is there.
   Ending find(std::string_view key, std::span<char> buffer, bool& found, AbortCounts& aborts) {
     return run(aborts, [&](Transaction& t) { found = t.get(table_, key, buffer).outcome == Outcome::kOk; });
   }
-  /// Visits at most `limit` records from `from` on, in one transaction. Each of its attempts visits them, and says so
-  /// before by `restart()`.
+  /// Visits at most `limit` records from `from` on, in one transaction. Each of its attempts calls `restart()` first,
+  /// and then visits them anew.
   template <typename Restart, typename Visit>
   Ending scan(std::string_view from, std::size_t limit, std::span<char>, Restart&& restart, Visit&& visit,
               AbortCounts& aborts) {
@@ -133,7 +133,7 @@ class KeySession {
   }
   void collect() { store::worker_of(held_).collect_garbage(); }
 
-  /// As those of store::WorkerSession.
+  /// Returns another session of the same worker, for run_together().
   std::unique_ptr<KeySession> beside(std::uint64_t seed) {
     return std::make_unique<KeySession>(held_, table_, base::Random(seed), declares_, transactions_, nullptr,
                                         dta_bound_);
@@ -143,8 +143,8 @@ class KeySession {
   }
 
  private:
-  /// Whether reads say that the record will be written. At other nodes that would lock the record with the read, which
-  /// these workloads compare with declared keys and so do not ask for.
+  /// Whether reads say that the record will be written. In a cluster they do not: the hint would lock another node's
+  /// record with the read, and these workloads measure locks that come with the commit, or with declared keys.
   static constexpr bool kSaysWrites = std::is_same_v<Held, store::HeldWorker>;
 
   GetResult get(Transaction& t, std::string_view key, std::span<char> buffer, bool to_write) {
@@ -195,10 +195,10 @@ class KeySession {
   Breakdown* const breakdown_;
   CriticalSection* const dta_bound_;
   std::vector<Declared> declared_;
-  std::vector<MultiGet> gets_;  // of one transaction that reads in one go, and what they have read
-  std::vector<char> fetched_;
+  std::vector<MultiGet> gets_;  // the reads of one transaction that reads in one go
+  std::vector<char> fetched_;   // what these have read: a portion for each step
   std::uint64_t missed_ = 0;
-  std::optional<RequestTimes> times_;  // behind what it looks at
+  std::optional<RequestTimes> times_;  // after the members that it uses
 };
 
 class EngineStore {
@@ -242,7 +242,7 @@ class EngineStore {
   Table table_;
   const Isolation isolation_;
   const std::unique_ptr<Breakdown> breakdown_;
-  std::unique_ptr<CriticalSection> dta_bound_;  // of Variant::kDtaBound
+  std::unique_ptr<CriticalSection> dta_bound_;  // nullptr without Variant::kDtaBound
 };
 
 }  // namespace granary::bench::ycsb

@@ -23,7 +23,7 @@ class HekatonEngine {
       : shared_(parameters.timestamps),
         isolation_(parameters.isolation) {}
 
-  /// A number may come again when kSessions others have come in between, whose sessions then are over.
+  /// Returns a session's number. It comes again after kSessions calls, when its former session is long over.
   std::optional<std::uint32_t> take_session() {
     return sessions_.fetch_add(1, std::memory_order_relaxed) % hekaton::Shared::kSessions;
   }
@@ -34,7 +34,9 @@ class HekatonEngine {
  private:
   hekaton::Shared shared_;
   const Isolation isolation_;
-  std::atomic<std::uint32_t> sessions_{0};  // only unique, so relaxed
+  // How many sessions there have been. Threads that open a session add to it and read it by one operation. Relaxed: the
+  // numbers must differ, and order nothing else.
+  std::atomic<std::uint32_t> sessions_{0};
 };
 
 using HekatonStore = RowStore<HekatonEngine>;

@@ -53,7 +53,7 @@ std::string preset_help() {
   return help;
 }
 
-/// Nullptr: none was chosen.
+/// Returns the preset that was chosen, or nullptr if none was.
 const Preset* chosen_preset(const FlagValues& flags) {
   for (const Preset& preset : presets()) {
     if (preset.name == flags.text("preset")) return &preset;
@@ -61,7 +61,7 @@ const Preset* chosen_preset(const FlagValues& flags) {
   return nullptr;
 }
 
-/// The parser takes no other names.
+/// Returns the mix that was chosen. It is always found, because the parser accepts no other names.
 const Mix& chosen_mix(const FlagValues& flags) { return *std::ranges::find(mixes(), flags.text("mix"), &Mix::name); }
 
 constexpr std::array<std::pair<std::string_view, Isolation>, 3> kLevels{

@@ -1,5 +1,5 @@
 #pragma once
-// What YCSB and the bare index are asked to do.
+// The parameters of `granary bench ycsb` and `granary bench kv`, from their flags.
 
 #include <array>
 #include <cstdint>
@@ -20,13 +20,14 @@ inline constexpr std::size_t kOperations = 5;
 
 std::string_view name(Operation operation);
 
-/// Shares in per cent, by Operation.
+/// How often each operation comes, and what else a mix implies.
 struct Mix {
   std::string_view name;
-  std::array<std::uint32_t, kOperations> shares{};
-  bool latest = false;       ///< keys are drawn by age, the newest most often (D)
-  double default_theta = 0;  ///< skew unless --theta is given
-  /// Of the TicToc paper: unless the flags are given, kOps operations on records of kFields fields.
+  std::array<std::uint32_t, kOperations> shares{};  ///< in per cent, by Operation
+  bool latest = false;                              ///< keys are drawn by age, the newest most often (D)
+  double default_theta = 0;                         ///< skew unless --theta is given
+  /// Whether the mix is one of the TicToc paper. Unless the flags are given, its transactions have kOps operations on
+  /// records of kFields fields.
   bool tictoc = false;
 
   std::uint32_t share(Operation operation) const { return shares[static_cast<std::size_t>(operation)]; }
@@ -34,20 +35,21 @@ struct Mix {
 
 /// The TicToc paper's transactions and records (section 5.1).
 inline constexpr std::uint32_t kOps = 16, kFields = 10, kFieldBytes = 100;
-/// A transaction draws distinct keys, among enough of them that it soon finds the next.
+/// A transaction has at most kMaxOps operations. It draws distinct keys, so there must be kKeysPerOp for each of them:
+/// then it soon finds the next.
 inline constexpr std::uint32_t kMaxOps = 100, kKeysPerOp = 4;
 
-/// "silo" is the variant of the Silo paper (5.2): 80 % reads, 20 % read-modify-writes, uniform keys. "changes" is that
-/// of its section 5.6: read-modify-writes only. "few_changes" has few of them: in Cicada's own benchmark each write is
-/// a read-modify-write, also where YCSB's mix b writes without reading. "read_only", "medium" and "high" are the
-/// workloads of the TicToc paper (5.1).
+/// Returns all mixes. "silo" is the variant of the Silo paper (5.2): 80 % reads, 20 % read-modify-writes, uniform keys.
+/// "changes" is that of its section 5.6: read-modify-writes only. "few_changes" has few of them: in Cicada's own
+/// benchmark each write is a read-modify-write, also where YCSB's mix b writes without reading. "read_only", "medium"
+/// and "high" are the workloads of the TicToc paper (5.1).
 const std::array<Mix, 12>& mixes();
 
 /// A preset stands for the flags with which `bench ycsb` does the work of another engine's own benchmark. Flags that
 /// are given take precedence.
 struct Preset {
   std::string_view name;
-  std::string_view of;  ///< in words
+  std::string_view of;  ///< the engine, and its benchmark in words
   std::string_view mix;
   double theta = 0;
   std::uint32_t ops = 1, fields = 1, value_bytes = 100;
@@ -58,23 +60,23 @@ struct Parameters {
   Mix mix;
   std::uint64_t keys = 1'000'000;
   std::uint32_t value_bytes = 100;
-  std::size_t stored_bytes = 0;  ///< of a value with what its store keeps beside it; 0: the value alone
-  std::uint32_t fields = 1;      ///< of equal size, in each value: a change reads the record and writes one of them
-  bool parts = false;            ///< an operation reads and writes a field alone
-  bool multi_get = false;        ///< a transaction reads all that it needs in one go
+  std::size_t stored_bytes = 0;  ///< size of a value with what its store keeps beside it; 0: the value alone
+  std::uint32_t fields = 1;      ///< fields of equal size in a value; if several, a change reads all and writes one
+  bool parts = false;            ///< whether an operation reads and writes a field alone
+  bool multi_get = false;        ///< whether a transaction reads all that it needs in one go
   std::uint32_t ops = 1;         ///< operations in a transaction, each on another key
   Isolation isolation = Isolation::kSerializable;
   hekaton::TimestampSource timestamps = hekaton::TimestampSource::kFetchAdd;
   double theta = 0;
   std::uint32_t scan_length = 100;  ///< scans visit 1 to this many records
   bool random_load_order = false;
-  bool hash = false;       ///< the table has a hash index; mixes that scan cannot
+  bool hash = false;       ///< whether the table has a hash index, which mixes that scan cannot use
   double distributed = 0;  ///< share of operations on a key of another node
   NodeShare share = {};    ///< each node has `keys` of its own
   std::uint64_t seed = 1;
 
   std::uint32_t field_bytes() const { return value_bytes / fields; }
-  /// Of what an operation reads and writes, if that is not all of a record; else 0.
+  /// Returns the size of the field that an operation reads and writes alone; 0 if it uses whole records.
   std::size_t part_bytes() const { return parts ? field_bytes() : 0; }
   /// Whether a transaction is a list of steps, instead of one operation on whole records.
   bool in_steps() const { return ops > 1 || fields > 1; }
@@ -83,12 +85,12 @@ struct Parameters {
 };
 
 std::vector<Flag> parameter_flags();
-/// Gives flags that nobody has given what --preset and --mix imply.
+/// Sets flags that were not given to the values that --preset and --mix imply.
 void set_defaults(FlagValues& flags);
-/// Precondition: set_defaults().
+/// Takes the parameters from the flags. Precondition: set_defaults().
 Parameters parameters_from(const Settings& settings, const FlagValues& flags);
 
-/// Bytes that so many records will take, index included.
+/// Returns how many bytes the records will take, index included.
 std::uint64_t estimated_bytes(const Parameters& parameters);
 
 }  // namespace granary::bench::ycsb

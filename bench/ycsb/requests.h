@@ -1,5 +1,5 @@
 #pragma once
-// Which operation on which key comes next, and what values look like. The same for every store.
+// Draws the operations and their keys, and defines what values look like. It is the same for every store.
 
 #include <algorithm>
 #include <atomic>
@@ -15,7 +15,7 @@
 
 namespace granary::bench::ycsb {
 
-/// A key number as 8 bytes in the order of the numbers.
+/// A key's number as 8 bytes, which sort like the numbers.
 class KeyBytes {
  public:
   explicit KeyBytes(std::uint64_t number) : bytes_(__builtin_bswap64(number)) {}
@@ -31,8 +31,8 @@ class KeyBytes {
   std::uint64_t bytes_;
 };
 
-/// Values hold a counter in their first and in their last 8 bytes: read-modify-writes add one to both, so that a lost
-/// update changes the sum over all records and a torn value has two different counters.
+/// Returns a value's counter. Values hold it in their first and in their last 8 bytes. Read-modify-writes add one to
+/// both, so a lost update changes the sum over all records, and a torn value has two different counters.
 inline std::uint64_t counter_of(std::string_view value) {
   std::uint64_t counter = 0;
   std::memcpy(&counter, value.data(), sizeof counter);
@@ -50,29 +50,31 @@ inline void set_counter(char* value, std::size_t size, std::uint64_t counter) {
 struct Step {
   Operation operation = Operation::kRead;
   KeyBytes key{0};
-  std::uint32_t field = 0;  ///< the one that it changes
+  std::uint32_t field = 0;  ///< the field that it changes
 
   bool writes() const { return operation != Operation::kRead; }
-  /// Whether it needs the record that is there.
+  /// Whether it needs the record's present value.
   bool reads(std::uint32_t fields) const { return operation != Operation::kUpdate || fields > 1; }
 };
 
-/// The steps of a transaction read and write either whole records or, of each record, the field that the step changes.
-/// This says which, and how many bytes that are.
+/// The part of a record that the steps of a transaction read and write: all of it, or only the field that the step
+/// changes.
 struct Portion {
-  std::size_t bytes;
-  bool part;
-  std::uint32_t fields;
+  std::size_t bytes;     ///< size of the record or of the field
+  bool part;             ///< whether it is a field
+  std::uint32_t fields;  ///< fields of a record
 
+  /// Returns where the step's field begins in the record. Precondition: `part`.
   std::uint32_t from(const Step& step) const { return static_cast<std::uint32_t>(step.field * bytes); }
 };
 
-/// The keys there are, of this node: those loaded and, behind them, those inserted since. Shared by all clients.
+/// The keys of this node: those loaded and, with higher numbers, those inserted since. All clients share it.
 class KeySpace {
  public:
   explicit KeySpace(std::uint64_t loaded) : loaded_(loaded), next_(loaded) {}
   std::uint64_t loaded() const { return loaded_; }
-  /// Added to by inserting clients, read by mix d: relaxed, a key that is not there yet reads as missing.
+  /// Returns the number of a new key. Clients that insert add to next_; clients of mix d read it, and so does the
+  /// workload when all have ended. Relaxed: a reader that draws a key before its record is inserted finds it missing.
   std::uint64_t take_next() { return next_.fetch_add(1, std::memory_order_relaxed); }
   std::uint64_t count() const { return next_.load(std::memory_order_relaxed); }
 
@@ -127,7 +129,7 @@ class Requests {
   std::size_t next_scan_length() { return 1 + random_.below(scan_length_); }
 
  private:
-  /// Mostly this one.
+  /// Returns the node whose key is drawn: mostly this one, and another one with probability `distributed_`.
   std::uint32_t next_node() {
     if (!random_.chance(distributed_)) return share_.node;
     const auto other = static_cast<std::uint32_t>(random_.below(share_.nodes - 1));

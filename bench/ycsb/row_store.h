@@ -2,13 +2,13 @@
 // The YCSB operations as transactions of a baseline that keeps its rows in records of the bare index (bench/hekaton,
 // bench/dta).
 //
-// An `Engine` has what all of its sessions share. It is made of the parameters, and has
+// An `Engine` is what all sessions of a store share. It is constructed from the parameters, and has
 //   Row                       with bytes_for(), make() and newest_value()
 //   Transaction               with begin(), read(), claim(), write() and commit()
-//   take_session()            a number for a session, or nothing if there are no more
-//   give_session(number)
-//   transaction(number)       what runs a session's transactions, one after the other
-//   extra_figures()           perhaps: more figures for the report
+//   take_session()            returns a number for a session, or nothing if none is left
+//   give_session(number)      takes the number back
+//   transaction(number)       returns the object that runs a session's transactions, one after the other
+//   extra_figures()           may be there: returns more figures for the report
 
 #include <algorithm>
 #include <memory>
@@ -97,7 +97,8 @@ class RowStore {
     void collect() { access_.collect(); }
 
    private:
-    /// Precondition: the key is there. The value of a record is on a word's boundary, which is all that a row asks for.
+    /// Returns the row of a key. Precondition: the key is there. A record's value is on a word's boundary, which is the
+    /// alignment that a row needs.
     Row& row(std::string_view key) { return *reinterpret_cast<Row*>(access_.locate(key)->value_words()); }
     template <typename Change>
     bool change_row(std::string_view key, std::span<char> buffer, Change&& change) {
@@ -110,7 +111,7 @@ class RowStore {
     Ending run(AbortCounts& aborts, Body&& body) {
       for (std::uint32_t attempt = 0;; ++attempt) {
         transaction_.begin();
-        static_cast<void>(body());  // what failed is the commit's reason
+        static_cast<void>(body());  // if it fails, commit() returns the reason
         const AbortReason reason = transaction_.commit();
         if (reason == AbortReason::kNone) return Ending::kCommitted;
         ++aborts[static_cast<std::size_t>(reason)];

@@ -1,5 +1,5 @@
 #pragma once
-// YCSB over any store: loading, clients, and checks of what must hold afterwards.
+// Runs YCSB on any store: loads it, makes clients, and checks the records at the end.
 
 #include <algorithm>
 #include <atomic>
@@ -55,7 +55,7 @@ class YcsbWorkload final : public store::StoreWorkload<Store> {
         {"value_bytes", static_cast<double>(parameters_.value_bytes)},
         {"bytes_per_record", static_cast<double>(this->figures().memory_bytes) / records},
         {"loaded_resident_bytes_per_record", loaded_resident_bytes_ / static_cast<double>(parameters_.keys)}};
-    // A key is taken before its record is inserted, so a read of the latest keys may come too early.
+    // A client takes a key before it inserts the record, so a read of the latest keys may find none.
     if (const std::uint64_t reads = sums_.reads.load(std::memory_order_relaxed); parameters_.mix.latest && reads != 0) {
       const auto missed = static_cast<double>(sums_.missed.load(std::memory_order_relaxed));
       figures.push_back({"missing_share", missed / static_cast<double>(reads)});
@@ -65,7 +65,7 @@ class YcsbWorkload final : public store::StoreWorkload<Store> {
   std::unique_ptr<Client> client_on(std::unique_ptr<Session> session, std::uint32_t worker) override {
     return std::make_unique<YcsbClient<Store>>(std::move(session), parameters_, types_, zipf_, keys_, worker, sums_);
   }
-  /// These call visit(number, value) for all records, and return for how many keys or chunks that was not possible.
+  /// These call visit(number, value) for all records. They return how many keys or chunks could not be read.
   template <typename Visit>
   std::uint64_t visit_numbered(Session& session, Visit&& visit);
   template <typename Visit>
@@ -102,7 +102,7 @@ Status YcsbWorkload<Store>::load(unsigned threads, Progress& progress) {
   return loaded;
 }
 
-/// If there is no order, keys come as they are numbered.
+/// Loads the keys that have these places in the order. Without an order, a key's place is its number.
 template <typename Store>
 Status YcsbWorkload<Store>::load_range(const std::vector<std::uint64_t>& order, std::uint64_t from, std::uint64_t to,
                                        Progress& progress) {
@@ -122,7 +122,7 @@ Status YcsbWorkload<Store>::load_range(const std::vector<std::uint64_t>& order, 
   return {};
 }
 
-/// Keys are read one by one from a hash index, which cannot be scanned.
+/// Reads the keys of a hash index one by one, because it cannot be scanned.
 template <typename Store>
 template <typename Visit>
 std::uint64_t YcsbWorkload<Store>::visit_numbered(Session& session, Visit&& visit) {
@@ -140,7 +140,7 @@ std::uint64_t YcsbWorkload<Store>::visit_numbered(Session& session, Visit&& visi
   return unread;
 }
 
-/// Each chunk is read in a transaction, which may run several times, and visited when it has committed.
+/// Reads each chunk in a transaction, which may run several times, and visits it when the transaction has committed.
 template <typename Store>
 template <typename Visit>
 std::uint64_t YcsbWorkload<Store>::visit_in_order(Session& session, Visit&& visit) {
@@ -161,7 +161,7 @@ std::uint64_t YcsbWorkload<Store>::visit_in_order(Session& session, Visit&& visi
   return 0;
 }
 
-/// Looks at all records: keys complete and in order, values whole, and no read-modify-write lost.
+/// Checks all records: the keys are complete and in order, the values are whole, and no read-modify-write is lost.
 template <typename Store>
 std::vector<Finding> YcsbWorkload<Store>::verify() {
   auto session = this->store().session(0);
