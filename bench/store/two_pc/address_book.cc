@@ -23,8 +23,8 @@ Result<Token> new_token() {
 
 Result<AddressBook> AddressBook::open(const std::string& directory) {
   const std::filesystem::path parent = std::filesystem::path(directory).parent_path();
-  std::error_code ignored;                                   // mkdir() says what is wrong
-  if (std::filesystem::create_directories(parent, ignored))  // private, as other protocols want it
+  std::error_code ignored;                                   // mkdir() tells of an error
+  if (std::filesystem::create_directories(parent, ignored))  // for its owner only, as other protocols require
     std::filesystem::permissions(parent, std::filesystem::perms::owner_all, ignored);
   if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return base::file_error("create", directory, errno);
   struct stat status {};

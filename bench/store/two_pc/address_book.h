@@ -1,6 +1,6 @@
 #pragma once
-// Where the nodes of a run listen. Each leaves a file in a directory that only their user can enter, with its port and
-// a token that callers must show: so who cannot read the directory cannot call.
+// Tells where the nodes of a run listen. Each node leaves a file in a directory that only its user can enter, with its
+// port and a token that callers must show. So a process that cannot read the directory cannot call.
 
 #include <array>
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace granary::bench::two_pc {
 
 using Token = std::array<std::uint64_t, 2>;
-/// One that nobody guesses.
+/// Returns a token that cannot be guessed, of random bytes from the system.
 Result<Token> new_token();
 
 struct Entry {
@@ -22,7 +22,7 @@ struct Entry {
 
 class AddressBook {
  public:
-  /// Makes the directory, and the one above, if need be; kUnavailable if others can enter it.
+  /// Makes the directory, and those above it, if they are missing. Returns kUnavailable if another user can enter it.
   static Result<AddressBook> open(const std::string& directory);
 
   Status write(std::uint32_t node, const Entry& entry) const;

@@ -14,7 +14,7 @@ void hand_over(const Get& get, bool present, std::string_view value) {
   if (*get.found) std::memcpy(get.row, value.data(), value.size());
 }
 
-/// The last write of this row, if there is one.
+/// Returns the write of this row, or nullptr if there is none.
 template <typename Writes>
 auto* find(Writes& writes, const RowKey& key) {
   const auto found = std::find_if(writes.begin(), writes.end(), [&](const Write& one) { return one.key == key; });
@@ -119,7 +119,7 @@ bool Coordinator::commit() {
   return committed;
 }
 
-/// The first phase, or the only one; true if all are ready.
+/// Runs the first phase, or both in one. Returns whether all participants are ready.
 bool Coordinator::prepare() {
   std::vector<Write>& here = participants_[own_].writes;
   calls_.clear();
@@ -135,17 +135,19 @@ bool Coordinator::prepare() {
 
 void Coordinator::roll_back() { end(Kind::kRelease); }
 
-/// The second phase. Nobody waits for it: what this worker asks next comes behind it, and others find the locks. Nodes
-/// that were only read hold their locks until now, too: before the votes are in, others might still get new ones.
+/// Runs the second phase, and waits for no answer. The worker's next request reaches a node after this message, as it
+/// uses the same connection, and other transactions find the locks until then. Nodes that were only read hold their
+/// locks until now, too: until all votes are in, other participants may still take new locks, and two-phase locking
+/// releases none before the last is taken.
 void Coordinator::end(Kind told_to_writers) {
   told_to_writers == Kind::kCommit ? local_.commit() : local_.release();
   participants_[own_].writes.clear();
-  // Not those whose first lock here was refused, so that no other node heard of them.
+  // A transaction that has lost a conflict at this node, before it asked another one, does not count.
   distributed_ += std::exchange(round_trips_before_, traffic().round_trips) == traffic().round_trips ? 0 : 1;
   const bool finished = calls_.size() == 1 && calls_.front().kind == Kind::kFinish;
   for (const std::uint32_t node : joined_) {
     Participant& there = participants_[node];
-    if (!finished || there.writes.empty())  // who has finished holds nothing
+    if (!finished || there.writes.empty())  // the node that has finished holds no locks
       peers_.tell(node, there.writes.empty() ? Kind::kRelease : told_to_writers);
     there.writes.clear();
     there.joined = false;

@@ -1,6 +1,6 @@
 #pragma once
-// Runs a worker's transactions, one at a time: reads lock rows where they are, writes wait for the commit. The parts
-// that know no types; transaction.h has those that do.
+// Runs a worker's transactions, one at a time: reads lock rows at their nodes, and writes are kept until the commit.
+// This part knows no types of keys and rows; transaction.h has the part that does.
 
 #include <functional>
 #include <span>
@@ -11,21 +11,21 @@
 
 namespace granary::bench::two_pc {
 
-/// What is known of a table on all nodes.
+/// A table as all nodes know it.
 struct TableEntry {
   std::uint32_t number = 0;
-  /// The node of a key; none: all nodes have all rows.
+  /// Returns the node that has a key's row. None: all nodes have all rows.
   std::function<std::uint32_t(std::uint64_t key)> home;
 };
 
-/// A row to be read into `bytes` bytes; one of another size counts as not found.
+/// A row to read, into a buffer of `bytes` bytes. A row of another size counts as not found.
 struct Get {
   const TableEntry* table;
   std::uint64_t key;
   void* row;
   std::size_t bytes;
   bool* found;
-  bool write;  ///< it will be written
+  bool write;  ///< whether the transaction will write the row
 };
 
 class Coordinator {
@@ -40,33 +40,34 @@ class Coordinator {
 
   void begin() { failed_ = lost_ = false; }
 
-  // False if the transaction has lost a conflict, or a node: then it can only be rolled back.
-  /// One round trip, whatever nodes the rows are on. Shows what the transaction has written itself.
+  // get() and scan() return false if the transaction has lost a conflict, or a node. Then it can only be rolled back.
+  /// Reads rows in one round trip, whatever nodes they are on. Shows what the transaction has written itself.
   bool get(std::span<const Get> gets);
-  /// Of one node, that of the range's lower end, which an ordered table must have. Does not show what the transaction
+  /// Scans a range of an ordered table at one node, that of the range's lower end. Does not show what the transaction
   /// has written.
   bool scan(const TableEntry& table, Range range, const TakeRow& take);
 
-  /// Whether that can be done is seen at commit: a row to be inserted must be absent then, another one present.
+  /// Keeps a write until the commit. Only then is it checked: a row to insert must be absent, and a row to update or
+  /// remove must be present.
   void write(const TableEntry& table, std::uint64_t key, Write::Kind kind, std::string value);
 
-  /// Ends the transaction; false if it could not be committed, and is rolled back. In two phases, or in one where a
-  /// single node has writes: the others' locks are held until its vote is there.
+  /// Ends the transaction. Returns false if it could not be committed and is rolled back. It commits in two phases, or
+  /// in one if a single node has writes; the locks at other nodes are held until that node has voted.
   bool commit();
   void roll_back();
 
-  /// A node is gone that the transaction needs.
+  /// Whether a node that the transaction needs is gone.
   bool has_lost_a_node() const { return lost_; }
   const Traffic& traffic() const { return peers_.traffic(); }
-  /// Transactions ended so far that reached other nodes.
+  /// Returns how many transactions that have ended reached other nodes.
   std::uint64_t distributed() const { return distributed_; }
 
  private:
-  /// A node, and what the transaction has for it.
+  /// The part of a transaction that concerns one node.
   struct Participant {
-    bool joined = false;  // another node, which may hold locks
+    bool joined = false;  // whether it is another node, and may hold locks for the transaction
     std::vector<Wanted> wanted;
-    std::vector<const Get*> gets;  // as `wanted`
+    std::vector<const Get*> gets;  // in the order of `wanted`
     std::vector<Write> writes;
 
     void forget_gets() {
@@ -88,11 +89,11 @@ class Coordinator {
   Peers peers_;
   const std::uint32_t own_;
   std::vector<Participant> participants_;  // by node
-  std::vector<std::uint32_t> joined_;      // other nodes
+  std::vector<std::uint32_t> joined_;      // the other nodes that have joined the transaction
   std::vector<Call> calls_;
-  bool failed_ = false, lost_ = false;  // something, a node
+  bool failed_ = false, lost_ = false;  // whether an operation has failed, and whether a node did not answer
   std::uint64_t distributed_ = 0;
-  std::uint64_t round_trips_before_ = 0;  ///< in all, when the last transaction ended
+  std::uint64_t round_trips_before_ = 0;  ///< the sum of round trips when the last transaction ended
 };
 
 }  // namespace granary::bench::two_pc

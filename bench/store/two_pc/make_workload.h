@@ -1,12 +1,12 @@
 #pragma once
-// Makes a workload on any store, the two-phase-commit baseline among them.
+// Makes a workload on any store, including the two-phase-commit baseline.
 
 #include "bench/store/make_workload.h"
 #include "bench/store/two_pc/node_options.h"
 
 namespace granary::bench::two_pc {
 
-/// As store::make_workload, or on a node of the baseline if that is the protocol.
+/// Makes a workload on a node of the baseline if the protocol is two_pc_tcp, and otherwise like store::make_workload.
 template <template <store::Store> class W, typename Parameters>
 Result<std::unique_ptr<Workload>> make_workload(const Settings& settings, const Parameters& parameters,
                                                 std::uint32_t partitions) {

@@ -1,6 +1,6 @@
 #pragma once
-// What nodes of the two-phase-commit baseline say to each other: frames of a header and a body, in the byte order of
-// the machine (all nodes are x86-64). A connection has one transaction at a time.
+// The messages between nodes of the two-phase-commit baseline: frames of a header and a body, in the byte order of the
+// machine (all nodes are x86-64). A connection has one transaction at a time.
 
 #include <cstdint>
 #include <cstring>
@@ -11,26 +11,26 @@
 namespace granary::bench::two_pc {
 
 enum class Kind : std::uint32_t {
-  kHello,    ///< the first of a connection: the node's token; no answer
-  kPing,     ///< answered by nothing else
-  kRead,     ///< keys: locks and reads them; answered
-  kScan,     ///< a range: locks and reads it; answered
-  kPrepare,  ///< writes: locks what is not locked yet and keeps them ready; answered by a vote
-  kFinish,   ///< prepare and commit at once, where only one node has writes; answered by a vote
-  kCommit,   ///< does what was prepared and unlocks; no answer
-  kRelease,  ///< unlocks without doing what was prepared; no answer
+  kHello,    ///< the first frame of a connection, with the token of the node that is called; not answered
+  kPing,     ///< does nothing; answered
+  kRead,     ///< has keys, and locks and reads their rows; answered
+  kScan,     ///< has a range, and locks and reads it; answered
+  kPrepare,  ///< has writes, locks the rows that are not locked yet and keeps the writes ready; answered by a vote
+  kFinish,   ///< prepares and commits at once, where only one node has writes; answered by a vote
+  kCommit,   ///< carries out the prepared writes and unlocks; not answered
+  kRelease,  ///< drops the prepared writes and unlocks; not answered
   kAnswer,
 };
 
 struct Header {
-  std::uint32_t bytes = 0;  ///< of the body
+  std::uint32_t bytes = 0;  ///< size of the body
   Kind kind = Kind::kPing;
 };
-inline constexpr std::uint32_t kMostBytes = 1 << 20;  ///< of a body
+inline constexpr std::uint32_t kMostBytes = 1 << 20;  ///< the largest body
 
-/// A row of a table, by eight bytes that order like its key.
+/// Names a row: by its table, and by a word that orders like its key.
 struct RowKey {
-  std::uint32_t table = 0;  ///< by creation, the same on all nodes
+  std::uint32_t table = 0;  ///< the table's place in the order of creation, which is the same on all nodes
   std::uint32_t unused = 0;
   std::uint64_t key = 0;
   friend bool operator==(const RowKey&, const RowKey&) = default;
@@ -46,7 +46,7 @@ inline void put_bytes(std::string& out, std::string_view bytes) {
   out.append(bytes);
 }
 
-/// Takes a body apart; after a mistake ok() is false and all that comes is zero or empty.
+/// Takes a body apart. If the body is too short, ok() is false from then on, and all further values are zero or empty.
 class Parts {
  public:
   explicit Parts(std::string_view body) : rest_(body) {}

@@ -1,12 +1,12 @@
 #pragma once
-// The baseline's node that a process started by `granary cluster run` is to be.
+// Chooses the options of the baseline's node from the settings of a process that `granary cluster run` has started.
 
 #include "bench/harness/command.h"
 #include "bench/store/two_pc/two_pc_store.h"
 
 namespace granary::bench::two_pc {
 
-/// An error is a usage error: something was asked for that the baseline does not have.
+/// Returns the node's options. An error is a usage error: the settings ask for something that the baseline lacks.
 Result<NodeOptions> node_options(const Settings& settings);
 
 }  // namespace granary::bench::two_pc

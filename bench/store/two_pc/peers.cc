@@ -11,7 +11,7 @@ namespace granary::bench::two_pc {
 
 namespace {
 
-constexpr time_t kPatience_s = 30;  // a node that has not answered for so long is taken for dead
+constexpr time_t kPatience_s = 30;  // a node that has not answered for so long counts as lost
 constexpr int kPings = 20;
 
 }  // namespace
@@ -35,7 +35,7 @@ bool Peers::ask(std::span<Call> calls) {
     if (!stream->flush()) lose(call.node);
     ++traffic_.messages;
   }
-  for (Call& call : calls) {  // of all who were asked, so that none is left for the next time
+  for (Call& call : calls) {  // takes all answers, even after a failure, as the next call would get those left over
     Stream* const stream = connected(call.node);
     if (stream != nullptr && await(*stream, call.answer)) continue;
     lose(call.node);
@@ -81,7 +81,7 @@ Result<Stream> Peers::connect(std::uint32_t node) {
   return stream;
 }
 
-/// How long a round trip takes that asks for nothing.
+/// Measures how long a round trip takes that asks for nothing. Returns false if the node does not answer.
 bool Peers::ping(Stream& stream) {
   std::uint64_t fastest = ~std::uint64_t{0};
   std::string_view answer;

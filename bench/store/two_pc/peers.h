@@ -1,6 +1,6 @@
 #pragma once
-// A worker's side that asks other nodes: a connection to each, made when it is first needed. Waiting for an answer
-// gives the processor away.
+// The worker's side, which asks other nodes. It has a connection to each, made when it is first needed. While a worker
+// waits for an answer it sleeps, so that other threads get its processor.
 
 #include <optional>
 #include <span>
@@ -16,29 +16,30 @@ struct Call {
   std::uint32_t node = 0;
   Kind kind = Kind::kPing;
   std::string body = {};
-  std::string_view answer = {};  ///< until the node is asked again
+  std::string_view answer = {};  ///< valid until the node is asked again
 };
 
-/// Sums of what was asked.
+/// Sums over all requests to other nodes.
 struct Traffic {
-  std::uint64_t messages = 0;              ///< sent
-  std::uint64_t round_trips = 0;           ///< several nodes asked at the same time are one
-  std::uint64_t waited_ns = 0;             ///< for the answers of those
-  std::uint64_t pings = 0, pinged_ns = 0;  ///< the fastest of each connection's
+  std::uint64_t messages = 0;              ///< messages sent, except those of new connections
+  std::uint64_t round_trips = 0;           ///< several nodes asked at the same time count once
+  std::uint64_t waited_ns = 0;             ///< time of all round trips
+  std::uint64_t pings = 0, pinged_ns = 0;  ///< connections made, and the sum of the fastest ping of each
 };
 
 class Peers {
  public:
   Peers(const AddressBook& book, std::uint32_t nodes) : book_(book), connections_(nodes) {}
-  /// Returns when all that was told has been done.
+  /// Waits until the other nodes have done what they were told: they serve a connection's messages in turn, so the
+  /// answer to a ping shows it.
   ~Peers();
   Peers(const Peers&) = delete;
   Peers& operator=(const Peers&) = delete;
 
-  /// Asks different nodes at the same time and waits for all their answers. False if one has not answered: it is not
-  /// asked again.
+  /// Asks different nodes at the same time and waits for all their answers. Returns false if one has not answered; that
+  /// node counts as lost and is not asked again.
   bool ask(std::span<Call> calls);
-  /// Says something that is not answered.
+  /// Sends a message that is not answered and has no body.
   void tell(std::uint32_t node, Kind kind);
 
   const Traffic& traffic() const { return traffic_; }
@@ -48,7 +49,7 @@ class Peers {
     std::optional<Stream> stream;
     bool lost = false;
   };
-  /// Nullptr if there is none any more.
+  /// Returns the connection to a node, and makes it if there was none yet. Returns nullptr if the node is lost.
   Stream* connected(std::uint32_t node);
   Result<Stream> connect(std::uint32_t node);
   bool ping(Stream& stream);

@@ -12,7 +12,7 @@ StoredRow* Branch::lock_row(const RowKey& key, bool to_write) {
 
 bool Branch::lock(const RowKey& key, StoredRow& row, bool to_write) {
   auto held = held_.end();
-  if (!row.is_free())  // else nobody has it
+  if (!row.is_free())  // a free row is in no transaction's list
     held = std::find_if(held_.begin(), held_.end(), [&](const Held& one) { return one.row == &row; });
   const bool read = held != held_.end() && held->read, written = held != held_.end() && held->written;
   if (written || (read && !to_write)) return true;

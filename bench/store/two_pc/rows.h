@@ -1,6 +1,6 @@
 #pragma once
-// The rows of a node in the two-phase-commit baseline, under strict two-phase locking without waits: who does not get a
-// lock loses, lets all go, and tries again later. Nothing is written before commit.
+// The rows of a node in the two-phase-commit baseline, under strict two-phase locking without waits: a transaction that
+// does not get a lock releases all its locks and is tried again later. No row is written before the commit.
 
 #include <cstdint>
 #include <deque>
@@ -19,29 +19,30 @@ namespace granary::bench::two_pc {
 class Branch;
 
 struct StoredRow {
-  std::uint32_t readers = 0;  ///< who share it
-  bool written = false;       ///< locked for one alone, who may be a reader besides
-  bool present = false;       ///< keys that are locked have a row even if they are absent
+  std::uint32_t readers = 0;  ///< how many transactions have locked it to read
+  bool written = false;       ///< whether a transaction has locked it to write; it may be the only reader, too
+  bool present = false;       ///< whether the row exists: an absent key that is locked has an entry, too
   std::string value;
 
   bool is_free() const { return readers == 0 && !written; }
 };
 
-/// A row to be read.
+/// A row to read.
 struct Wanted {
   RowKey key;
-  std::uint64_t to_write = 0;  ///< not 0: it will be written, so nobody else may have it
+  std::uint64_t to_write = 0;  ///< not 0: the row will be written, so it is locked to write
 };
 
 struct Range {
   std::uint32_t table = 0;
-  std::uint32_t most = ~std::uint32_t{0};  ///< rows
+  std::uint32_t most = ~std::uint32_t{0};  ///< most rows to visit
   std::uint64_t from = 0, to = 0;          ///< [from, to)
-  std::uint64_t backwards = 0;             ///< from its end, if not 0
+  std::uint64_t backwards = 0;             ///< not 0: visits rows from the range's end on
 };
 
-/// One table's part: found by key only, or in the order of its keys.
+/// The rows of one table at this node. They are found by key only, or lie in the order of their keys.
 struct Part {
+  /// A range that a transaction has scanned.
   struct Scanned {
     const Branch* by;
     std::uint64_t from, to;
@@ -54,13 +55,13 @@ struct Part {
   const bool hash;
   std::unordered_map<std::uint64_t, StoredRow> by_hash;
   std::map<std::uint64_t, StoredRow> by_order;
-  std::vector<Scanned> scanned;  ///< where nobody else may insert, so that scans meet no phantoms
+  std::vector<Scanned> scanned;  ///< no other transaction may insert there, so that scans meet no phantoms
 };
 
-/// All parts of a node. Parts are added before others use them; each use holds the latch, and none waits meanwhile.
+/// All tables' rows at a node. Each use holds the latch, and does not wait for anything meanwhile.
 struct Rows {
   std::mutex latch;
-  std::deque<Part> parts;  // by RowKey::table; those of other nodes stay empty
+  std::deque<Part> parts;  // by RowKey::table
 };
 
 struct Write {
@@ -70,7 +71,7 @@ struct Write {
   std::string value = {};
 };
 
-/// A transaction at one node: the locks it holds there, and what it is going to write. Used by one thread.
+/// A transaction's part at one node: the locks that it holds there, and what it is going to write. One thread uses it.
 class Branch {
  public:
   explicit Branch(Rows& rows) : rows_(rows) {}
@@ -78,8 +79,8 @@ class Branch {
   Branch(const Branch&) = delete;
   Branch& operator=(const Branch&) = delete;
 
-  /// Locks rows and hands them on: `take(i, present, value)`. False if a lock was not to be had, or there is no such
-  /// table.
+  /// Locks rows and calls `take(i, present, value)` for each. Returns false if another transaction holds a lock, or if
+  /// there is no such table.
   template <typename Take>
   bool read(std::span<const Wanted> wanted, Take&& take) {
     const std::lock_guard held(rows_.latch);
@@ -90,16 +91,17 @@ class Branch {
     }
     return true;
   }
-  /// The same for what is present in a range of an ordered table: `take(key, value)`.
+  /// Locks the rows in a range of an ordered table and calls `take(key, value)` for each that is present. Returns false
+  /// like read().
   template <typename Take>
   bool scan(const Range& range, Take&& take);
 
-  /// Locks what is to be written and sees that it can be. After true, commit() cannot fail.
+  /// Locks the rows to write and checks that they can be written. After it has returned true, commit() cannot fail.
   bool prepare(std::vector<Write>& writes);
   void commit();
-  /// Both at once.
+  /// Prepares and commits at once. If that cannot be, releases all locks and returns false.
   bool finish(std::vector<Write>& writes);
-  /// Lets all locks go.
+  /// Releases all locks and drops the prepared writes.
   void release();
 
  private:
@@ -114,7 +116,7 @@ class Branch {
     std::string value;
   };
   bool has_nothing() const { return held_.empty() && scanned_.empty(); }
-  // All with the latch held.
+  // The caller holds the latch for all of these.
   StoredRow* lock_row(const RowKey& key, bool to_write);
   bool lock(const RowKey& key, StoredRow& row, bool to_write);
   bool prepare_all(std::vector<Write>& writes);
@@ -124,7 +126,7 @@ class Branch {
 
   Rows& rows_;
   std::vector<Held> held_;
-  std::vector<std::uint32_t> scanned_;  // tables
+  std::vector<std::uint32_t> scanned_;  // the tables that it has scanned
   std::vector<Prepared> prepared_;
 };
 
@@ -136,7 +138,8 @@ bool Branch::scan(const Range& range, Take&& take) {
   Part::Scanned seen{this, range.from, range.to};
   std::uint32_t left = range.most;
   const auto visit = [&](auto& entry) {
-    if (!lock({range.table, 0, entry.first}, entry.second, false)) return false;  // somebody may be about to insert it
+    // Absent rows are locked, too: another transaction may be about to insert the row.
+    if (!lock({range.table, 0, entry.first}, entry.second, false)) return false;
     if (!entry.second.present) return true;
     take(entry.first, std::string_view(entry.second.value));
     if (--left == 0) (range.backwards != 0 ? seen.from : seen.to) = entry.first + (range.backwards != 0 ? 0 : 1);

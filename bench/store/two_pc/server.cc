@@ -50,7 +50,7 @@ void Server::serve() {
       if (descriptor == listener_.get()) {
         accept_all();
       } else if (const auto caller = callers_.find(descriptor); !serve(*caller->second)) {
-        callers_.erase(caller);  // what is closed is no longer watched
+        callers_.erase(caller);  // closes its descriptor, which epoll then no longer watches
       }
     }
   }
@@ -63,7 +63,7 @@ void Server::accept_all() {
   }
 }
 
-/// Whoever does not take its answers is not listened to.
+/// Watches a caller's connection. As long as a caller does not take its answers, the server takes no requests of it.
 bool Server::watch(const Caller& caller, int operation) {
   epoll_event event{};
   event.events = caller.stream.has_unsent() ? EPOLLOUT : EPOLLIN;

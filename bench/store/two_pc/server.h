@@ -1,6 +1,6 @@
 #pragma once
-// A node's side that is asked by others: a thread that sleeps in epoll, does what frames say and answers. A connection
-// belongs to one worker of another node, and its transaction's locks end with it.
+// The side of a node that serves the others: a thread that sleeps in epoll, carries out frames and answers them. A
+// connection belongs to one worker of another node. When it ends, its transaction's locks are released.
 
 #include <memory>
 #include <thread>
@@ -14,13 +14,13 @@ namespace granary::bench::two_pc {
 
 class Server {
  public:
-  /// Listens at a free port of this address.
+  /// Starts a server that listens at a free port of this address.
   static Result<std::unique_ptr<Server>> start(const std::string& address, Rows& rows);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// For those who are to call.
+  /// Returns the entry of the address book by which callers find the server.
   const Entry& entry() const { return entry_; }
 
  private:
@@ -28,13 +28,13 @@ class Server {
     Caller(Socket socket, Rows& rows) : stream(std::move(socket)), branch(rows) {}
     Stream stream;
     Branch branch;
-    bool known = false;  // has shown the token
+    bool known = false;  // whether the caller has shown the token
   };
 
   Server(Entry entry, Socket listener, Rows& rows);
   void serve();
   void accept_all();
-  /// These say false if the caller is to be dropped.
+  // These return false if the caller is to be dropped.
   bool serve(Caller& caller);
   bool take(Caller& caller, const Frame& frame);
   bool watch(const Caller& caller, int operation);

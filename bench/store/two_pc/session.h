@@ -1,5 +1,5 @@
 #pragma once
-// A worker's access to the baseline: one transaction at a time, and its retries.
+// A worker's access to the baseline. It runs one transaction at a time, and tries it again after a lost conflict.
 
 #include <algorithm>
 #include <atomic>
@@ -13,9 +13,10 @@
 
 namespace granary::bench::two_pc {
 
-/// What sessions did; each adds its part once, at its end. Relaxed: read after all have ended.
+/// Sums up the work of all sessions. Each session adds its part once, when it ends, and the store reads the sums when
+/// all sessions have ended. That orders the reads after the additions, so these are relaxed.
 struct SessionSums {
-  std::atomic<std::uint64_t> transactions{0}, distributed{0};  ///< attempts, and those that reached other nodes
+  std::atomic<std::uint64_t> transactions{0}, distributed{0};  ///< attempts, and how many of them reached other nodes
   std::atomic<std::uint64_t> messages{0}, round_trips{0}, waited_ns{0}, pings{0}, pinged_ns{0};
 };
 
@@ -58,22 +59,23 @@ class Session {
     }
     return Ending::kGaveUp;
   }
-  /// There are no snapshots: an ordinary transaction, which holds locks.
+  /// Runs an ordinary transaction, which holds locks, because the baseline has no snapshots.
   template <typename Body>
   Ending run_snapshot(const store::Footprint& footprint, AbortCounts& aborts, Body&& body) {
     return run(footprint, aborts, body);
   }
   void collect() {}
 
-  /// Returns below how many microseconds the session sleeps after its lost attempt of this number, counted from 0. The
-  /// first attempts are as far apart as those of the engine that this is compared with, and have no sleep. From then on
-  /// the bound doubles up to a few milliseconds: the holder of the lock waits for messages and may need this processor.
+  /// Returns the bound, in microseconds, of the random sleep after the lost attempt of this number, which counts from
+  /// 0. The first attempts do not sleep, and are as far apart as those of the engine that this is compared with. From
+  /// then on the bound doubles up to a few milliseconds: the holder of the lock waits for messages and may need this
+  /// processor.
   static constexpr std::uint64_t most_sleep_us(std::uint32_t attempt) {
     constexpr std::uint64_t kFirst_us = 50;
     constexpr std::uint32_t kMostSleepDoublings = 7;
     return attempt <= kMostDoublings ? 0 : kFirst_us << std::min(attempt - kMostDoublings - 1, kMostSleepDoublings);
   }
-  /// What it has asked of other nodes so far.
+  /// Returns the sums over all its requests to other nodes so far.
   const Traffic& traffic() const { return coordinator_.traffic(); }
 
  private:

@@ -18,7 +18,7 @@ struct SocketAddress {
   socklen_t size = 0;
 
   sockaddr* get() { return reinterpret_cast<sockaddr*>(&bytes); }
-  std::uint16_t port() const {  // at the same place in both kinds
+  std::uint16_t port() const {  // IPv4 and IPv6 addresses have it at the same place
     return ntohs(reinterpret_cast<const sockaddr_in*>(&bytes)->sin_port);
   }
 };

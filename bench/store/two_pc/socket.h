@@ -1,5 +1,5 @@
 #pragma once
-// TCP sockets that are closed with their owner. Addresses are numeric, IPv4 or IPv6.
+// TCP sockets that their owner closes when it is destroyed. Addresses are numeric, IPv4 or IPv6.
 
 #include <cstdint>
 #include <string>
@@ -24,7 +24,7 @@ class Socket {
   int descriptor_;
 };
 
-/// Listens at this address and no other, at a port that was free: `*port`. Accepting does not block.
+/// Listens at this address and no other, at a free port, which `*port` is set to. Accepting does not block.
 Result<Socket> listen_at(const std::string& address, std::uint16_t* port);
 Result<Socket> connect_to(const std::string& address, std::uint16_t port);
 

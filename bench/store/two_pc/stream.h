@@ -1,5 +1,5 @@
 #pragma once
-// A connection that carries frames (message.h), without Nagle's delay. What is to be sent gathers until flush().
+// A connection that carries frames (message.h), without Nagle's delay. Frames to send gather until flush().
 
 #include <string>
 #include <string_view>
@@ -11,24 +11,26 @@ namespace granary::bench::two_pc {
 
 struct Frame {
   Kind kind = Kind::kPing;
-  std::string_view body = {};  ///< until the stream receives again
+  std::string_view body = {};  ///< valid until the stream receives again
 };
 
 class Stream {
  public:
   enum class Came { kSomething, kNothing, kEnd };
 
-  /// Of a connected socket, which may block or not.
+  /// Takes a connected socket, which may block or not.
   explicit Stream(Socket socket);
 
   void add(Kind kind, std::string_view body);
-  /// False if the connection has ended. What a socket that does not block does not take now, stays.
+  /// Sends all frames that were added. Returns false if the connection has ended. If the socket does not block, bytes
+  /// that it does not take now stay for the next flush().
   bool flush();
   bool has_unsent() const { return !out_.empty(); }
 
-  /// Takes in what has come. kNothing: nothing now, or none until the socket's time-out.
+  /// Receives bytes that have come. Returns kNothing if there are none now, or none came until the socket's time-out.
   Came receive();
-  /// The next frame that is there as a whole. A body of more than `most_bytes` makes the stream broken.
+  /// Takes the next frame, and returns whether a whole one was there. A frame whose body has more than `most_bytes`
+  /// breaks the stream.
   bool next(Frame& frame, std::uint32_t most_bytes = kMostBytes);
   bool is_broken() const { return broken_; }
   int descriptor() const { return socket_.get(); }
@@ -36,7 +38,7 @@ class Stream {
  private:
   Socket socket_;
   std::string in_, out_;
-  std::size_t taken_ = 0;  // of in_, by next()
+  std::size_t taken_ = 0;  // how many bytes of in_ next() has taken
   bool broken_ = false;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
-// A transaction of the baseline on typed tables: the Store concept's operations over a Coordinator.
+// A transaction of the baseline on typed tables. It has the operations of the Store concept, and runs them by a
+// Coordinator.
 
 #include <algorithm>
 #include <memory>
@@ -59,7 +60,7 @@ class Transaction {
     return end_of(table, backwards, key, row);
   }
 
-  /// Whether the key was absent is seen at commit.
+  /// Inserts a row. The commit checks that the key is absent.
   template <typename K, typename V>
   Outcome insert(const Table<K, V>& table, const K& key, const V& row) {
     return write(table, key, Write::Kind::kInsert, bytes_of(row));
@@ -68,7 +69,7 @@ class Transaction {
   Outcome overwrite(const Table<K, V>& table, const K& key, const V& row) {
     return write(table, key, Write::Kind::kUpdate, bytes_of(row));
   }
-  /// Whether the key was there is seen at commit.
+  /// Removes a row. The commit checks that it is there.
   template <typename K, typename V>
   Outcome remove(const Table<K, V>& table, const K& key) {
     return write(table, key, Write::Kind::kRemove, {});

@@ -1,8 +1,8 @@
 #pragma once
-// The Store back-end that a system without one-sided operations would be: each node holds its rows in memory,
-// transactions lock them by strict two-phase locking without waits, and commit in two phases, by messages over TCP: one
-// message a participant and phase, to a thread there that sleeps in epoll. Nothing is logged. A node that dies ends a
-// run: there is no recovery.
+// The Store back-end that stands for a system without one-sided operations. Each node holds its rows in memory.
+// Transactions lock them by strict two-phase locking without waits, and commit in two phases by messages over TCP: one
+// message for each participant and phase, to a thread there that sleeps in epoll. Nothing is logged, and there is no
+// recovery, so a node that dies ends the run.
 
 #include <memory>
 #include <string>
@@ -15,8 +15,8 @@
 namespace granary::bench::two_pc {
 
 struct NodeOptions {
-  std::string directory;              ///< of the nodes' address book; they must be the only ones who enter it
-  std::string address = "127.0.0.1";  ///< where this node listens, and nowhere else
+  std::string directory;              ///< directory of the address book, which no other user may enter
+  std::string address = "127.0.0.1";  ///< the only address at which this node listens
   NodeShare share = {};
 };
 
@@ -28,8 +28,8 @@ class TwoPcStore {
   using SnapshotReader = two_pc::Transaction;
   using Session = two_pc::Session;
 
-  /// Transactions may reach other nodes as soon as those are open, too, and have made the same tables in the same
-  /// order.
+  /// Opens a node. Transactions may reach other nodes as soon as those are open, too, and have made the same tables in
+  /// the same order.
   static Result<std::unique_ptr<TwoPcStore>> open(const NodeOptions& options) {
     Result<AddressBook> book = AddressBook::open(options.directory);
     if (!book.ok()) return book.status();
@@ -61,8 +61,9 @@ class TwoPcStore {
   }
   StoreFigures figures() const { return {}; }
 
-  /// The share of transactions that touched other nodes, and what each of them cost on average; and how long a round
-  /// trip took, for requests as they came, and for the fastest that asks for nothing.
+  /// Returns the share of attempts that reached other nodes, and the mean of the messages and of the round trips of
+  /// each of these; then the mean time of a round trip, and, as its lower bound, that of each connection's fastest
+  /// ping.
   std::vector<ExtraFigure> extra_figures() const {
     const auto mean = [](const char* name, const std::atomic<std::uint64_t>& sum, const std::atomic<std::uint64_t>& of,
                          double divide = 1) -> ExtraFigure {
@@ -84,7 +85,7 @@ class TwoPcStore {
   const NodeShare share_;
   Rows rows_;
   SessionSums sums_;
-  std::unique_ptr<Server> server_;  // goes first
+  std::unique_ptr<Server> server_;  // destroyed first, because its thread uses rows_
 };
 
 static_assert(store::Store<TwoPcStore>);

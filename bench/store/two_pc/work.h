@@ -1,5 +1,5 @@
 #pragma once
-// Bodies of frames: what a request says, done at its node, and what the answer says.
+// Makes the bodies of requests, carries requests out at their node, and takes the bodies of answers apart.
 
 #include <span>
 
@@ -12,19 +12,19 @@ constexpr bool is_answered(Kind kind) {
          kind == Kind::kFinish;
 }
 
-/// Does what a request says and makes the body of its answer: whether it could be done (all locks were to be had), and
-/// what was read. False if it cannot be understood, or the answer is too much for a frame.
+/// Carries out a request and makes the body of its answer: whether it was done (it is refused if a lock is held), and
+/// what was read. Returns false if the request is malformed, or if the answer is too long for a frame.
 bool do_work(Branch& branch, Kind kind, std::string_view body, std::string& answer);
 
-// Bodies of requests.
+// Return the bodies of requests.
 std::string body_of_read(std::span<const Wanted> wanted);
 std::string body_of_scan(const Range& range);
 std::string body_of_writes(std::span<const Write> writes);
 
-/// Whether an answer says that what was asked for was done.
+/// Whether an answer says that the request was done.
 inline bool is_yes(std::string_view answer) { return Parts(answer).take<std::uint8_t>() == 1; }
 
-/// The answer to kRead: `take(i, present, value)` for each row. False if locks were not to be had.
+/// Calls `take(i, present, value)` for each row of the answer to kRead. Returns false if the request was refused.
 template <typename Take>
 bool take_rows(std::string_view answer, std::size_t count, Take&& take) {
   Parts parts(answer);
@@ -38,7 +38,7 @@ bool take_rows(std::string_view answer, std::size_t count, Take&& take) {
   return true;
 }
 
-/// The answer to kScan: `take(key, value)` for each row.
+/// Calls `take(key, value)` for each row of the answer to kScan. Returns false if the request was refused.
 template <typename Take>
 bool take_range(std::string_view answer, Take&& take) {
   Parts parts(answer);
