@@ -28,37 +28,39 @@ class Certifier {
   /// section.
   std::mutex& critical_section() { return critical_section_; }
 
-  /// The session begins a transaction, which may get any timestamp. Relaxed: who shrinks the interval has found the
-  /// session among a row's readers, and it adds itself only behind this, by an operation that releases. One who found
-  /// its former transaction may shrink the new one's interval in vain; that may abort it, and does no other harm.
+  /// Begins a transaction of the session, which may get any timestamp. Relaxed: a thread that shrinks the interval has
+  /// found the session among a row's readers (acquire), and the session adds itself there only after this store, by an
+  /// operation that releases. A thread that has found the session's former transaction may shrink the interval of the
+  /// new one. That may abort the new one for no reason, and does no other harm.
   void begin_interval(std::uint32_t session) { ends_[session].time.store(kNever, std::memory_order_relaxed); }
-  /// Returns where the interval of the session's transaction ends. Exact in the critical section, as others shrink it
-  /// only there. Outside of it, it may have been shrunk meanwhile, so relaxed.
+  /// Returns where the interval of the session's transaction ends. Relaxed: in the critical section the value is exact,
+  /// because others shrink it only there. Outside it may be out of date, which certify() finds.
   Timestamp end_of(std::uint32_t session) const { return ends_[session].time.load(std::memory_order_relaxed); }
-  /// In the critical section: the session's transaction must get a timestamp before this one. Relaxed: it looks there
-  /// itself.
+  /// Makes the session's transaction get a timestamp before this one. To be called in the critical section. Relaxed:
+  /// that transaction decides by the end only when it is in the critical section itself.
   void end_before(std::uint32_t session, Timestamp time) {
     if (time < end_of(session)) ends_[session].time.store(time, std::memory_order_relaxed);
   }
-  /// In the critical section: chooses a timestamp from an interval that is not empty.
+  /// Chooses a timestamp from an interval that is not empty. To be called in the critical section.
   ///
-  /// A transaction that may go behind all others does so, and far enough for others to go between. Its time is then
-  /// behind the beginning of every open transaction's interval, so that one conflict alone leaves no interval empty.
-  /// Other transactions take the middle of what they have.
+  /// If the interval has no end, the timestamp is later than all others, with room in between for other transactions.
+  /// It is then later than the beginning of every open transaction's interval, so one conflict alone leaves no interval
+  /// empty. Otherwise it is the middle of the interval.
   Timestamp choose(const Interval& interval);
 
  private:
-  /// Room between the timestamps of transactions that go behind all others; enough for 2^47 of them.
+  /// Room before a timestamp that is later than all others. There can be 2^47 such timestamps.
   static constexpr Timestamp kRoom = Timestamp{1} << 16;
 
   struct alignas(base::kCacheLine) End {
-    std::atomic<Timestamp> time{
-        kNever};  // written by its session at the beginning, then by the thread in the critical section
+    // Where the session's interval ends. The session writes it when its transaction begins, and then the thread in the
+    // critical section. Both read it. The orders are at the functions above.
+    std::atomic<Timestamp> time{kNever};
   };
 
   alignas(base::kCacheLine) std::mutex critical_section_;
-  Timestamp latest_ = 0;             // the greatest that anybody has; guarded by critical_section_
-  std::vector<std::uint32_t> free_;  // numbers of sessions; the same
+  Timestamp latest_ = 0;             // the greatest timestamp so far; guarded by critical_section_
+  std::vector<std::uint32_t> free_;  // numbers that no session has; guarded by critical_section_
   std::array<End, Row::kSessions> ends_;
 };
 

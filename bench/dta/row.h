@@ -1,12 +1,12 @@
 #pragma once
-// A row of the DTA baseline: one version of a value, when it was written and read, and who is reading it. It lies in
-// the value of a bare record, so that index and memory are those of the engine.
+// A row of the DTA baseline: one version of a value, when it was written and read, and which sessions read it. It lies
+// in the value of a bare record, so that index and memory are those of the engine.
 //
-// Keeps true: a transaction that has copied a version, and has not ended, is among the readers that whoever replaces
-// that version finds. Reader and writer each write one word and then load the other's: a reader registers, then loads
-// the wts; a writer marks the wts, then loads the readers. All four are seq_cst, so they have one order, and at least
-// one of the two sees the other: the writer finds the reader, or the reader finds the mark (or the version behind it)
-// and does not have the version that is replaced.
+// Invariant: a transaction that replaces a version finds among the row's readers every transaction that has copied the
+// version and has not ended. Reader and writer each write one word and then load the other's: a reader registers, then
+// loads the wts; a writer marks the wts, then loads the readers. All four are seq_cst, so they have one order, and at
+// least one of the two sees the other. Either the writer finds the reader, or the reader finds the mark (or the next
+// version's wts) and its copy fails.
 
 #include <array>
 #include <atomic>
@@ -43,7 +43,7 @@ class Row {
 
   /// Notes that the session's transaction reads the row.
   void add_reader(std::uint32_t session) {
-    readers_[session / kBits].fetch_or(bit_of(session), std::memory_order_seq_cst);  // with begin_replacing(), above
+    readers_[session / kBits].fetch_or(bit_of(session), std::memory_order_seq_cst);  // as the invariant above needs
   }
   /// Notes that it has ended. Release: a thread that finds the session gone, in the critical section, sees what it did
   /// there.
@@ -56,28 +56,29 @@ class Row {
   /// Copies the value and returns when it was written; returns nothing if it is being replaced. Precondition:
   /// add_reader().
   std::optional<Timestamp> copy(std::span<char> buffer) const {
-    const Timestamp before = wts_.load(std::memory_order_seq_cst);  // behind add_reader(), above
+    const Timestamp before = wts_.load(std::memory_order_seq_cst);  // after add_reader(), as the invariant needs
     if ((before & kReplacing) != 0) return std::nullopt;
     base::sync_point("dta.copying");
     base::copy_from_shared(buffer.data(), words(), buffer.size());
-    // The copy's loads acquire. If one of them found a new word, this load finds the mark that was set before, or what
-    // followed.
+    // The copy's loads acquire, so this load stays after them and can be relaxed. If one of them has found a word of
+    // the next version, this load finds the mark, which was set before that word was stored, or a later wts.
     const bool whole = wts_.load(std::memory_order_relaxed) == before || base::injected("dta-copy-unchecked");
     return whole ? std::optional(before) : std::nullopt;
   }
 
-  // --- for who is in the critical section ---
+  // --- for the thread in the critical section ---
 
-  /// When the version was written. Only the critical section and who replaces the row change it; precondition:
-  /// !being_replaced().
+  /// Returns when the version was written. Precondition: !being_replaced(), whose load has acquired the last
+  /// replacement. Relaxed: a new replacement begins only in the critical section, so nobody changes the wts now.
   Timestamp wts() const { return wts_.load(std::memory_order_relaxed); }
   /// Returns the latest time of a committed transaction that has read any version of it.
   Timestamp rts() const { return rts_; }
   void raise_rts(Timestamp time) { rts_ = std::max(rts_, time); }
-  /// Says that the version ends at this time. An exchange instead of a store, as that acquires, too: the new value's
-  /// words are stored behind it. Precondition: !being_replaced().
+  /// Marks the version as ending at this time. Precondition: !being_replaced(). It is an exchange and no store, because
+  /// an exchange also acquires: the words of the new value, which copy() must not find without the mark, are stored
+  /// after it.
   void begin_replacing(Timestamp time) { wts_.exchange(time | kReplacing, std::memory_order_seq_cst); }
-  /// Calls `visit(session)` for each reader. Behind begin_replacing().
+  /// Calls `visit(session)` for each reader. To be called after begin_replacing(); seq_cst, as the invariant needs.
   template <typename Visit>
   void for_each_reader(Visit&& visit) const {
     for (std::uint32_t word = 0; word < readers_.size(); ++word) {
@@ -86,11 +87,13 @@ class Row {
     }
   }
 
-  // --- for who has called begin_replacing(), outside of the critical section ---
+  // --- for the thread that has called begin_replacing(), outside of the critical section ---
 
+  /// Stores the new value and then its time, which ends the replacement. Release: a thread that finds this time, in
+  /// being_replaced() or copy(), finds the value.
   void replace(std::string_view value, Timestamp time) {
     base::copy_to_shared(words(), value.data(), value.size());
-    wts_.store(time, std::memory_order_release);  // with being_replaced() and copy(): who finds this time has the value
+    wts_.store(time, std::memory_order_release);
   }
 
  private:
@@ -101,8 +104,11 @@ class Row {
   std::uint64_t* words() { return reinterpret_cast<std::uint64_t*>(this + 1); }
   const std::uint64_t* words() const { return reinterpret_cast<const std::uint64_t*>(this + 1); }
 
-  std::atomic<Timestamp> wts_{0};  // with kReplacing while the value is being stored
-  Timestamp rts_ = 0;              // guarded by the critical section
+  // When the version was written; while the next value is being stored, the time of that one with kReplacing. Written
+  // in the critical section and by the thread that replaces the value; read by all.
+  std::atomic<Timestamp> wts_{0};
+  Timestamp rts_ = 0;  // guarded by the critical section
+  // A bit for each session that reads the row. Sessions set and clear their own; the critical section reads them.
   std::array<std::atomic<std::uint64_t>, kSessions / kBits> readers_{};
 };
 static_assert(sizeof(Row) % base::kWord == 0, "the value behind a row begins with a word");

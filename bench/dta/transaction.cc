@@ -25,7 +25,8 @@ bool Transaction::read(Row& row, std::span<char> buffer) {
     return true;
   }
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
-    // Registers only when the next version is there: who replaces this one would put it before itself.
+    // While the row is being replaced, the session does not register: the reader waits for the new version, and the
+    // writer would shrink its interval because of the old one.
     if (!row.being_replaced() && copy(row, buffer.first(value_bytes_))) {
       // Others may have ended the interval by now, which certify() finds; to see it here saves the rest of the work.
       return Interval{from_, certifier_.end_of(session_)}.empty() ? fail(AbortReason::kReadChanged) : true;
@@ -72,7 +73,8 @@ AbortReason Transaction::validate() {
   return AbortReason::kWriteLocked;
 }
 
-/// Ends the row's version at the transaction's time, for those who have read it as well. In the critical section.
+/// Ends the row's version at the transaction's time, and makes all its open readers end before. To be called in the
+/// critical section.
 void Transaction::replace_version(Row& row) {
   const bool late = base::injected("dta-marks-late");
   if (!late) row.begin_replacing(time_);
@@ -83,8 +85,8 @@ void Transaction::replace_version(Row& row) {
   if (late) row.begin_replacing(time_);
 }
 
-/// Gets a timestamp and settles who comes before it and who comes behind. In the critical section. Nothing can fail
-/// once it has one.
+/// Gives the transaction a timestamp, and orders the transactions that it conflicts with before or after it. To be
+/// called in the critical section. Nothing can fail once it has a timestamp.
 AbortReason Transaction::certify() {
   Interval interval{from_, certifier_.end_of(session_)};
   for (const auto& write : writes_) interval.begin_after(std::max(write.row->wts(), write.row->rts()));
@@ -107,7 +109,7 @@ AbortReason Transaction::commit() {
   return reason_;
 }
 
-/// Leaves the rows' readers, not before the transaction is certified.
+/// Removes the session from the rows' readers. If the transaction commits, it is certified before that.
 void Transaction::end() {
   for (Row* const row : reads_) row->remove_reader(session_);
   reads_.clear();

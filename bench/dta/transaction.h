@@ -1,17 +1,17 @@
 #pragma once
 // Optimistic transactions with dynamic timestamp allocation (DTA), a baseline for TicToc's evaluation: Boksenbaum et
-// al., IEEE TSE 1987, and as OCC-TI Lee and Son, RTSS 1993. Each has an interval of timestamps. Whoever is certified
-// gets one of them for good, and shrinks the intervals of open transactions that it conflicts with; one whose interval
-// is empty aborts. Nothing is logged, and there are no ranges and no inserts.
+// al., IEEE TSE 1987, and as OCC-TI Lee and Son, RTSS 1993. Each transaction has an interval of timestamps. When it is
+// certified it gets one of them for good, and shrinks the intervals of open transactions that it conflicts with. A
+// transaction whose interval is empty aborts. Nothing is logged, and there are no ranges and no inserts.
 //
-// Keeps true: of two committed transactions that conflict, the one that comes first in the conflict has the smaller
+// Invariant: of two committed transactions that conflict, the one that comes first in the conflict has the smaller
 // timestamp. So the history is serializable in the order of timestamps.
-// - Who reads a version, or overwrites it, is behind its writer: the wts.
-// - Who overwrites a row is behind everyone who has read it and is certified: the rts.
-// - Who has read a version that is overwritten, and is still open, is before the overwriter, which finds it among the
-//   row's readers. It can have ended only after it was certified, so that the rts is there, or by an abort.
-// Unlike TicToc's, an open transaction knows the exact end of what it has read, as it is told; but all are certified
-// one at a time.
+// - A transaction that reads a version, or overwrites it, is after its writer, by the wts.
+// - A transaction that overwrites a row is after all certified transactions that have read it, by the rts.
+// - An open transaction that has read a version is before the transaction that overwrites it, which finds it among the
+//   row's readers. A reader leaves only when it has been certified, and so has raised the rts, or when it aborts.
+// An open transaction is told the exact end of what it has read, which a transaction of TicToc does not know. But DTA
+// certifies one transaction at a time.
 
 #include <cstdint>
 #include <span>
@@ -63,7 +63,7 @@ class Transaction {
   const std::uint32_t session_;
   const std::size_t value_bytes_;
   base::Waiter& waiter_;
-  Timestamp from_ = 0;  // the begin of its interval, by what it has read; the certifier has its end
+  Timestamp from_ = 0;  // the beginning of its interval, by what it has read; the certifier has the end
   Timestamp time_ = 0;  // the timestamp of a transaction that is certified
   AbortReason reason_ = AbortReason::kNone;
   std::vector<Row*> reads_;

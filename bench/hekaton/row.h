@@ -1,9 +1,9 @@
 #pragma once
-// A row of Hekaton (Larson et al., VLDB 2011) as a baseline: its last few versions in one place, each with the time
+// A row of Hekaton (Larson et al., VLDB 2011) as a baseline: its last few versions in one place, each with the times
 // from which and until which it is the latest. It lies in the value of a bare record, so that index and memory are
 // those of the engine.
 //
-// All of it is read and written under the row's latch. A row keeps as many versions as it was made for: a transaction
+// Transactions read and write all of it under the row's latch. A row keeps as many versions as it was made for: a transaction
 // that needs an older one aborts. A version may say that there is no row: the first one of a row that is about to be
 // inserted, or the last one of a row that was removed.
 
@@ -20,7 +20,8 @@
 
 namespace granary::bench::hekaton {
 
-/// The end of the latest version; or whose transaction is about to end it: a session's number with kMark.
+/// The end of the latest version is kForever. If a transaction is about to end it, it is kMark with the number of that
+/// transaction's session.
 inline constexpr Timestamp kForever = ~Timestamp{0};
 inline constexpr Timestamp kMark = Timestamp{1} << 63;
 constexpr bool is_marked(Timestamp end) { return end != kForever && (end & kMark) != 0; }
@@ -56,6 +57,7 @@ class Row {
     first.absent = 1;
   }
 
+  /// Waits for the latch and takes it. Acquire: its holder sees all that former holders stored before they released it.
   void latch() {
     while (latch_.exchange(1, std::memory_order_acquire) != 0) {
       while (latch_.load(std::memory_order_relaxed) != 0) base::spin_pause();
@@ -65,7 +67,7 @@ class Row {
 
   std::size_t value_bytes() const { return value_bytes_; }
 
-  // Under the latch.
+  // The caller holds the latch for these; newest_value() may also be called when no transaction runs.
   std::uint32_t newest() const { return newest_; }
   Version& version(std::uint32_t slot) { return versions()[slot]; }
   /// Returns the slot of the version that was the latest at the time, or nothing if it is not kept any more.
@@ -78,7 +80,7 @@ class Row {
     return std::nullopt;
   }
   char* value(std::uint32_t slot) { return reinterpret_cast<char*>(versions() + kept_) + slot * padded(value_bytes_); }
-  /// Returns the latest value. Precondition: there is one, and no transaction writes the row.
+  /// Returns the latest value. Precondition: there is one.
   const char* newest_value(std::size_t) const { return const_cast<Row*>(this)->value(newest_); }
   /// Puts a version in the place of the oldest one. Without a value it says that there is no row.
   void add(Timestamp from, std::optional<std::string_view> value_of_it) {
@@ -101,7 +103,7 @@ class Row {
   /// The versions lie behind the row, and their values behind them.
   Version* versions() { return reinterpret_cast<Version*>(this + 1); }
 
-  std::atomic<std::uint32_t> latch_{0};  // 1 while a thread reads or changes the row
+  std::atomic<std::uint32_t> latch_{0};  // 1 while a thread holds the latch; all threads write and read it
   std::uint32_t newest_ = 0;
   const std::uint32_t value_bytes_, kept_;
 };

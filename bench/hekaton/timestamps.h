@@ -29,8 +29,8 @@ class Timestamps {
 
   explicit Timestamps(TimestampSource source) : source_(source) {}
 
-  /// A timestamp that nobody else gets, greater than any that was handed out before this call began. Of clocks it is so
-  /// as far as all processors' clocks agree.
+  /// Returns a timestamp that no other session gets. A counter's is greater than all that were drawn before this call
+  /// began. A clock's is so as well if all processors' clocks agree and have gone on since.
   Timestamp next(std::uint32_t session) {
     switch (source_) {
       case TimestampSource::kMutex: {
@@ -49,15 +49,15 @@ class Timestamps {
   std::uint64_t drawn() const { return counter_.load(std::memory_order_relaxed); }
 
  private:
-  /// Reads the time stamp counter. RDTSC alone may be executed before what precedes it in the program. Then a commit
-  /// could read its time before others see that it takes its time (Shared::kTaking): somebody who draws a later
-  /// timestamp in between, and sees the transaction active still, would expect its end to be later, too
-  /// (Transaction::holds_at()). LFENCE lets nothing behind it begin before all before it has completed. That alone does
-  /// not empty the store buffer, but the stores that matter here are sequentially consistent: XCHG, which has completed
-  /// only when its store is visible to all.
+  /// Reads the time stamp counter. RDTSC alone may be executed before instructions that precede it in the program. Then
+  /// a commit could read its time before others see that it takes its time (Shared::kTaking). A session that draws a
+  /// later timestamp in between, and still sees the transaction as active, would expect a later end of it
+  /// (Transaction::holds_at()). No instruction after LFENCE begins before all those that precede it have completed.
+  /// That alone does not empty the store buffer, but the stores that matter here are sequentially consistent: each is
+  /// an XCHG, which has completed only when its store is visible to all.
   ///
-  /// The second LFENCE keeps later looks at other transactions behind the time. Two sessions may read the same tick:
-  /// then the lower session has the earlier time, whichever of them read it first.
+  /// The second LFENCE keeps later loads of other transactions' ends after the time. If two sessions read the same
+  /// tick, the one with the lower number has the earlier time, whichever of them read it first.
   static std::uint64_t read_behind_stores() {
     _mm_lfence();
     const std::uint64_t ticks = __builtin_ia32_rdtsc();
@@ -66,7 +66,9 @@ class Timestamps {
   }
 
   const TimestampSource source_;
-  alignas(base::kCacheLine) std::atomic<Timestamp> counter_{0};  // relaxed under the mutex
+  // The last timestamp of a counter. All sessions write and read it: under the mutex, and so relaxed, or by additions,
+  // which are seq_cst so that they have one order with the stores and loads of Shared::end_of().
+  alignas(base::kCacheLine) std::atomic<Timestamp> counter_{0};
   std::mutex mutex_;
 };
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint32_t kPatience = 4096;
 
-/// Waits for a transaction that is about to end: a few instructions of its thread, if that has a processor.
+/// Waits for a transaction that is about to end. That takes a few instructions of its thread, if it has a processor.
 void pause(std::uint32_t turn) {
   constexpr std::uint32_t kSpins = 64;
   if (turn < kSpins) {
@@ -41,9 +41,9 @@ bool Transaction::fail(AbortReason reason) {
   return false;
 }
 
-/// A transaction that has marked a version and is active will take its end from now on, so it is greater than every
-/// timestamp that anybody has. While it takes it, it may be on either side. The mark is the present transaction's of
-/// that session, as it is taken away under the latch.
+/// If the transaction that has marked the version is active, it will draw its end later, so its end is greater than
+/// `time`. While it draws, its end may be earlier or later than `time`. The mark is that of the session's present
+/// transaction, because every transaction removes its marks, under the row's latch, before it ends.
 std::optional<bool> Transaction::holds_at(Timestamp end, Timestamp time) {
   if (!is_marked(end)) return end > time;
   if (marker(end) == session_) return true;
@@ -66,7 +66,7 @@ bool Transaction::read(Row& row, std::span<char> buffer) {
       return fail(AbortReason::kReadChanged);
     }
     const Version version = row.version(*slot);
-    // The one that takes its place, if its writer has an earlier end, will be there in a moment.
+    // If the version's writer has an earlier end, the next version will be there in a moment.
     const bool settled = holds_at(version.end, began_).value_or(false);
     if (settled) {
       if (!version.absent) std::memcpy(buffer.data(), row.value(*slot), row.value_bytes());
@@ -130,7 +130,7 @@ AbortReason Transaction::check(const Read& read, Timestamp time) {
     const Version version = read.row->version(read.slot);
     const std::optional<bool> holds = holds_at(version.end, time);
     read.row->unlatch();
-    if (version.begin != read.begin) return AbortReason::kReadChanged;  // it is not even kept any more
+    if (version.begin != read.begin) return AbortReason::kReadChanged;  // a later version has taken its slot
     if (holds) return *holds ? AbortReason::kNone : AbortReason::kReadChanged;
     pause(turn);
   }

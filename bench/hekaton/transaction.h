@@ -1,7 +1,8 @@
 #pragma once
-// Hekaton's optimistic transactions (Larson et al., VLDB 2011, section 3): reads at the time of the beginning, first
-// writer wins, reads checked at the time of the end. A baseline for TicToc's evaluation: nothing is logged. That a row
-// is not there is checked as any read is; but there are no ranges, so a key without a row is not noticed.
+// Hekaton's optimistic transactions (Larson et al., VLDB 2011, section 3): they read at the time of their beginning,
+// the first writer of a row wins, and reads are checked again at the time of the end. It is a baseline for TicToc's
+// evaluation: nothing is logged. That a row is not there is checked as any read is; but there are no ranges, so that a
+// key which has no row yet may get one unnoticed.
 
 #include <array>
 #include <atomic>
@@ -30,8 +31,11 @@ class Shared {
   explicit Shared(TimestampSource source) : timestamps_(source) {}
 
   Timestamps& timestamps() { return timestamps_; }
-  /// Returns the word that says when a session's transaction ends: kActive while it is open, kTaking while the time is
-  /// about to be known.
+  /// Returns the word that says when a session's transaction ends: kActive while it is open, kTaking while it draws the
+  /// time of its end. The session writes it; sessions that find its mark on a version read it. All is seq_cst, in one
+  /// order with the draws of a counter: a session stores kTaking before it draws its end, and a reader has drawn its
+  /// time before it loads. So if the reader finds kActive, the end will be drawn later than the reader's time. The
+  /// mutex orders draws in the same way, and Timestamps::read_behind_stores() says why the hardware clock does.
   std::atomic<Timestamp>& end_of(std::uint32_t session) { return ends_[session].time; }
 
   static constexpr Timestamp kActive = 0, kTaking = ~Timestamp{0};
@@ -92,8 +96,8 @@ class Transaction {
   /// Marks the latest version as one that this transaction ends, if it says what is wanted: that there is no row, or
   /// that there is one, whose value is copied to the buffer.
   bool mark(Row& row, bool absent, std::span<char> buffer);
-  /// Whether the version with this end was the latest at `time`; nothing if its end is about to be known. Under the
-  /// row's latch.
+  /// Returns whether the version with this end was the latest at `time`, or nothing if its end is being drawn now. To
+  /// be called under the row's latch.
   std::optional<bool> holds_at(Timestamp end, Timestamp time);
   AbortReason check(const Read& read, Timestamp time);
 
