@@ -217,7 +217,7 @@ class Driver {
   std::uint64_t give_up_ns_ = 0;  // 0: not yet
   DeathStage stage_ = DeathStage::kNone;
   std::size_t victim_ = 0;       // the node that dies next, or died last
-  base::Random random_;          // for repeated deaths
+  base::Random random_;          // draws the victims and times of repeated deaths
   std::uint64_t death_ns_ = 0;   // the time of the planned death, or of the return; 0: not planned
   std::uint64_t killed_ns_ = 0;  // when the victim was killed
 };

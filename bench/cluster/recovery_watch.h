@@ -27,7 +27,7 @@ enum class RecoveryStep : std::uint8_t {
 };
 inline constexpr std::size_t kRecoverySteps = 7;
 std::string_view name(RecoveryStep step);     ///< "noticed": for JSON
-std::string_view meaning(RecoveryStep step);  ///< for people
+std::string_view meaning(RecoveryStep step);  ///< in words for people
 
 /// When each step was first seen (CLOCK_MONOTONIC); 0 if it was not.
 using StepTimes = std::array<std::uint64_t, kRecoverySteps>;

@@ -31,7 +31,7 @@ struct Repeat {
   std::vector<std::string> labels;  ///< the labels of the nodes that came to the end
   std::vector<Measurement> nodes;
   Measurement all;
-  double scale_factor = 0;  ///< that of all data, which each node reports
+  double scale_factor = 0;  ///< the scale of all data, which each node reports
   std::optional<KilledRun> killed = {};
 };
 

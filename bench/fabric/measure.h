@@ -16,7 +16,7 @@ namespace granary::bench::fabric {
 struct Load {
   cluster_config::Provider provider = cluster_config::Provider::kShm;
   std::uint64_t region_bytes = 0;
-  std::uint64_t operations = 0;  ///< for each figure
+  std::uint64_t operations = 0;  ///< operations for each figure
   std::uint64_t seed = 1;
   std::string run_directory;       ///< the directory in which the two nodes meet
   StopSignals* signals = nullptr;  ///< ends the measurement early, with the figures that are complete

@@ -60,7 +60,8 @@ std::string text_of(const std::vector<Bar>& measured) {
   return aligned(rows);
 }
 
-/// The report of the bar that is the whole system ("+overwrites"), with all bars beside it.
+/// Returns the report of the bar that is the whole system ("+overwrites", or "+full records" with a log), with a list
+/// of all bars. If that bar has not been measured yet, it is the report of the first.
 nlohmann::ordered_json json_of(const std::vector<Bar>& measured, const BenchCommand& workload, const Settings& settings,
                                const FlagValues& flags, bool interrupted) {
   const Machine machine = describe_machine();

@@ -9,19 +9,20 @@
 
 namespace granary::bench::factor {
 
-/// One bar of the figure: everything to its left is in force as well.
+/// One bar of the figure. The steps of the bars to its left are in force as well.
 struct Bar {
   std::string name;
-  VariantSet variants;  ///< of this step
+  VariantSet variants;  ///< all variants in force, not only those of this step
   std::vector<Measurement> runs;
-  double scale_factor = 0;  ///< of the data that it was measured on
+  double scale_factor = 0;  ///< the scale of the data that it was measured on
 };
 
-/// In the paper's order, nothing measured yet: its "Regular" group, or "Persistence" for databases with a log.
+/// Returns the bars in the paper's order, without measurements: its "Regular" group, or its "Persistence" group for
+/// databases with a log.
 std::vector<Bar> bars(bool logged);
 
 /// Returns how the analysis ends: kCheckFailed if a check of the data failed, and kEnvironment if requests were given
-/// up. Says which step it was on standard error.
+/// up. Prints to standard error which step it was.
 ExitCode judge(const std::vector<Bar>& measured);
 
 /// Measures all bars in turn, --repeat times; prints them and writes JSON.

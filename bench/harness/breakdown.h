@@ -24,7 +24,7 @@ struct TimeParts {
   std::uint64_t index = 0;      ///< searching indexes
   std::uint64_t execution = 0;  ///< the rest of what the bodies do
   std::uint64_t commit = 0;
-  std::uint64_t waiting = 0;  ///< for others, in attempts that ended their request
+  std::uint64_t waiting = 0;  ///< waiting for others, in attempts that ended their request
   std::uint64_t aborted = 0;
   std::uint64_t back_off = 0;  ///< between attempts
 

@@ -8,7 +8,7 @@ namespace granary::bench {
 /// The part of a run that this process has. A node of a cluster, which may have but one node, has one partition of the
 /// data and drives it. A process alone has everything.
 struct NodeShare {
-  std::uint32_t node = 0;  ///< of 0 … nodes − 1
+  std::uint32_t node = 0;  ///< the node's place, from 0 to nodes − 1
   std::uint32_t nodes = 1;
   bool in_cluster = false;
   bool alone() const { return !in_cluster; }

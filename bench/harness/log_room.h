@@ -12,7 +12,7 @@ namespace granary::bench {
 /// The data that a run is going to write, as far as its warm-up tells.
 struct LogForecast {
   double bytes_per_second = 0;   ///< logged so far, on average
-  double seconds = 0;            ///< of the run and those to come on the same data
+  double seconds = 0;            ///< the length of the run and of those to come on the same data
   std::uint64_t data_bytes = 0;  ///< the size of a checkpoint, about
 };
 

@@ -9,10 +9,10 @@ namespace granary::bench {
 
 struct Machine {
   std::string cpu_model;
-  std::uint32_t cpus = 0;  ///< that this process may use
+  std::uint32_t cpus = 0;  ///< processors that this process may use
   std::uint64_t memory_bytes = 0;
   std::string kernel;
-  std::string governor;  ///< that of the first core; "none" where frequency cannot be seen
+  std::string governor;  ///< the governor of the first core; "none" where frequency cannot be seen
   std::string transparent_huge_pages;
   std::string shared_huge_pages;  ///< the same for shared memory, which a database's memory is
   std::uint64_t huge_pages_total = 0, huge_pages_free = 0;  ///< reserved 2 MiB pages

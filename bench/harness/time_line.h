@@ -40,7 +40,7 @@ enum class TickCount : std::uint8_t {
 inline constexpr std::size_t kTickCounts = 5;
 using Tick = std::array<std::atomic<std::uint32_t>, kTickCounts>;
 
-/// By how much the requests of a worker have changed the sums over the data that are checked afterwards (modulo 2^64).
+/// The changes of a worker's requests to the sums over the data that are checked afterwards (modulo 2^64).
 /// A worker that is killed has at most one open request, of which nobody knows whether it was committed.
 struct alignas(base::kCacheLine) WorkerAccount {
   static constexpr std::size_t kMostSums = 4;

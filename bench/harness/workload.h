@@ -24,7 +24,7 @@ namespace granary::bench {
 /// How one request ended.
 enum class Ending : std::uint8_t {
   kCommitted,
-  kRolledBack,  ///< by the application, as specified (1 % of TPC-C new-orders): throughput, but not goodput
+  kRolledBack,  ///< the application rolled it back, as specified (1 % of TPC-C new-orders): throughput, not goodput
   kGaveUp,      ///< it could not be run to its end; counts as neither
   kTooLong,     ///< given up because its attempts were open for too long, one after another (OpenTooLong)
 };
@@ -115,7 +115,7 @@ struct Sample {
   std::uint64_t requests = 0;      ///< requests that ended in this second
   std::uint64_t transactions = 0;  ///< their transactions that came to their end, one or several of each request
   std::uint64_t aborts = 0;
-  std::uint64_t resident_bytes = 0;  ///< of the process
+  std::uint64_t resident_bytes = 0;  ///< memory of the process
   StoreFigures store;
 };
 
@@ -132,7 +132,7 @@ struct ExtraFigure {
 /// only the sums over all nodes must agree.
 struct Tally {
   std::uint64_t expected = 0;  ///< according to the clients
-  std::uint64_t found = 0;     ///< in the data
+  std::uint64_t found = 0;     ///< according to the data
 };
 
 /// One named condition of a consistency check.

@@ -1,5 +1,6 @@
-// The ordered index alone, one thread: inserts in order and in random order, random lookups one by one and
-// many at once, scans. Values are pointers to 128-byte records, whose first word the lookups touch, as the engine does.
+// Measures the ordered index alone, with one thread: inserts in order and in random order, random lookups one by one
+// and many at once, and scans. Values are pointers to 128-byte records. Lookups touch a record's first word, as the
+// engine does.
 //
 //   granary_index_bench [keys] [lookups]
 
@@ -55,7 +56,7 @@ class CountingVisitor final : public kvstore::ordered::ScanVisitor {
   std::uint64_t seen_ = 0;
 };
 
-/// Processor time of this thread: other programs on the machine disturb it less than the wall clock.
+/// Returns the processor time of this thread. Other programs on the machine disturb it less than the wall clock.
 double seconds_now() {
   timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

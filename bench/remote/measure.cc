@@ -21,12 +21,13 @@ namespace {
 using kvstore::remote::LocationCache;
 using kvstore::remote::LocationCacheCounters;
 
-constexpr std::size_t kTogether = 16;  // lookups of one round, READs of one chain
+constexpr std::size_t kTogether = 16;  // how many lookups a round has, and how many READs a chain
 constexpr std::uint64_t kTimeout_us = 5'000'000;
 
 constexpr std::uint64_t kTouchStep = 4096;
 
-/// Of the buffers of lookups that travel together: an odd number of cache lines, so that they do not share cache sets.
+/// Returns the distance between the buffers of lookups that travel together. It is an odd number of cache lines, so
+/// that the buffers do not share cache sets.
 std::uint64_t buffer_stride(const Load& load, const Tables& tables) {
   std::uint64_t bytes = cluster::KeyRead::buffer_bytes(tables.ours, sizeof(std::uint64_t));
   if (load.data.peers) {
@@ -40,12 +41,12 @@ std::uint64_t buffer_stride(const Load& load, const Tables& tables) {
 unsigned reads_of(const cluster::KeyRead& step) { return step.lookup_reads() + 1; }
 unsigned reads_of(const PeerRead& step) { return step.reads(); }
 
-/// How a figure's operations are done.
+/// The way in which a figure's operations are done.
 struct Pass {
-  std::uint64_t number = 0;  ///< of all passes; each draws its own keys, so that a cache has not seen them in advance
+  std::uint64_t number = 0;  ///< differs from all other passes', so that each draws keys that no cache has seen
   std::uint64_t rounds = 0;
-  std::size_t together = kTogether;  ///< in each round
-  Histogram* ticks = nullptr;        ///< of the rounds, if each is timed
+  std::size_t together = kTogether;  ///< operations in each round
+  Histogram* ticks = nullptr;        ///< takes the time of each round; nullptr if rounds are not timed
 };
 
 class RemoteBench {
@@ -80,7 +81,7 @@ class RemoteBench {
   }
 
  private:
-  enum Alone { kAlso, kNever };  ///< whether operations are done one at a time, too
+  enum Alone { kAlso, kNever };  ///< whether operations are also done one at a time
 
   template <typename Work>
   void figure(const char* what, LocationCache* cache, Alone alone, Work&& work) {
@@ -105,7 +106,7 @@ class RemoteBench {
       figure.alone_p99_ns = clock_.nanoseconds(ticks.percentile(99));
       figure.wrong += again.wrong;
     }
-    if (end_.requested() || !failure_.ok()) return;  // it was cut short
+    if (end_.requested() || !failure_.ok()) return;  // the figure was cut short
     figures_.push_back(figure);
     end_.have_figure();
   }
@@ -139,7 +140,7 @@ class RemoteBench {
       failure_ = fabric::failure_of(done);
   }
 
-  /// Reaches every page of the owner's once, so that no figure has the time in which the system maps it.
+  /// READs every page of the owner once, so that no figure has the time in which the system maps it.
   void touch() {
     std::array<rdma::Operation, kTogether> chain;
     for (std::uint64_t begin = 0; begin < tables_.bytes && failure_.ok(); begin += kTogether * kTouchStep) {
@@ -150,7 +151,8 @@ class RemoteBench {
     }
   }
 
-  /// Records lie side by side in the order of their keys, and are as many bytes as lookups read of them.
+  /// Measures plain READs of records. They lie side by side in the order of their keys, and a READ has as many bytes as
+  /// lookups read of them.
   void plain(LookupFigure& figure, const Pass& pass) {
     base::Random random(load_.seed, pass.number);
     const std::uint64_t first = first_record();
@@ -179,7 +181,7 @@ class RemoteBench {
     return offset;
   }
 
-  /// `make` begins the step of a key and returns its address.
+  /// Measures lookups. `make` begins the step of a key and returns its address.
   template <typename Read, typename Make>
   void lookups(LookupFigure& figure, const Pass& pass, const LocationCache* cache, Make&& make) {
     base::Random random(load_.seed, pass.number);
@@ -206,7 +208,8 @@ class RemoteBench {
   }
   std::uint64_t clock_of(const Pass& pass) const { return pass.ticks != nullptr ? clock_.ticks() : 0; }
 
-  /// The keys of a round, one round ahead: whoever has requests waiting knows what comes.
+  /// Draws the keys of a round, one round ahead, and prefetches their places in the cache. A system that has requests
+  /// waiting can do the same.
   void draw(base::Random& random, const LocationCache* cache, std::span<std::uint64_t> keys) const {
     for (std::uint64_t& key : keys) {
       key = next_key(random);
@@ -242,7 +245,7 @@ class RemoteBench {
   LocationCache cache_;
   EarlyEnd end_;
   std::uint64_t passes_ = 0;
-  Status failure_;  ///< why a chain has failed
+  Status failure_;  ///< tells why a chain has failed
   const base::TscClock clock_ = base::TscClock::calibrated();
   std::optional<LocationCacheCounters> counters_;
   std::vector<LookupFigure> figures_;

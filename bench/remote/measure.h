@@ -1,6 +1,6 @@
 #pragma once
-// Lookups of keys in another node's hash table: how many READs they take, and how fast they are beside plain READs of
-// as many bytes at the same places, and beside lookups in the tables of other systems.
+// Measures lookups of keys in another node's hash table: how many READs they take, and how fast they are compared with
+// plain READs of as many bytes at the same places, and with lookups in the tables of other systems.
 
 #include <string>
 #include <vector>
@@ -14,29 +14,30 @@ namespace granary::bench::remote {
 struct Load {
   cluster_config::Provider provider = cluster_config::Provider::kShm;
   Data data;
-  std::uint64_t lookups = 0;         ///< for each figure
-  std::uint64_t location_cache = 0;  ///< bytes
+  std::uint64_t lookups = 0;         ///< lookups for each figure
+  std::uint64_t location_cache = 0;  ///< size of the cache in bytes
   double theta = 0;
   std::uint64_t seed = 1;
-  std::string run_directory;       ///< where nodes of one host meet
-  StopSignals* signals = nullptr;  ///< end it early, with the figures that are complete
+  std::string run_directory;       ///< the directory in which nodes of one host find each other
+  StopSignals* signals = nullptr;  ///< signals that end it early, with the figures that are complete
 };
 
 struct LookupFigure {
   const char* what = "";
-  double nanoseconds = 0;   ///< mean of one, 16 at a time
-  double reads = 0;         ///< mean of one, the record's among them
-  double alone_p50_ns = 0;  ///< of one at a time; 0 if not measured
+  double nanoseconds = 0;   ///< mean time of a lookup, with 16 at a time
+  double reads = 0;         ///< mean number of READs of a lookup, including that of the record
+  double alone_p50_ns = 0;  ///< median with one lookup at a time; 0 if not measured
   double alone_p99_ns = 0;
-  std::uint64_t hits = 0;  ///< of the cache
+  std::uint64_t hits = 0;  ///< hits of the cache
   std::uint64_t misses = 0;
   std::uint64_t stale = 0;
   std::uint64_t replacements = 0;
   std::uint64_t wrong = 0;  ///< lookups that did not bring the value
 };
 
-/// Plain READs; lookups without a cache, with a cache from empty, and once more with that cache. If Data::peers, those
-/// in Pilaf's table and in FaRM's, with the places of records and with the values in its slots.
+/// Measures plain READs, and lookups without a cache, with a cache that is empty at first, and once more with that
+/// cache. If Data::peers, it also measures lookups in Pilaf's table and in FaRM's, with the places of records and with
+/// the values in its slots.
 Result<std::vector<LookupFigure>> measure(const Load& load);
 
 }  // namespace granary::bench::remote

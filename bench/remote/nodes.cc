@@ -8,7 +8,7 @@ namespace {
 constexpr rdma::NodeId kReader = 2;
 constexpr rdma::RegionId kBuffers = 2;
 
-/// The owner in a process of its own.
+/// Opens the reader and, in a process of its own, the owner.
 Status open_apart(Nodes& nodes, cluster_config::Provider provider, const Data& data, const std::string& run_directory) {
   auto process = OwnerProcess::start(provider, data, run_directory);
   if (!process.ok()) return process.status();
@@ -19,7 +19,7 @@ Status open_apart(Nodes& nodes, cluster_config::Provider provider, const Data& d
   return fabric.status();
 }
 
-/// The reader is the owner.
+/// Opens a reader that is the owner, too.
 Status open_one(Nodes& nodes, cluster_config::Provider provider, const Data& data, const std::string& run_directory) {
   auto own = OwnedTable::make(data);
   if (!own.ok()) return own.status();

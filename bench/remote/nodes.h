@@ -7,7 +7,7 @@ namespace granary::bench::remote {
 
 struct Nodes {
   std::unique_ptr<OwnerProcess> process;  ///< none if the reader is the owner
-  std::unique_ptr<OwnedTable> own;        ///< if the reader is the owner
+  std::unique_ptr<OwnedTable> own;        ///< none unless the reader is the owner
   std::unique_ptr<memory::Region> buffers;
   std::unique_ptr<rdma::Fabric> fabric;
   std::unique_ptr<rdma::Endpoint> endpoint;

@@ -28,7 +28,7 @@ Result<std::unique_ptr<OwnedTable>> OwnedTable::make(const Data& data) {
   std::unique_ptr<OwnedTable> owned(new OwnedTable(data));
   const Layout& layout = owned->layout_;
   const std::uint64_t known = layout.known();
-  const std::uint64_t all = known + layout.header + 16 * kExtent;  // indirect headers: rarely more than main ones
+  const std::uint64_t all = known + layout.header + 16 * kExtent;  // indirect headers are rarely more than main ones
   auto region = memory::Region::map({.reserve_bytes = all, .prefault_bytes = known, .shared = true});
   if (!region.ok()) return region.status();
   owned->region_ = std::move(region).value();
@@ -48,7 +48,7 @@ Result<std::unique_ptr<OwnedTable>> OwnedTable::make(const Data& data) {
   return owned;
 }
 
-/// Before the records are made: where they will lie is known.
+/// Makes the tables of other systems. It may run before the records are made, because their places are known.
 Status OwnedTable::make_peers(const char* records) {
   const auto first = static_cast<std::uint64_t>(records - region_->base());
   const auto entry_of = [&](std::uint64_t key) {

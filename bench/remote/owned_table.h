@@ -14,30 +14,30 @@
 namespace granary::bench::remote {
 
 inline constexpr rdma::NodeId kOwner = 1;
-inline constexpr rdma::RegionId kTableRegion = 1;  ///< of the owner
+inline constexpr rdma::RegionId kTableRegion = 1;  ///< the owner's region that has the tables
 
 struct Data {
-  std::uint64_t keys = 0;  ///< 8 bytes each: 0, 1, 2, ...
+  std::uint64_t keys = 0;  ///< number of keys, which are 0, 1, 2, ... with 8 bytes each
   std::uint32_t value_bytes = 0;
   bool peers = false;  ///< whether the tables of other systems are made, too, with as many slots
 };
 
-/// How others find it all.
+/// The values by which a reader finds the tables.
 struct Tables {
   kvstore::remote::RemoteTable ours;
-  PeerTables peers;         ///< if Data::peers
-  std::uint64_t bytes = 0;  ///< of the region, from its start, that have memory
+  PeerTables peers;         ///< set if Data::peers
+  std::uint64_t bytes = 0;  ///< how many bytes of the region, from its start, have memory
 };
 
 class OwnedTable {
  public:
-  /// Filled.
+  /// Makes the table and fills it.
   static Result<std::unique_ptr<OwnedTable>> make(const Data& data);
 
   /// Returns the memory that the table of these data needs before it is filled.
   static std::uint64_t bytes_for(const Data& data);
 
-  /// To be registered as the owner's region kTableRegion.
+  /// Returns the region that the owner must register as kTableRegion.
   memory::Region& region() { return *region_; }
   const Tables& tables() const { return tables_; }
 
@@ -49,7 +49,7 @@ class OwnedTable {
 
     std::uint64_t buckets;
     std::uint64_t record_bytes;
-    std::uint64_t header;  ///< of the main ones; indirect ones come on top
+    std::uint64_t header;  ///< bytes of the main headers; indirect ones come on top
     std::uint64_t records;
     std::uint64_t peers;
   };

@@ -32,7 +32,8 @@ struct Owner {
   }
 };
 
-/// In the child: says where the tables are, or (as anything else) what is wrong, and stays until `hold` is closed.
+/// Runs the owner in the child process. It sends to `answer` where the tables are, or an error, which differs from that
+/// in its size, and stays until `hold` is closed.
 [[noreturn]] void be_owner(cluster_config::Provider provider, const Data& data, const std::string& run_directory,
                            int answer, int hold) {
   leave_signals_to_parent();

@@ -1,5 +1,5 @@
 #pragma once
-// The node that is searched, if it is another one: a process with the tables, which does nothing else.
+// Runs the node that is searched, if it is not the reader: a process that has the tables and does nothing else.
 
 #include <sys/types.h>
 
@@ -13,7 +13,8 @@ namespace granary::bench::remote {
 
 class OwnerProcess {
  public:
-  /// Forks: the caller has no threads yet. Returns when the table is filled and can be reached.
+  /// Starts the process by a fork. Precondition: the caller has no threads yet. Returns when the table is filled and
+  /// can be reached.
   static Result<std::unique_ptr<OwnerProcess>> start(cluster_config::Provider provider, const Data& data,
                                                      const std::string& run_directory);
   ~OwnerProcess();

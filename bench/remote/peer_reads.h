@@ -1,6 +1,6 @@
 #pragma once
-// Finds a record by its key in the table of another system (peer_tables.h) by one-sided READs, and READs it as a lookup
-// in ours does.
+// Finds a record by its key in the table of another system (peer_tables.h) by one-sided READs, and READs the record
+// like a lookup in our table.
 
 #include <optional>
 
@@ -10,8 +10,7 @@
 
 namespace granary::bench::remote {
 
-/// This step does what both searches have in common: at the end it READs the record, if the slots do not have the
-/// value.
+/// The part that both searches have in common. At the end it READs the record, if the slots do not have the value.
 class PeerRead : public cluster::AccessStep {
  public:
   /// The arguments outlive the step. `records` is the table whose records the entries name.
@@ -25,18 +24,18 @@ class PeerRead : public cluster::AccessStep {
   void append(std::vector<rdma::Operation>& chain) final;
   rdma::fiber::Next interpret() final;
 
-  /// All READs so far, the record's among them.
+  /// Returns the number of READs so far, including that of the record.
   unsigned reads() const { return reads_; }
 
  protected:
-  /// The slots that the next round READs, as long as the record's place is not known.
+  /// The slots to READ in the next round, as long as the record's place is not known.
   struct Wanted {
     rdma::RemoteAddress first;
     std::uint32_t bytes;
   };
   virtual Wanted wanted() const = 0;
 
-  /// Looks at the copy of the slots that were wanted.
+  /// Searches the copy of the slots that were wanted.
   virtual rdma::fiber::Next search() = 0;
 
   rdma::fiber::Next found(std::uint64_t entry);
@@ -48,10 +47,10 @@ class PeerRead : public cluster::AccessStep {
 
  private:
   unsigned reads_ = 0;
-  std::optional<cluster::CheckedRead> read_;  ///< of the record, as soon as its place is known
+  std::optional<cluster::CheckedRead> read_;  ///< the READ of the record, as soon as its place is known
 };
 
-/// Pilaf's: slot by slot, in the order of the hash functions.
+/// Searches Pilaf's table slot by slot, in the order of the hash functions.
 class CuckooRead final : public PeerRead {
  public:
   using PeerRead::PeerRead;
@@ -63,12 +62,12 @@ class CuckooRead final : public PeerRead {
   unsigned function_ = 0;
 };
 
-/// FaRM's: a neighbourhood at once, and then the slots of its chain, one by one.
+/// Searches FaRM's table: a neighbourhood at once, and then the slots of its chain, one by one.
 class HopscotchRead final : public PeerRead {
  public:
   using PeerRead::PeerRead;
 
-  /// How much registered memory a search needs.
+  /// Returns how much registered memory a search needs.
   static std::size_t buffer_bytes(const PeerTable& table) { return hash::Hopscotch::kNeighbourhood * table.slot_bytes; }
 
  private:

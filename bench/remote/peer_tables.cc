@@ -13,9 +13,10 @@ using hash::Cuckoo;
 using hash::Hopscotch;
 using hash::kFree;
 
-/// The first slots again, behind the last one, so that every neighbourhood can be READ at once.
+/// The table ends with copies of its first slots, so that every neighbourhood can be READ at once.
 constexpr std::uint64_t kAgain = Hopscotch::kNeighbourhood - 1;
-/// Of all keys, those that may have to go to chains: far more than do at three quarters of the slots.
+/// Chains have room for one key per so many slots of the table. Far fewer keys go to chains when three quarters of the
+/// slots are taken.
 constexpr std::uint64_t kChainedPart = 8;
 
 std::uint32_t hopscotch_bytes(std::uint32_t value_bytes) {

@@ -1,8 +1,8 @@
 #pragma once
-// The hash tables of other systems beside ours, as nodes of ours READ them: Pilaf's cuckoo table, and FaRM's hopscotch
-// table twice, with the places of the records in its slots and with the values themselves. The records that the first
-// two lead to are those of our table, so that lookups differ by the search only. Nobody changes a table while others
-// read it; what readers check is what they would have to.
+// The hash tables of other systems, in the form in which our nodes READ them: Pilaf's cuckoo table, and FaRM's
+// hopscotch table twice, with the places of the records in its slots and with the values themselves. The first two lead
+// to the records of our table, so that lookups differ by the search only. No table changes while others read it;
+// readers nevertheless check all that they would have to check if it did.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace granary::bench::remote {
 
-/// The functions by which the tables choose places.
+/// The seed of the hash functions by which the tables choose places.
 inline constexpr std::uint64_t kPeerSeed = 1;
 
 /// A slot of Pilaf's table, which is READ by itself. The checksum shows a copy that is torn.
@@ -58,11 +58,11 @@ struct PeerTables {
   PeerTable cuckoo, hopscotch, inlined;
 };
 
-/// How much of a region all three take, with so many slots each.
+/// Returns how much of a region all three tables take, with so many slots each.
 std::uint64_t peer_bytes(std::uint64_t slots, std::uint32_t value_bytes);
 
-/// Makes the three tables of the keys 0, 1, 2, ... in the region. `entry_of` tells the entry of a key's record. An
-/// error if one of them has no place for a key.
+/// Makes the three tables of the keys 0, 1, 2, ... in the region. `entry_of` returns the entry of a key's record.
+/// Returns an error if one of them has no place for a key.
 Result<PeerTables> make_peers(memory::Region& region, const rdma::RemoteAddress& base, std::uint64_t slots,
                               std::uint64_t keys, std::string_view value,
                               FunctionRef<std::uint64_t(std::uint64_t)> entry_of);

@@ -23,14 +23,14 @@ enum class Type : std::uint8_t {
 inline constexpr std::size_t kTypes = 6;
 inline constexpr std::array<std::string_view, kTypes> kTypeNames{"send_payment",     "amalgamate",  "balance",
                                                                  "deposit_checking", "write_check", "transact_savings"};
-/// Per cent of each type, as DrTM measures it.
+/// The share of each type in per cent, as DrTM measures it.
 inline constexpr std::array<std::uint32_t, kTypes> kMix{25, 15, 15, 15, 15, 15};
 
 /// Whether two customers take part.
 constexpr bool has_two(Type type) { return type == Type::kSendPayment || type == Type::kAmalgamate; }
 
 struct Parameters {
-  std::uint64_t customers = 100'000;  ///< of all partitions together
+  std::uint64_t customers = 100'000;  ///< customers of all partitions together
   std::uint32_t partitions = 1;
   double hot_customers = 0.04;  ///< share of a partition's customers that are hot
   double hot_requests = 0.9;    ///< share of choices that fall on them

@@ -11,16 +11,16 @@ namespace granary::bench::smallbank {
 
 struct BankRequest {
   Type type = Type::kBalance;
-  Customer first{}, second{};  ///< the second only where has_two(type)
+  Customer first{}, second{};  ///< the second is used only if has_two(type)
   Cents amount = 0;
 };
 
 struct BankReply {
-  Cents balance = 0;    ///< of a balance
-  Cents deposited = 0;  ///< by how much the bank has more than before; negative: less
+  Cents balance = 0;    ///< what a balance transaction has found: savings and checking
+  Cents deposited = 0;  ///< by how much the bank's money has grown; negative if it has shrunk
 };
 
-/// One worker's requests, which come from customers of its home partition.
+/// Draws one worker's requests, which come from customers of its home partition.
 class RequestSource {
  public:
   RequestSource(const Parameters& parameters, std::uint32_t worker);

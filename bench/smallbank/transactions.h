@@ -9,7 +9,7 @@
 
 namespace granary::bench::smallbank {
 
-/// What a transaction does with a balance.
+/// The way in which a transaction uses a balance.
 enum class Use : std::uint8_t { kNothing, kRead, kWrite };
 
 /// Which of a customer's balances a transaction needs.

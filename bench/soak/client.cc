@@ -1,4 +1,4 @@
-// The requests of the soak test.
+// Runs the requests of the soak test.
 
 #include <utility>
 
@@ -63,8 +63,8 @@ class SoakClient final : public Client {
     });
   }
 
-  /// Inserts at the head, and deletes at the tail once the queue is long enough, so that leaves of the index fill and
-  /// empty.
+  /// Inserts at the head of the queue, and deletes at its tail if it is long enough, so that leaves of the index fill
+  /// and empty.
   Ending move_queue(AbortCounts& counts) {
     const EncodedKey<std::pair<std::uint32_t, std::uint64_t>> head({id_, head_});
     fill(value_, parameters_, random_);
@@ -81,7 +81,7 @@ class SoakClient final : public Client {
     return ending;
   }
 
-  /// Reads a stretch of records as they were about a second ago, which keeps old versions alive.
+  /// Reads neighbouring records as they were about a second ago, which keeps old versions alive.
   Ending read_snapshot() {
     constexpr std::size_t kRecords = 200;
     const EncodedKey<std::uint64_t> from(random_.below(parameters_.keys));

@@ -18,11 +18,11 @@ T median(std::vector<T> values) {
   return *middle;
 }
 
-/// A third of the measurement. `peak`: the greatest of the rates.
+/// The samples of a third of the measurement.
 struct Third {
   std::vector<std::uint64_t> bytes;
   std::vector<double> rates;  ///< requests a second
-  double peak = 0;
+  double peak = 0;            ///< the greatest of the rates
 };
 
 std::array<Third, 3> thirds_of(const std::vector<Sample>& samples,

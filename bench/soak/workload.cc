@@ -12,7 +12,7 @@ namespace granary::bench::soak {
 
 std::vector<std::string> SoakWorkload::transaction_types() const { return soak_types(parameters_.snapshots); }
 
-/// Twice what is live: old versions and garbage of a second or two lie beside it.
+/// Returns twice the size of what is live, because old versions and garbage of a second or two lie beside it.
 std::uint64_t SoakWorkload::estimated_bytes() const {
   const std::uint64_t record = 64 + parameters_.largest_value;
   return 2 * record * (2 * parameters_.keys + settings_.workers * parameters_.queue_length);
@@ -29,8 +29,8 @@ Status SoakWorkload::load_one(Worker& worker, const Table& table, std::string_vi
   return {};
 }
 
-/// Loads what requests would come to after a while, since it depends on the machine how many they are in the first
-/// third of a run: values of all sizes, half of the records that come and go, and full queues.
+/// Loads the state that requests would reach after a while: values of all sizes, half of the records that come and go,
+/// and full queues. On a slow machine the requests of the first third of a run are too few to reach it.
 Status SoakWorkload::load(unsigned /*threads*/, Progress& progress) {
   Result<std::unique_ptr<Database>> opened = open_fresh(settings_.options);
   if (!opened.ok()) return opened.status();
@@ -67,7 +67,7 @@ Result<std::unique_ptr<Client>> SoakWorkload::make_client(std::uint32_t id) {
 
 StoreFigures SoakWorkload::figures() const { return figures_of(*database_); }
 
-/// Returns for how long the memory of what a request has superseded stays in use: garbage waits for up to two snapshot
+/// Returns how long the memory of what a request has superseded stays in use. Garbage waits for up to two snapshot
 /// periods, and is freed some epochs later.
 double SoakWorkload::seconds_kept() const {
   constexpr double kEpochsMore = 10;
@@ -75,8 +75,8 @@ double SoakWorkload::seconds_kept() const {
   return (2.0 * options.snapshot_epochs + kEpochsMore) * options.epoch_ms / 1000;
 }
 
-/// Allows for what the requests of a faster time leave: each leaves at most one version or deleted record, and in the
-/// index the place of a deleted record.
+/// Judges four numbers of bytes. It allows for the garbage of more requests where the rate has risen: each request
+/// leaves at most one version or deleted record, and in the index the place of a deleted record.
 std::vector<Finding> SoakWorkload::verify() {
   constexpr double kPlaceBytes = 32;
   const double record_bytes = 64 + (16.0 + parameters_.largest_value) / 2;

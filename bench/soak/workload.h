@@ -1,6 +1,7 @@
 #pragma once
-// Everything that makes garbage, for as long as one likes: updates that change sizes, records deleted and born again,
-// queues that move through the key space, and snapshots that hold old versions. Memory must stay level.
+// Makes garbage of every kind, for as long as one likes: by updates that change sizes, by records that are deleted and
+// inserted again, by queues that move through the key space, and by snapshots that hold old versions. Memory must stay
+// level.
 
 #include <cstdint>
 #include <memory>
@@ -15,14 +16,14 @@
 namespace granary::bench::soak {
 
 struct Parameters {
-  std::uint64_t keys = 0;           ///< in the table that is updated, and again in the one that is churned
+  std::uint64_t keys = 0;           ///< keys of Tables::updated, and as many of Tables::churned
   std::uint32_t largest_value = 0;  ///< updates draw sizes from 16 to this many bytes
-  std::uint64_t queue_length = 0;   ///< records between head and tail of each worker's queue
+  std::uint64_t queue_length = 0;   ///< records between the head and the tail of each worker's queue
   std::uint64_t seed = 1;
   bool snapshots = true;
 };
 
-/// Makes a value of some size from 16 bytes on.
+/// Draws a value of 16 to Parameters::largest_value bytes.
 inline void fill(std::string& value, const Parameters& parameters, base::Random& random) {
   value.assign(16 + random.below(parameters.largest_value - 15), static_cast<char>('a' + random.below(26)));
 }
@@ -60,11 +61,12 @@ class SoakWorkload final : public Workload {
   std::unique_ptr<Database> database_;
   Tables tables_;
   base::Random random_{parameters_.seed, 0};
-  std::string value_;            // of the record that is loaded
-  std::vector<Sample> samples_;  // of the runner's own thread
+  std::string value_;            // the value of the record that is being loaded
+  std::vector<Sample> samples_;  // used by the runner's own thread only
 };
 
-/// One worker's requests (client.cc). Its queue has been loaded: the numbers from 0 to Parameters::queue_length.
+/// Makes a client that runs one worker's requests (client.cc). Its queue must be loaded, with the numbers from 0 to
+/// Parameters::queue_length - 1.
 std::unique_ptr<Client> make_soak_client(Worker worker, const Tables& tables, const Parameters& parameters,
                                          std::uint32_t id);
 std::vector<std::string> soak_types(bool snapshots);

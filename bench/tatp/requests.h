@@ -1,6 +1,5 @@
 #pragma once
-// What is drawn, as specified: which transaction on which subscriber comes next, and what the rows of the population
-// hold.
+// Draws transactions, their subscribers, and the rows of the population, as the specification has them.
 
 #include <algorithm>
 #include <array>
@@ -26,7 +25,7 @@ enum class Type : std::uint8_t {
 inline constexpr std::array<std::string_view, 7> kTypeNames{
     "get_subscriber_data", "get_new_destination",    "get_access_data",       "update_subscriber_data",
     "update_location",     "insert_call_forwarding", "delete_call_forwarding"};
-inline constexpr std::array<std::uint32_t, 7> kMix{35, 10, 35, 2, 14, 2, 2};  // per cent of each type
+inline constexpr std::array<std::uint32_t, 7> kMix{35, 10, 35, 2, 14, 2, 2};  // the share of each type, in per cent
 
 inline std::uint8_t byte_below(std::uint64_t bound, base::Random& random) {
   return static_cast<std::uint8_t>(random.below(bound));
@@ -54,11 +53,11 @@ inline SpecialFacility draw_special_facility(base::Random& random) {
   const std::uint8_t active = random.chance(0.85) ? 1 : 0;
   return {active, byte_below(256, random), byte_below(256, random), draw_letters<5>(random)};
 }
-/// Lasts 1 to 8 hours.
+/// Draws a call forwarding from this start on. It lasts 1 to 8 hours.
 inline CallForwarding draw_call_forwarding(std::uint64_t start, base::Random& random) {
   return {static_cast<std::uint8_t>(start * 8 + 1 + random.below(8)), draw_digits(random)};
 }
-/// The types, or starts, of `least` to `most` rows, any as likely as another.
+/// Draws the types, or starts, of `least` to `most` rows, all equally likely.
 inline std::vector<std::uint64_t> draw_rows(std::uint64_t least, std::uint64_t most, base::Random& random) {
   std::vector<std::uint64_t> rows(most);
   std::iota(rows.begin(), rows.end(), std::uint64_t{0});
@@ -67,10 +66,10 @@ inline std::vector<std::uint64_t> draw_rows(std::uint64_t least, std::uint64_t m
   return rows;
 }
 
-/// Transactions use what they need of it.
+/// The values for one request. Each type of transaction uses only some of them.
 struct TatpRequest {
   Type type = Type::kGetSubscriberData;
-  std::uint32_t partition = 0;   ///< of the subscriber
+  std::uint32_t partition = 0;   ///< the subscriber's partition
   std::uint64_t subscriber = 0;  ///< its number; three transactions know its sub_nbr only
   std::uint64_t row_type = 0, start = 0;
   std::uint8_t end_time = 0;  ///< 1 to 24 hours
@@ -79,7 +78,7 @@ struct TatpRequest {
   Digits numberx = {};
 };
 
-/// One worker's requests, most of which are about subscribers of its home partition.
+/// Draws one worker's requests, most of which are about subscribers of its home partition.
 class RequestSource {
  public:
   RequestSource(const store::RangeParameters& parameters, std::uint32_t worker)
@@ -104,7 +103,7 @@ class RequestSource {
   }
 
  private:
-  /// Not uniformly.
+  /// Draws a subscriber of the range, not uniformly but as specified: A grows with the number of subscribers.
   std::uint64_t any_subscriber(const KeyRange& range) {
     const std::uint64_t a = range.size() <= 1'000'000 ? 65'535 : range.size() <= 10'000'000 ? 1'048'575 : 2'097'151;
     return range.from + (random_.below(a + 1) | (1 + random_.below(range.size()))) % range.size();

@@ -11,7 +11,7 @@
 namespace granary::bench::tatp {
 
 enum class SubscriberKey : std::uint64_t {};
-enum class NumberKey : std::uint64_t {};      // a sub_nbr: the number that its digits make, less one
+enum class NumberKey : std::uint64_t {};      // sub_nbr: the number that its digits make, less one
 enum class TypeKey : std::uint64_t {};        // subscriber, and ai_type or sf_type
 enum class ForwardingKey : std::uint64_t {};  // subscriber, sf_type, and start_time
 
@@ -33,9 +33,10 @@ constexpr Digits digits_of(std::uint64_t number) {
   for (std::size_t i = digits.size(); i != 0; number /= 10) digits[--i] = static_cast<char>('0' + number % 10);
   return digits;
 }
-/// The sub_nbr is the s_id as a string.
+/// Returns the sub_nbr, which is the s_id as a string.
 constexpr Digits sub_nbr_of(std::uint64_t subscriber) { return digits_of(subscriber + 1); }
-/// Less one, so that an entry of the index is in the partition of its subscriber.
+/// Returns the key of a sub_nbr. It is the number less one, and so the subscriber's own number: thus an entry of the
+/// index is in the partition of its subscriber.
 constexpr NumberKey number_key(const Digits& sub_nbr) {
   std::uint64_t number = 0;
   for (const char digit : sub_nbr) number = number * 10 + static_cast<std::uint64_t>(digit - '0');
@@ -71,8 +72,8 @@ struct Tables {
   using Parts = store::Spread<typename S::template Table<K, Row>>;
 
   Parts<SubscriberKey, Subscriber> subscriber;
-  Parts<NumberKey, NumberOwner> by_number;  // never written after loading, nor is access_info
-  Parts<TypeKey, AccessInfo> access_info;
+  Parts<NumberKey, NumberOwner> by_number;  // never written after loading
+  Parts<TypeKey, AccessInfo> access_info;   // never written after loading
   Parts<TypeKey, SpecialFacility> special_facility;
   Parts<ForwardingKey, CallForwarding> call_forwarding;
 };

@@ -1,6 +1,6 @@
 #pragma once
-// The seven transactions of TATP. A row that is missing, or one that is there already, fails a transaction as the
-// specification allows: it is rolled back and counts as such.
+// The seven transactions of TATP. A transaction fails if a row is missing, or if a row to be inserted is there already.
+// The specification allows that; such a transaction counts as rolled back.
 
 #include <array>
 #include <span>
@@ -11,7 +11,8 @@
 
 namespace granary::bench::tatp {
 
-/// Sums by which a lost change shows: call forwardings, all locations, and all that update_subscriber_data writes.
+/// The sums that show a lost change: the number of call forwardings, all locations, and all that update_subscriber_data
+/// writes.
 enum Sum : std::size_t { kForwardings, kLocations, kData };
 using Sums = store::Sums<3>;
 
@@ -46,7 +47,8 @@ class Transactions {
     return store::fetch(t_, store::lookup(tables_.subscriber[request_.partition], subscriber(), row));
   }
 
-  /// Where calls are forwarded from `start` on until after `end_time`.
+  /// Looks for a call forwarding that begins at `start` or before and ends after `end_time`. Its facility must be
+  /// active.
   Verdict get_new_destination() {
     SpecialFacility facility;
     std::array<CallForwarding, kStarts> rows;
@@ -81,7 +83,7 @@ class Transactions {
                                t_.overwrite(tables_.special_facility[request_.partition], typed(), facility));
   }
 
-  /// The subscriber of the sub_nbr, by way of the index.
+  /// Looks up the subscriber of the sub_nbr in the index.
   Verdict find_by_number() {
     NumberOwner owner;
     const Verdict found = store::fetch(
@@ -100,7 +102,8 @@ class Transactions {
     return store::commit_if_ok(t_.overwrite(tables_.subscriber[request_.partition], subscriber(), row));
   }
 
-  /// Needs the facility; reads all of the subscriber's, as specified.
+  /// Inserts a call forwarding if the subscriber has its facility. Reads all of the subscriber's facilities, as
+  /// specified.
   Verdict insert_call_forwarding(Sums& change) {
     std::array<SpecialFacility, kRowTypes> rows;
     const auto at = [&](std::uint64_t type) {

@@ -1,5 +1,5 @@
 #pragma once
-// TATP over any store, and what must hold of its tables afterwards.
+// Describes TATP to store::RangeWorkload: its tables, requests and transactions, and the checks of its rows.
 
 #include "bench/tatp/transactions.h"
 
@@ -24,7 +24,8 @@ struct Tatp {
   static constexpr bool kTellsDistributed = false;  // each transaction is in one partition
 
   static std::uint64_t estimated_bytes(const Parameters& parameters) {
-    constexpr std::uint64_t kBytesASubscriber = 1'500, kFixed = 16 << 20;  // eleven records with their index entries
+    // A subscriber has about eleven records, each with an entry of an index.
+    constexpr std::uint64_t kBytesASubscriber = 1'500, kFixed = 16 << 20;
     return kFixed + parameters.keys / parameters.share.nodes * kBytesASubscriber;
   }
 

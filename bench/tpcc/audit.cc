@@ -28,7 +28,7 @@ constexpr std::array<std::string_view, Audit::kConditions + 1> kNames{
     "S_YTD and S_ORDER_CNT = what order lines took",
 };
 
-/// Returns a number's weight in a sum: odd, and unrelated to that of others.
+/// Returns a number's weight in a sum. It is odd, and unrelated to the weights of other numbers.
 std::uint64_t weight(std::uint64_t number) { return base::splitmix64(number) | 1; }
 
 std::uint64_t weighted(std::uint64_t warehouse, const StockSums& stock) {

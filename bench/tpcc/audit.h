@@ -1,5 +1,5 @@
 #pragma once
-// The consistency conditions of TPC-C (clause 3.3.2) over rows that were read. The audit knows no store.
+// Checks the consistency conditions of TPC-C (clause 3.3.2) over rows that were read. The audit knows no store.
 
 #include <array>
 #include <cstdint>
@@ -45,7 +45,7 @@ struct DistrictRows {
   Rows<OrderLineKey, OrderLine> lines;
 };
 
-/// What order lines took from a warehouse's stock, and what the stock says.
+/// The sums that order lines took from a warehouse's stock, or those that the stock has.
 struct StockSums {
   std::uint64_t quantity = 0, orders = 0;
   bool operator==(const StockSums&) const = default;
@@ -55,10 +55,10 @@ class Audit {
  public:
   explicit Audit(const Parameters& parameters);
 
-  /// Before any district, with all rows of history that this process has.
+  /// Notes the sums of all rows of history that this process has. Called before any district is checked.
   void expect_payments(const PaymentSums& payments);
 
-  // Thread-safe.
+  // The following may be called by several threads at the same time.
   void check_district(const DistrictRows& rows, const PaymentSums& payments);
   void check_warehouse(std::uint32_t number, const Warehouse& warehouse, const std::vector<District>& districts,
                        const PaymentSums& payments);
@@ -70,7 +70,7 @@ class Audit {
   /// Returns a finding for each of the twelve conditions and for the additional ones.
   std::vector<Finding> findings() const;
 
-  /// Beside the twelve: numbers 13 and 14.
+  /// The numbers of the additional conditions, after the twelve.
   static constexpr std::size_t kIndexes = 13, kStock = 14, kConditions = 14;
 
  private:
@@ -91,10 +91,10 @@ class Audit {
   const NodeShare share_;
   mutable std::mutex mutex_;  // guards the following members
   std::array<Condition, kConditions + 1> conditions_;
-  std::vector<StockSums> taken_;  // by supplying warehouse, by orders that were not loaded
-  // Of several nodes only: payments by customers and orders from stocks of other nodes' warehouses are in this node's
-  // rows, so the sums of all customers and of all stocks are compared over all nodes. Each counts with a weight of its
-  // own, so that one's surplus does not make up for another one's lack.
+  std::vector<StockSums> taken_;  // by supplying warehouse; only orders that were not loaded count
+  // With several nodes, this node's rows have payments by customers, and orders from stocks, of other nodes'
+  // warehouses. So the sums of all customers and of all stocks are compared over all nodes. Each counts with a weight
+  // of its own, so that a surplus of one does not make up for a lack of another.
   Tally paid_;
   std::uint64_t stock_found_ = 0;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// One worker's terminals: draws requests and carries them out on a store.
+// Runs one worker's terminals: draws requests and carries them out on a store.
 
 #include <deque>
 #include <memory>
@@ -19,8 +19,8 @@ class TpccClient final : public store::StoreClient<S> {
         state_(state),
         source_(state, worker) {}
 
-  /// Deliveries are deferred (clause 2.7.2): the terminal only queues them, and the worker carries out the oldest one
-  /// before its next request. Only then does it count.
+  /// Runs the next request. Deliveries are deferred (clause 2.7.2): the terminal only queues them, and the worker
+  /// carries out the oldest one before its next request. A delivery counts when it has been carried out.
   Request run_one() override {
     reached_ = 0;
     if (!deliveries_.empty()) {
@@ -86,7 +86,7 @@ class TpccClient final : public store::StoreClient<S> {
                                                 [&](auto& t) { return payment(t, tables_, request, reply); }));
   }
 
-  /// The request ends with the last piece.
+  /// Runs a payment as a chain of pieces. The request ends with the last piece.
   Request pay_in_pieces(const PaymentRequest& request, PaymentReply& reply) {
     for (std::uint32_t piece = 0;; ++piece) {
       const store::Footprint footprint{
@@ -114,13 +114,13 @@ class TpccClient final : public store::StoreClient<S> {
                                          : session_->run(footprint, aborted, body));
   }
 
-  /// All ten districts; the request ends with the last one.
+  /// Delivers the oldest order of each of the ten districts. The request ends with the last district.
   Request deliver(DeliveryRequest request) {
     const store::Footprint footprint{tables_.partition_of(request.warehouse)};
     for (std::uint32_t district = 1;; ++district) {
       request.district = static_cast<std::uint8_t>(district);
       std::atomic<std::uint32_t>& hint = state_.undelivered_from(request.warehouse, district);
-      // FastIds hands out numbers before they are entered, so an older order may still come: no hint then.
+      // FastIds hands out numbers before orders are entered, so an older order may still come. Then there is no hint.
       request.from_order = state_.parameters.fast_ids ? 0 : hint.load(std::memory_order_relaxed);
       DeliveryReply reply;
       const Ending ending = session_->run(footprint, aborts_of(Type::kDelivery),

@@ -34,8 +34,8 @@ Result<std::unique_ptr<Workload>> make(const Settings& settings, const FlagValue
   return two_pc::make_workload<TpccWorkload>(prefaulted, *parameters, parameters->partition_ranges().parts());
 }
 
-/// A chain of pieces ends where its client does, and so do the numbers of orders that are counted outside of
-/// transactions.
+/// Returns an error if a killed node could not come back. A chain of pieces ends when its client ends, and so do the
+/// counters of orders outside of transactions.
 Status survives_kill(const FlagValues& flags) {
   const auto variants = parse_variants(flags.text("variant"), tpcc_command().variants);
   if (!variants.ok()) return variants.status();

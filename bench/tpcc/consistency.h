@@ -1,6 +1,6 @@
 #pragma once
-// Reads a whole store, district by district, and hands it to the audit. Nobody else may be writing: the scans are
-// ordinary transactions of moderate size, one after the other.
+// Reads a whole store, district by district, and hands it to the audit. No client may write meanwhile, because the
+// scans are separate transactions of moderate size, one after the other.
 
 #include <memory>
 
@@ -49,7 +49,7 @@ class Inspector {
     audit_.check_district(rows, payments);
   }
 
-  /// After all districts.
+  /// Checks a warehouse and its stock. Called after all districts.
   void check_warehouse(std::uint32_t number, const PaymentSums& payments) {
     const std::uint32_t part = tables_.partition_of(number);
     Warehouse warehouse;
@@ -79,8 +79,8 @@ class Inspector {
     return outcome == Outcome::kOk;
   }
 
-  /// Visits [from, to): each chunk is read in a transaction, which may run several times, and visited when it has
-  /// committed.
+  /// Visits [from, to). It reads each chunk in a transaction, which may run several times, and visits it when the
+  /// transaction has committed.
   template <typename K, typename V, typename Visit>
   void visit_all(const typename S::template Table<K, V>& table, std::uint32_t part, K from, K to, Visit&& visit) {
     constexpr std::size_t kChunk = 4096;
@@ -99,8 +99,8 @@ class Inspector {
       if (!chunk.empty()) from = K{static_cast<std::uint64_t>(chunk.back().first) + 1};
     } while (chunk.size() == kChunk);
   }
-  /// The same of a table that may have a hash index, which cannot be scanned: its keys are `from` + 1 to `from` +
-  /// `count`.
+  /// Visits the rows of a table that may have a hash index, which cannot be scanned. Their keys are `from` + 1 to
+  /// `from` + `count`.
   template <typename K, typename V, typename Visit>
   void visit_numbered(const typename S::template Table<K, V>& table, std::uint32_t part, K from, K to,
                       std::uint64_t count, Visit&& visit) {
@@ -134,7 +134,7 @@ std::vector<Finding> check_consistency(S& store, const Tables<S>& tables, const 
     if (!session.ok()) return session.status();
     return Inspector<S>(std::move(*session), tables, parameters, audit);
   };
-  {  // a node of a cluster has few sessions: one after the other
+  {  // a node of a cluster has few sessions, so each is given back before the next is taken
     auto first = inspector();
     if (!first.ok()) return {{"a session for the check", false, first.status().message()}};
     first->add_payments(payments);

@@ -1,6 +1,6 @@
 #pragma once
-// Finds the customer that a request means (clauses 2.5.1.2, 2.6.1.2): 40 % name the customer's number, 60 % the last
-// name; of several customers with that name it is the middle one by first name, rounded up.
+// Finds the customer that a request means (clauses 2.5.1.2, 2.6.1.2). 40 % of the requests have the customer's number,
+// 60 % the last name. If several customers have that name, it is the middle one by first name, rounded up.
 
 #include <algorithm>
 #include <array>
@@ -13,12 +13,12 @@ namespace granary::bench::tpcc {
 struct CustomerChoice {
   std::uint16_t warehouse;
   std::uint8_t district;
-  std::uint32_t customer;  ///< 0: by last name
+  std::uint32_t customer;  ///< the customer's number; 0: the request has the last name
   Text<16> last;
 };
 
-/// Finds the customer's number with one short scan of the index, without reading any customer. kNotFound if nobody has
-/// that name.
+/// Finds the customer's number with one short scan of the index, without reading any customer. Returns kNotFound if no
+/// customer has that name.
 template <store::Store S, typename T>
 Outcome choose_customer(T& transaction, const Tables<S>& tables, const CustomerChoice& choice,
                         std::uint32_t& customer) {
@@ -26,7 +26,7 @@ Outcome choose_customer(T& transaction, const Tables<S>& tables, const CustomerC
     Text<16> first;
     std::uint32_t customer;
   };
-  constexpr std::size_t kMost = 4096;  // all customers of a district
+  constexpr std::size_t kMost = 4096;  // at least as many as a district has customers
   constexpr std::uint64_t kAfterLast = 0xffff;
   customer = choice.customer;
   if (customer != 0) return Outcome::kOk;

@@ -10,7 +10,7 @@ namespace granary::bench::tpcc {
 
 struct DeliveryRequest {
   Date date;
-  std::uint32_t from_order;  ///< no older order of the district is undelivered; a hint where to start looking
+  std::uint32_t from_order;  ///< where the search begins, because no older order of the district is undelivered
   std::uint16_t warehouse;
   std::uint8_t district;
   std::uint8_t carrier;
@@ -20,7 +20,7 @@ struct DeliveryReply {
   std::uint32_t order;  ///< 0: the district has no undelivered order
 };
 
-/// Sets the delivery date of an order's lines; false if the transaction cannot go on.
+/// Sets the delivery date of an order's lines. Returns false if the transaction cannot go on.
 template <store::Store S, typename T>
 bool deliver_lines(T& transaction, const Tables<S>& tables, const DeliveryRequest& request, std::uint32_t order,
                    std::size_t expected, Cents& sum) {

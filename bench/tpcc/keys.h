@@ -32,7 +32,7 @@ enum class StockKey : std::uint64_t {};
 enum class HistoryKey : std::uint64_t {};
 
 inline constexpr std::uint32_t kMaxWarehouses = 65535;
-inline constexpr std::uint32_t kDistricts = 10;  // of a warehouse
+inline constexpr std::uint32_t kDistricts = 10;  // districts of a warehouse
 inline constexpr std::uint32_t kHistoryOrigins = 1u << 16;
 static_assert(kDistricts < 16 && kMaxWarehouses <= 0xffff, "they fit their bits");
 
@@ -83,8 +83,7 @@ constexpr std::uint32_t customer_of(CustomerOrderKey key) {
   return static_cast<std::uint32_t>(static_cast<std::uint64_t>(key) >> 32) & 0xfff;
 }
 
-/// 24 bits of a last name (FNV-1a, folded). Entries hold the whole name, so names that share a tag are told apart
-/// there.
+/// Returns 24 bits of a last name (FNV-1a, folded). Entries hold the whole name, which tells names with one tag apart.
 constexpr std::uint64_t name_tag(std::string_view last_name) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const char letter : last_name) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3u;

@@ -1,6 +1,6 @@
 #pragma once
-// Fills a store with the initial rows: jobs of one district, or of some items or stocks, shared out among threads. The
-// warehouses come last: whoever sees one, sees all that belongs to it.
+// Fills a store with the initial rows. Several threads share the jobs, each of one district, or of some items or
+// stocks. The warehouses come last, so that a reader that sees a warehouse sees all that belongs to it.
 
 #include <chrono>
 #include <thread>
@@ -26,14 +26,16 @@ class Loader {
 
   static constexpr std::uint32_t kChunk = 10'000;
   static std::size_t chunks(const Scale& scale) { return (scale.items + kChunk - 1) / kChunk; }
-  /// Of which the first chunks() load items, and then each own warehouse has as many for its stocks and one a district.
+  /// Returns the number of jobs. The first chunks() jobs load items. Then each own warehouse has as many for its
+  /// stocks, and one for each district.
   static std::size_t jobs(const Parameters& parameters) {
     return chunks(parameters.scale) + parameters.own_warehouses() * (chunks(parameters.scale) + kDistricts);
   }
 
   Status run(std::size_t job) {
     const std::size_t item_jobs = chunks(scale_), jobs_a_warehouse = item_jobs + kDistricts;
-    if (job >= item_jobs) job += (state_.parameters.first_warehouse() - 1) * jobs_a_warehouse;  // those of nodes before
+    // Skips the jobs of earlier nodes, so that each job has a number of its own in the whole cluster.
+    if (job >= item_jobs) job += (state_.parameters.first_warehouse() - 1) * jobs_a_warehouse;
     random_ = Random(state_.parameters.seed, 0x6c6f616400000000 + job, state_.parameters.text_ratio);
     if (job < item_jobs) return load_items(job);
     const auto warehouse = static_cast<std::uint32_t>((job - item_jobs) / jobs_a_warehouse + 1);
@@ -55,7 +57,7 @@ class Loader {
     return {};
   }
 
-  /// Waits until snapshots see what was loaded; they lag behind.
+  /// Waits until snapshots see the loaded rows, as they show the state of some time ago.
   Status await_snapshot() {
     constexpr int kMostTurns = 60'000;
     const std::uint32_t warehouse = state_.parameters.first_warehouse() + state_.parameters.own_warehouses() - 1;

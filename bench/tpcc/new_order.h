@@ -17,7 +17,7 @@ struct NewOrderRequest {
     std::uint16_t supply_warehouse;
     std::uint8_t quantity;
   };
-  std::uint32_t order;  ///< 0: take the district's next number; else a number from outside (FastIds, Silo 5.4)
+  std::uint32_t order;  ///< the order's number (FastIds, Silo 5.4); 0: take the district's next number
   std::uint32_t customer;
   Date date;
   std::uint16_t warehouse;
@@ -26,7 +26,7 @@ struct NewOrderRequest {
   std::array<Line, kMaxLines> lines;
 };
 
-/// What the terminal shows (clause 2.4.3.3).
+/// The values that the terminal shows (clause 2.4.3.3).
 struct NewOrderReply {
   struct Line {
     Cents amount;
@@ -55,7 +55,7 @@ class NewOrder {
 
   store::Verdict run() {
     using store::Verdict;
-    // Other nodes' rows first, where there may be any: what is held there is held before anything is read here (drtm).
+    // Rows that other nodes may have come first: drtm holds remote rows before it reads anything at this node.
     const bool read = has_far_lines() ? read_lines() && take_number() : take_number() && read_lines();
     if (!read) return Verdict::kRetry;
     Cents sum = 0;
@@ -87,7 +87,7 @@ class NewOrder {
     return request_.order == 0 ? store::get_to_write(t_, table, key, district) : t_.get(table, key, district);
   }
 
-  /// Rates, customer, and the order's number.
+  /// Reads the rates and the customer, and gives the order its number.
   bool take_number() {
     Warehouse warehouse;
     District district;
@@ -108,7 +108,7 @@ class NewOrder {
     return t_.overwrite(tables_.district[home_], key, district) == Outcome::kOk;
   }
 
-  /// Items and stocks in one go. An unknown item has no stock either.
+  /// Reads items and stocks in one go. An unknown item has no stock either.
   bool read_lines() {
     const std::size_t count = request_.line_count;
     std::array<StockLookup, kMaxLines> stocks;
@@ -132,7 +132,7 @@ class NewOrder {
     return true;
   }
 
-  /// An order may name an item twice: the later line goes on from what the earlier one left.
+  /// Gives a line the stock that an earlier line of the order has left, if that is of the same item and warehouse.
   void take_over_earlier(std::size_t i) {
     const NewOrderRequest::Line& line = request_.lines[i];
     for (std::size_t j = i; j-- != 0;) {

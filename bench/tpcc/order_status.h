@@ -1,5 +1,5 @@
 #pragma once
-// The Order-Status transaction (clause 2.6): a customer's last order and its lines. Read only.
+// The Order-Status transaction (clause 2.6) reads a customer's last order and its lines. It writes nothing.
 
 #include <array>
 
@@ -12,7 +12,7 @@ struct OrderStatusRequest {
   CustomerChoice customer;
 };
 
-/// What the terminal shows (clause 2.6.3.4).
+/// The values that the terminal shows (clause 2.6.3.4).
 struct OrderStatusReply {
   std::uint32_t customer_number;
   std::uint32_t order_number;

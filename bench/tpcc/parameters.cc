@@ -14,7 +14,7 @@ namespace granary::bench::tpcc {
 namespace {
 
 constexpr std::uint64_t kLinesPerOrder = 10;  // on average
-constexpr std::uint32_t kTables = 12;         // that a split store has for each partition
+constexpr std::uint32_t kTables = 12;         // tables of each partition in a split store
 
 Status usage(std::string message) { return Status(StatusCode::kInvalidArgument, std::move(message)); }
 
@@ -159,7 +159,7 @@ void set_defaults(FlagValues& flags) {
   const bool two_pc = on_cluster(flags) && flags.text("protocol") == name(Protocol::kTwoPcTcp);
   if (partitioned || two_pc || variants.has(Variant::kNoSnapshots))
     flags.set_unless_given("stock_level", "transaction");
-  // Unless given, it follows from the scale (command.cc).
+  // If it was not given, it follows from the scale (command.cc).
   flags.set_unless_given("prefault", {.kind = FlagKind::kBytes, .unset = true});
   for (const char* flag : {"cross_partition", "cross_warehouse_percent"})
     flags.set_unless_given(flag, {.kind = FlagKind::kReal, .unset = true});

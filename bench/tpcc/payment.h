@@ -1,18 +1,18 @@
 #pragma once
-// The Payment transaction (clause 2.5): a customer pays; warehouse, district and customer keep the sums, history the
-// event.
+// The Payment transaction (clause 2.5): a customer pays; warehouse, district and customer keep the sums, and history
+// keeps the event.
 //
-// It runs whole, or as a chain of pieces (transaction chopping): the customer, the district, the warehouse with the row
-// of history. Then the customer, who may be another node's, is done with before the records that all payments of the
-// warehouse meet at. Only the first piece may fail for good, since all others are at home. procedures.cc says why
-// nobody sees it half done.
+// It runs whole, or as a chain of pieces (transaction chopping): the customer, the district, and the warehouse with the
+// row of history. So the customer, who may belong to another node, comes before the records at which all payments of
+// the warehouse meet. Only the first piece may fail for good, since all others are at the home node. procedures.cc says
+// why no other transaction sees it half done.
 
 #include "bench/tpcc/customer_choice.h"
 
 namespace granary::bench::tpcc {
 
 struct PaymentRequest {
-  HistoryKey history;  ///< unique
+  HistoryKey history;  ///< a key that no other row of history has
   CustomerChoice customer;
   Date date;
   std::int32_t amount;
@@ -20,7 +20,7 @@ struct PaymentRequest {
   std::uint8_t district;
 };
 
-/// What the terminal shows (clause 2.5.3.3), and what a later piece needs of an earlier one.
+/// The values that the terminal shows (clause 2.5.3.3), and those that a later piece needs of an earlier one.
 struct PaymentReply {
   std::uint32_t customer_number;
   Customer customer;
@@ -30,7 +30,7 @@ struct PaymentReply {
 
 inline constexpr std::size_t kPaymentPieces = 3;
 
-/// What a payment by a customer with bad credit puts before the customer's data (clause 2.5.2.2).
+/// The fields that a payment by a customer with bad credit puts before the customer's data (clause 2.5.2.2).
 void prepend_payment(const PaymentRequest& request, std::uint32_t customer, Text<500>& data);
 
 template <store::Store S, typename T>

@@ -9,7 +9,7 @@ namespace {
 
 constexpr Cents kFirstPayment = 10'00;
 
-/// 26 to 50 characters, in one of ten with ORIGINAL in them.
+/// Makes a text of 26 to 50 characters. One of ten has ORIGINAL in it.
 void fill_data(Random& random, Text<50>& data) {
   random_letters(random, data, 26, 50);
   if (random.below(10) == 0) make_original(random, data.bytes, data.view().size());
@@ -121,7 +121,7 @@ Customers make_customers(Random& random, const Scale& scale, const NurandConstan
 }
 
 Orders make_orders(Random& random, const Scale& scale, std::uint32_t warehouse, std::uint32_t district, Date date) {
-  std::vector<std::uint32_t> customers(scale.customers);  // of orders 1, 2, ...: each customer has one
+  std::vector<std::uint32_t> customers(scale.customers);  // those of orders 1, 2, ...: each customer has one order
   std::iota(customers.begin(), customers.end(), 1u);
   std::shuffle(customers.begin(), customers.end(), random);
   Orders orders;

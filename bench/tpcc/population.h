@@ -1,5 +1,5 @@
 #pragma once
-// The initial rows of TPC-C (clause 4.3.3), in the order of their keys; the same for every store.
+// Makes the initial rows of TPC-C (clause 4.3.3), in the order of their keys. They are the same for every store.
 
 #include <utility>
 #include <vector>

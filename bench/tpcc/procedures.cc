@@ -38,9 +38,9 @@ DeclaredAccesses stock_level_accesses() {
   return {reads("district", "next order"), reads("order_line"), reads("stock")};
 }
 
-/// Nobody but payments touches the sums, and rows of history have keys of their own and are read by nobody: so at its
-/// second and third piece a payment meets only others that add there, too, and in whichever order they do, it comes to
-/// the same.
+/// Only payments touch the sums. Rows of history have keys of their own, and no procedure reads them. So at its second
+/// and third piece a payment meets only other payments that add there, too, and the result does not depend on their
+/// order.
 std::array<DeclaredAccesses, kPaymentPieces> payment_accesses() {
   return {DeclaredAccesses{reads("customer_by_name"), reads("customer", "facts"), writes("customer", "account"),
                            writes("customer_data")},
@@ -48,19 +48,19 @@ std::array<DeclaredAccesses, kPaymentPieces> payment_accesses() {
           DeclaredAccesses{reads("warehouse", "facts"), adds("warehouse", "sums"), adds("history")}};
 }
 
-/// A procedure's body from `body(transaction, tables, request, reply)`, which is one of the transactions, or a piece of
-/// one.
+/// Makes a procedure's body from `body(transaction, tables, request, reply)`, which is one of the transactions, or a
+/// piece of one.
 template <typename Request, typename Reply, typename Body>
 auto procedure(const Tables<Store>& tables, Body body) {
   return [&tables, body](Transaction& transaction, const Request& request, Reply& reply) {
     store::GranaryTransaction operations(transaction);
     const store::Verdict verdict = body(operations, tables, request, reply);
-    // A body that could not go on has either been doomed, and the commit will tell, or it ends here.
+    // If the transaction is doomed, the commit returns the reason. If the body could not go on otherwise, it ends here.
     if (verdict != store::Verdict::kCommit && transaction.doom() == AbortReason::kNone) transaction.abort();
   };
 }
 
-/// Keeps the handle of what was registered.
+/// Keeps the handle of the registered procedure.
 template <typename Request, typename Reply>
 Status keep(const Result<Procedures::Handle<Request, Reply>>& added, Procedures::Handle<Request, Reply>& handle) {
   if (added.ok()) handle = *added;
@@ -108,7 +108,7 @@ Result<ProcedureHandles> add_procedures(Procedures& procedures, const Tables<Sto
 }
 
 Status check_chopping() {
-  const Tables<Store> tables;  // none; nothing is called
+  const Tables<Store> tables;  // no tables, because no procedure is called
   Procedures procedures;
   const auto added = add_procedures(procedures, tables);
   return added.ok() ? procedures.check_chains() : added.status();

@@ -17,14 +17,14 @@ struct ProcedureHandles {
   Procedures::Handle<NewOrderRequest, NewOrderReply> new_order;
   Procedures::Handle<PaymentRequest, PaymentReply> payment;
   Procedures::Handle<OrderStatusRequest, OrderStatusReply> order_status;
-  Procedures::Handle<DeliveryRequest, DeliveryReply> delivery;  ///< of one district
+  Procedures::Handle<DeliveryRequest, DeliveryReply> delivery;  ///< delivers an order of one district
   Procedures::Handle<StockLevelRequest, StockLevelReply> stock_level;
 };
 
 /// Registers "tpcc.new_order" and so on. `tables` must live as long as `procedures`.
 Result<ProcedureHandles> add_procedures(Procedures& procedures, const Tables<store::GranaryStore>& tables);
 
-/// Whether Payment may run in pieces beside the others and itself.
+/// Checks whether Payment may run in pieces beside the other procedures and itself.
 Status check_chopping();
 
 }  // namespace granary::bench::tpcc

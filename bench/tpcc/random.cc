@@ -22,7 +22,7 @@ std::array<Text<16>, 1000> make_last_names() {
   return names;
 }
 
-/// The letters that all texts share (Random), as long as the longest text.
+/// Returns the letters that all texts share (Random). They are as many as the longest text has.
 const Text<500>& shared_passage() {
   static const Text<500> passage = [] {
     Text<500> letters;

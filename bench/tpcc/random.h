@@ -1,5 +1,6 @@
 #pragma once
-// Chance as TPC-C wants it (clauses 2.1.6, 4.3.2): non-uniform numbers, last names made of syllables, random texts.
+// Draws the random values of TPC-C (clauses 2.1.6, 4.3.2): non-uniform numbers, last names made of syllables, and
+// texts.
 
 #include <array>
 #include <cstdint>
@@ -10,16 +11,16 @@
 
 namespace granary::bench::tpcc {
 
-/// Chance, and how far the texts compress that are drawn from it.
+/// A source of random numbers that also determines how well the texts drawn from it compress.
 class Random : public base::Random {
  public:
-  /// 1/`text_ratio` of the letters of each text are random, the rest is the beginning of a passage that all texts
-  /// share, so that LZ4 makes long texts about that much smaller. Precondition: text_ratio ≥ 1.
+  /// Makes a source for which 1/`text_ratio` of the letters of each text are random. The others are the beginning of a
+  /// passage that all texts share, so that LZ4 makes long texts about that much smaller. Precondition: text_ratio ≥ 1.
   explicit Random(std::uint64_t seed, std::uint64_t stream = 0, double text_ratio = 1)
       : base::Random(seed, stream),
         random_share_(1 / text_ratio) {}
 
-  /// How many letters of a text of this length are random.
+  /// Returns how many letters of a text of this length are random.
   std::size_t random_letters_of(std::size_t length) const {
     return static_cast<std::size_t>(random_share_ * static_cast<double>(length) + 0.5);
   }
@@ -38,7 +39,7 @@ struct NurandConstants {
 };
 NurandConstants draw_constants(Random& random);
 
-/// NURand(A, low, high) with the constant C.
+/// Draws NURand(A, low, high) with the constant C.
 inline std::uint32_t nurand(Random& random, std::uint32_t a, std::uint32_t c, std::uint32_t low, std::uint32_t high) {
   const auto one = static_cast<std::uint32_t>(random.below(a + 1));
   const auto other = static_cast<std::uint32_t>(low + random.below(high - low + 1));
@@ -50,15 +51,15 @@ inline std::uint32_t random_customer(Random& random, const NurandConstants& c, c
 inline std::uint32_t random_item(Random& random, const NurandConstants& c, const Scale& scale) {
   return nurand(random, 8191, c.item, 1, scale.items);
 }
-/// The number of a last name, for last_name().
+/// Draws the number of a last name, for last_name().
 inline std::uint32_t random_name(Random& random, std::uint32_t c, const Scale& scale) {
   return nurand(random, 255, c, 0, scale.names() - 1);
 }
 
-/// The last name of a number from 0 to 999: three syllables, one for each digit.
+/// Returns the last name of a number from 0 to 999: three syllables, one for each digit.
 const Text<16>& last_name(std::uint32_t number);
 
-/// Fills the text with `low` to `high` random letters and digits, or digits only.
+/// Fills the text with `low` to `high` random letters and digits, or with `count` random digits.
 void random_letters(Random& random, char* to, std::size_t room, std::size_t low, std::size_t high);
 void random_digits(Random& random, char* to, std::size_t count);
 

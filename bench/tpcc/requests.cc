@@ -64,7 +64,7 @@ NewOrderRequest RequestSource::new_order() {
     line.supply_warehouse = remote ? another_warehouse(request.warehouse) : request.warehouse;
     line.quantity = static_cast<std::uint8_t>(1 + random_.below(kMostOfAnItem));
   }
-  if (roll_back) request.lines[request.line_count - 1].item = parameters_.scale.items + 1;  // nobody has this one
+  if (roll_back) request.lines[request.line_count - 1].item = parameters_.scale.items + 1;  // no item has this number
   request.order = 0;
   if (parameters_.fast_ids) {
     request.order = state_.next_order(request.warehouse, request.district).fetch_add(1, std::memory_order_relaxed);

@@ -15,8 +15,8 @@ Date now();
 
 class RequestSource {
  public:
-  /// For the client of this number (bench/harness/client_number.h). Its worker's home warehouses are every
-  /// parameters.workers-th of the process's own ones.
+  /// Makes a source for the client of this number (bench/harness/client_number.h). Its worker's home warehouses are
+  /// every parameters.workers-th of the process's own ones.
   RequestSource(RunState& state, std::uint32_t client);
 
   Type next_type();

@@ -14,12 +14,12 @@ namespace granary::bench::tpcc {
 
 /// Counters of one warehouse's districts.
 struct alignas(base::kCacheLine) DistrictCounters {
-  /// The order after the last delivered one: where to look for the oldest undelivered order, so that a scan does not
-  /// have to pass the deleted ones that are not collected yet. Only a hint: the scan itself is validated. It is raised
-  /// after the delivery has committed, and orders enter in ascending numbers, so nothing undelivered is ever below it.
-  /// Written and read by all clients of the warehouse; relaxed, since no other data depends on it.
+  /// The number after the last delivered order. The search for the oldest undelivered order begins there, so that it
+  /// does not pass deleted entries that are not collected yet. It is raised after the delivery has committed, and
+  /// orders enter in ascending numbers, so no undelivered order is ever below it. All clients of the warehouse write
+  /// and read it. Relaxed: it is only a hint that no other data depends on, and the search itself is validated.
   std::array<std::atomic<std::uint32_t>, kDistricts> undelivered_from{};
-  /// FastIds: the number of the next order. Taken by clients with fetch_add; relaxed, only uniqueness matters.
+  /// With FastIds, the number of the next order. Clients take it by fetch_add. Relaxed: only uniqueness matters.
   std::array<std::atomic<std::uint32_t>, kDistricts> next_order{};
 };
 
@@ -45,8 +45,8 @@ struct RunState {
   const Parameters parameters;
   NurandConstants constants;
   std::vector<DistrictCounters> counters;
-  /// Origins of history keys; the one before is what was loaded. Taken with fetch_add by each client; relaxed, only
-  /// uniqueness matters.
+  /// The next origin of history keys; the node's first one is that of loaded rows. Each client takes one by fetch_add.
+  /// Relaxed: only uniqueness matters.
   std::atomic<std::uint32_t> next_history_origin;
 };
 

@@ -70,13 +70,13 @@ struct CustomerData {
   Text<500> text;
 };
 
-/// An entry of the index by last name: enough to choose the customer without reading any.
+/// An entry of the index by last name. It has enough to choose the customer without reading any.
 struct CustomerName {
   Text<16> last;
   Text<16> first;
 };
 
-/// CustomerOrderKey and OrderKey of new_order say all; the row is only there.
+/// A row that only has to be there, because its key (CustomerOrderKey, or OrderKey in new_order) says all.
 struct Presence {
   std::uint8_t unused;
 };
@@ -132,11 +132,11 @@ static_assert(sizeof(OrderLine) == 40 && sizeof(History) == 40, "with a record's
 
 /// Cardinalities of one warehouse (clause 4.3); smaller ones are for tests.
 struct Scale {
-  std::uint32_t items = 100'000;    // and stocks of a warehouse
-  std::uint32_t customers = 3'000;  // and orders of a district, at first
-  /// Orders of a district that are not delivered yet: the last 30 %.
+  std::uint32_t items = 100'000;    // as many as a warehouse has stocks
+  std::uint32_t customers = 3'000;  // customers of a district, which has as many orders at first
+  /// Returns how many orders of a district are not delivered yet at first: the last 30 %.
   std::uint32_t undelivered() const { return customers * 3 / 10; }
-  /// Different last names among the customers.
+  /// Returns how many different last names the customers have.
   std::uint32_t names() const { return customers < 1000 ? customers : 1000; }
 };
 

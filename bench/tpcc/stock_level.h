@@ -1,6 +1,6 @@
 #pragma once
-// The Stock-Level transaction (clause 2.8): how many of the items of a district's last 20 orders are low in stock. Read
-// only, and needs no more than committed data, so it may run on a snapshot (Silo 5.5).
+// The Stock-Level transaction (clause 2.8) counts the items of a district's last 20 orders that are low in stock. It
+// only reads, and needs no more than committed data, so it may run on a snapshot (Silo 5.5).
 
 #include <array>
 
@@ -9,7 +9,7 @@
 namespace granary::bench::tpcc {
 
 struct StockLevelRequest {
-  std::uint32_t next_order;  ///< 0: ask the district; else the number after the last order (FastIds)
+  std::uint32_t next_order;  ///< the number after the last order (FastIds); 0: the district's row has it
   std::int32_t threshold;
   std::uint16_t warehouse;
   std::uint8_t district;
@@ -22,7 +22,7 @@ struct StockLevelReply {
 inline constexpr std::uint32_t kRecentOrders = 20;
 inline constexpr std::size_t kRecentItems = kRecentOrders * kMaxLines;
 
-/// Up to kRecentItems different item numbers.
+/// A set of up to kRecentItems item numbers.
 class ItemSet {
  public:
   void add(std::uint32_t item) {
@@ -40,7 +40,7 @@ class ItemSet {
  private:
   static constexpr unsigned kBits = 10;
   static_assert(kRecentItems < (1u << kBits) / 2, "short probes");
-  std::array<std::uint32_t, 1u << kBits> slots_{};  // 0: free; items count from 1
+  std::array<std::uint32_t, 1u << kBits> slots_{};  // 0 is a free slot, as items count from 1
   std::array<std::uint32_t, kRecentItems> items_;
   std::size_t count_ = 0;
 };

@@ -17,13 +17,13 @@ class Tables {
  public:
   template <typename K, typename V>
   using Table = typename S::template Table<K, V>;
-  /// By partition.
+  /// A table, or its parts, found by partition.
   template <typename K, typename V>
   using Parts = store::Spread<Table<K, V>>;
 
-  /// With Parameters::mixed_index, tables that no transaction scans and whose rows do not grow in number are hash
-  /// tables. What grows without end stays ordered, scanned or not (history, orders): its rows come in the order of
-  /// their keys.
+  /// Creates all tables. With Parameters::mixed_index, tables that no transaction scans and whose rows do not grow in
+  /// number are hash tables. Tables that grow without end stay ordered, scanned or not (history, orders), because their
+  /// rows come in the order of their keys.
   Status create(S& store, const Parameters& parameters) {
     const Scale& scale = parameters.scale;
     const KeyRanges ranges = parameters.partition_ranges();
@@ -85,7 +85,7 @@ class Tables {
   Parts<CustomerOrderKey, Presence> order_by_customer;
   Parts<OrderLineKey, OrderLine> order_line;
   Parts<StockKey, Stock> stock;
-  Parts<StockKey, StockText> stock_text;  // likewise
+  Parts<StockKey, StockText> stock_text;  // never written after loading
   Table<ItemKey, Item> item;              // never written after loading
 
  private:
@@ -101,7 +101,8 @@ class Tables {
     return {};
   }
 
-  /// The node of a row is that of its warehouse; of a row of history, that of the client who wrote it.
+  /// Returns TableLayout::home of a table. A row belongs to the node of its warehouse, and a row of history to the node
+  /// of the client that wrote it.
   template <typename K>
   static auto home_of(const Parameters& parameters) {
     return [ranges = parameters.warehouse_ranges(), origins = parameters.history_origins()](std::uint64_t key) {

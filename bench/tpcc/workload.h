@@ -1,5 +1,5 @@
 #pragma once
-// TPC-C over any store, for the runner.
+// Runs TPC-C on any store, for the runner.
 
 #include <functional>
 #include <memory>
@@ -35,7 +35,7 @@ class TpccWorkload final : public store::StoreWorkload<S> {
     return check_consistency(this->store(), tables_, parameters_, this->checkers());
   }
 
-  // For tests.
+  // The following is for tests.
   const Tables<S>& tables() const { return tables_; }
   RunState& state() { return *state_; }
 

@@ -1,4 +1,4 @@
-// Checkpoints alone: writing one of a table that nobody uses, verifying it, loading it into an empty database.
+// Measures checkpoints alone: writes one of a table that nobody uses, verifies it, and loads it into an empty database.
 //
 //   granary_checkpoint_bench [records] [value bytes] [threads] [directory]
 
@@ -22,9 +22,9 @@ namespace {
 
 namespace checkpoint = recovery::checkpoint;
 
-/// Processor time of this process.
+/// The processor time of this process.
 struct Processor {
-  double user = 0, kernel = 0;  ///< seconds
+  double user = 0, kernel = 0;  ///< in seconds
 
   static Processor now() {
     rusage usage{};

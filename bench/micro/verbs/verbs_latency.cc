@@ -1,5 +1,6 @@
-// Latency of single operations over an RDMA device, to set beside perftest's ib_read_lat and ib_atomic_lat on the same
-// device: one operation at a time from this process to itself, through the device; medians in microseconds.
+// Measures the latency of single operations over an RDMA device, to compare with perftest's ib_read_lat and
+// ib_atomic_lat on the same device. This process sends one operation at a time to itself, through the device. Prints
+// medians in microseconds.
 
 #include <algorithm>
 #include <cstdio>
@@ -31,7 +32,7 @@ T require(Result<T> result) {
   return std::move(result).value();
 }
 
-/// The median of the times that operations take one after the other, each from its post to its completion.
+/// Returns the median of the operations' times, each from its post to its completion. They run one after the other.
 double median_us(Endpoint& endpoint, ConnectionId connection, const Operation& operation) {
   const base::TscClock clock = base::TscClock::calibrated();
   std::vector<double> times;
@@ -50,7 +51,7 @@ double median_us(Endpoint& endpoint, ConnectionId connection, const Operation& o
 
 int run() {
   VerbsOptions options;
-  options.tolerate_swap_stores = true;  // nothing is raced here
+  options.tolerate_swap_stores = true;  // no other thread uses the region, so no operation races with another
   const auto memory = require(memory::Region::map({.reserve_bytes = 1, .huge_pages = HugePages::kOff}));
   const auto fabric = require(open_verbs_fabric(options));
   require(fabric->register_region({.id = kRegion}, *memory));
