@@ -38,11 +38,11 @@ struct ReadEntry {
 struct WriteEntry {
   Record* record = nullptr;
   Index* index = nullptr;
-  std::uint32_t table = 0;  ///< its number in the log
-  /// Of a shared record: checksum of key and new value, so that it need not be made under locks.
+  std::uint32_t table = 0;  ///< the table's number in the log
+  /// For a shared record: the checksum of key and new value, made before there are locks.
   std::uint32_t content = 0;
-  std::string_view key;    ///< in the transaction's arena
-  std::string_view value;  ///< in the transaction's arena; unused for a removal
+  std::string_view key;    ///< lies in the transaction's arena
+  std::string_view value;  ///< lies in the transaction's arena; unused for a removal
   bool remove = false;
   bool placeholder = false;  ///< this transaction put the record into the index
   /// If `whole_bytes` is not 0, this writes a part of a local record, whose whole value has `whole_bytes` bytes:
@@ -156,7 +156,7 @@ struct AccessSet {
   two_pl::HeldLocks held;  ///< given back by cc::let_go() when the transaction has ended, before clear()
   /// The latest lock was refused because of a transaction of the same worker, which cannot end meanwhile.
   bool refused_by_own_worker = false;
-  bool must_let_go = false;        ///< cc::let_go() has something to do at the end: for `held`, or for `region_run`
+  bool must_let_go = false;        ///< whether cc::let_go() has work at the end, for `held` or for `region_run`
   drtm::RegionRun region_run;      ///< its `claimed` records are given back by cc::let_go(), too
   RemoteCommit* remote = nullptr;  ///< the context's part at other nodes, nullptr without a cluster; clear() keeps it
 

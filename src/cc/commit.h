@@ -79,7 +79,7 @@ template <LocalParticipant Local, RemoteParticipant Remote, typename Right>
 /// nodes. `Right` is CommitRight or EveryRight.
 ///
 /// No exception leaves these steps, nor those of a RemoteCommit that lock and give back. It could be one of memory that
-/// the system does not have, where a list of garbage or of locks grows. Records would stay claimed, or, behind the
+/// the system does not have, where a list of garbage or of locks grows. Records would stay claimed, or, after the
 /// decision, be freed without the version that the log has (I8, I10). The process ends instead, and its recovery does
 /// the rest.
 template <LocalParticipant Local, RemoteParticipant Remote, typename Right>

@@ -9,7 +9,7 @@
 
 namespace granary::cc {
 
-/// Returns why a transaction may not commit now that has noted this number of the membership; kNone if it may.
+/// Returns why a transaction that has noted this number of the membership may not commit now; kNone if it may.
 inline AbortReason fenced(const membership::Fence& fence, std::uint64_t noted) {
   if (fence.open(noted)) [[likely]]
     return AbortReason::kNone;

@@ -28,8 +28,9 @@ class VersionEnds;
 
 using record::TidWord;
 
-/// Tells what db::MemoryRelief has done while memory was short; it looks for memory once in each epoch period. Written
-/// by the thread that advances epochs, `looks` last (release). Read by workers that wait for memory (db::MemoryWait).
+/// Tells what db::MemoryRelief has done while memory was short; it looks for memory once in each epoch period. The
+/// thread that advances epochs writes it, `looks` last (release) and the others relaxed. Workers that wait for memory
+/// (db::MemoryWait) load `looks` first (acquire), so they find the others at least as new.
 struct MemoryReliefReport {
   std::atomic<std::uint64_t> looks{0};            ///< how often it has looked for memory
   std::atomic<epoch::Epoch> last_look{0};         ///< E at the last look
@@ -58,12 +59,13 @@ struct DatabaseState {
   SharedMissTimes misses = {};
   two_pl::Owners owners = {};                   ///< used by two-phase locking
   tictoc::VersionEnds* version_ends = nullptr;  ///< nullptr without Options::tictoc_history
-  /// The last TID that was handed out, under TidSource::kGlobal. Workers raise it by compare-and-swap (silo/stamp.h).
+  /// The last TID that was handed out, under TidSource::kGlobal. Workers raise it by compare-and-swap. Relaxed: TIDs
+  /// only have to be unique and to grow (silo/stamp.h).
   alignas(base::kCacheLine) std::atomic<TidWord> global_tid{0};
 };
 
 /// Whether this node may not commit anything now. Such a node may not be told any more that a record has become free or
-/// that its holder has died, so nobody goes on waiting on it.
+/// that its holder has died, so no thread goes on waiting on it.
 inline bool may_not_commit(const DatabaseState& shared) {
   return shared.fence != nullptr && !shared.fence->open(shared.fence->number());
 }

@@ -2,7 +2,7 @@
 // Decides a transaction (I8). There is no other place that does. Participants call it in install(), before they store
 // any value.
 //
-// The worker writes the entry behind the tail of its log ring, where no logger looks. If other nodes take part, it then
+// The worker writes the entry after the tail of its log ring, where no logger looks. If other nodes take part, it then
 // writes into the lock-ahead record where the entry will end (I10). Last it stores the ring's tail, which publishes the
 // entry. The transaction is committed from that store on, whatever becomes of this process, and none of its writes can
 // be seen before. A log that is copied to other nodes would wait for the copies here.
@@ -20,8 +20,8 @@ namespace granary::cc {
 
 class Decision {
  public:
-  /// Writes the entry of a transaction with this TID, and does not publish it. Room was reserved. `elsewhere`: the
-  /// transaction's part at other nodes, or nullptr.
+  /// Writes the entry of a transaction with this TID, and does not publish it. Precondition: room was reserved.
+  /// `elsewhere` is the transaction's part at other nodes, or nullptr.
   Decision(const LoggedWrites& writes, WorkerState& worker, TidWord tid, RemoteCommit* elsewhere)
       : worker_(worker),
         elsewhere_(elsewhere),
@@ -88,7 +88,7 @@ class Decision {
   RemoteCommit* const elsewhere_;
   const TidWord tid_;
   std::size_t bytes_ = 0;
-  std::uint64_t end_ = 0;  // of the entry in the ring
+  std::uint64_t end_ = 0;  // where the entry ends in the ring
   bool late_ = false;      // an injected bug publishes in the destructor
 };
 

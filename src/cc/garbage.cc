@@ -111,7 +111,7 @@ void register_version(WorkerState& worker, epoch::Epoch epoch, Record* version) 
 
 void register_unhooked(WorkerState& worker, Record* record) {
   if (!worker.shared.settings.garbage_collection) return;
-  // For the + 1 see NodeMemory::retire.
+  // NodeMemory::retire explains the + 1.
   add_garbage(worker, worker.garbage.unhooked, worker.shared.epochs.current() + 1, record);
 }
 
@@ -129,8 +129,8 @@ void abandon(AccessSet& access, WorkerState& worker) noexcept {
 std::size_t collect_garbage(WorkerState& worker, std::size_t budget) noexcept {
   const epoch::EpochManager& epochs = worker.shared.epochs;
   epoch::Epoch tree_safe = epochs.tree_reclamation();
-  // Without snapshots nobody reads the version that a removal superseded, so absent records need to wait for open
-  // transactions only. unhook() itself is safe for concurrent readers, as the unhooked record is freed later.
+  // Without snapshots no transaction reads the version that a removal superseded, so absent records need to wait for
+  // open transactions only. unhook() itself is safe for concurrent readers, as the unhooked record is freed later.
   epoch::Epoch absent_safe = unhooked_up_to(worker.shared);
   epoch::Epoch version_safe = epochs.version_reclamation();
   if (base::injected("free-too-early")) tree_safe = absent_safe = version_safe = ~epoch::Epoch{0} - 1;

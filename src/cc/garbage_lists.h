@@ -13,8 +13,8 @@ namespace granary::cc {
 using record::Record;
 using record::TidWord;
 
-/// An absent record that waits to be unhooked from its index, until no snapshot needs it; an unborn record is needed by
-/// no snapshot. It is unhooked only if its TID word is still `tid`.
+/// An absent or unborn record that waits to be unhooked from its index. An absent one waits until no snapshot needs it;
+/// no snapshot needs an unborn one. It is unhooked only if its TID word is still `tid`.
 struct AbsentRecord {
   Record* record;
   Index* index;

@@ -21,7 +21,7 @@ using kvstore::ordered::LeafHint;
 
 struct Lookup {
   Value value = 0;      ///< 0: no such key
-  IndexNode place;      ///< where the key is or would be
+  IndexNode place;      ///< the leaf or bucket in which the key is or would be
   Version version = 0;  ///< the version under which that place was read
 };
 
@@ -33,16 +33,16 @@ struct Inserted {
 
 class Index {
  public:
-  /// An ordered index.
+  /// Makes an ordered index.
   explicit Index(NodeMemory& memory) : kind_(std::in_place_type<Tree>, memory) {}
-  /// A hash index with this main header, in the region that begins at `region_base`.
+  /// Makes a hash index with this main header, in the region that begins at `region_base`.
   Index(std::span<Bucket> main, const void* region_base)
       : kind_(std::in_place_type<kvstore::hash::Table>, main, region_base) {}
 
   bool ordered() const { return std::holds_alternative<Tree>(kind_); }
-  /// False if there was no memory for the index.
+  /// Returns false if there was no memory for the index.
   bool ok() const { return !ordered() || tree().ok(); }
-  /// The tree of an ordered index, for scans and other operations that only trees have.
+  /// Returns the tree of an ordered index, for scans and other operations that only trees have.
   Tree& tree() { return *std::get_if<Tree>(&kind_); }
   const Tree& tree() const { return *std::get_if<Tree>(&kind_); }
   kvstore::hash::Table& hash() { return *std::get_if<kvstore::hash::Table>(&kind_); }

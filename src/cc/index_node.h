@@ -31,7 +31,7 @@ class IndexNode {
   bool operator==(const IndexNode&) const = default;
   std::size_t hash() const { return std::hash<std::uintptr_t>()(word_); }
 
-  /// True if the node still has this version and nobody is changing it; never waits.
+  /// Returns true if the node still has this version and no thread is changing it. Never waits.
   bool unchanged(Version version) const {
     if (is_bucket()) [[unlikely]]
       return kvstore::hash::Table::unchanged(bucket(), version);

@@ -21,13 +21,13 @@ struct LoggedWrites {
 };
 
 /// Waits until the ring has room for these writes. Returns kLogFailed if the log has failed, or a device has not
-/// answered for too long. A commit calls it before it claims anything, so that few wait for a lock whose holder waits
-/// for a disk. Held by then are what the transaction has locked before its commit (two-phase locking, declared keys,
-/// records that drtm has claimed), and all of its locks where keep_log_room() has to wait, too.
+/// answered for too long. A commit calls it before it claims anything, so that few transactions wait for a lock whose
+/// holder waits for a disk. At that point it holds only the locks that it took before its commit (two-phase locking,
+/// declared keys, records that drtm has claimed). If keep_log_room() has to wait, it holds all of its locks.
 AbortReason await_log_room(const LoggedWrites& writes, WorkerState& worker);
 
-/// Waits until the ring has room for an entry of `bytes`, no more than its capacity. Returns kLogFailed as
-/// await_log_room() does.
+/// Waits until the ring has room for an entry of `bytes`. Precondition: that is no more than its capacity. Returns
+/// kLogFailed like await_log_room().
 AbortReason await_ring_room(std::size_t bytes, WorkerState& worker);
 
 /// Returns how much room in the ring to ask for while it is not known what a transaction will write. The entry of a
@@ -39,12 +39,13 @@ inline AbortReason reserve_log(const LoggedWrites& writes, WorkerState& worker) 
   return worker.ring == nullptr ? AbortReason::kNone : await_log_room(writes, worker);
 }
 
-/// Makes sure, behind the last wait of a commit, that the log has room still, or again (I30).
+/// Makes sure, after the last wait of a commit, that the log still has room, or has it again (I30).
 inline AbortReason keep_log_room(const LoggedWrites& writes, WorkerState& worker) {
   return base::injected("room-before-last-wait") ? AbortReason::kNone : reserve_log(writes, worker);
 }
 
-/// Writes the entry behind the ring's tail, where no logger looks, and returns its size in bytes. Room was reserved.
+/// Writes the entry after the ring's tail, where no logger looks, and returns its size in bytes. Precondition: room was
+/// reserved.
 std::size_t write_log_entry(const LoggedWrites& writes, WorkerState& worker, TidWord tid);
 
 }  // namespace granary::cc

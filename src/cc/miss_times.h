@@ -60,14 +60,15 @@ class MissTimes {
     first_.store(words, std::memory_order_release);
     return *words;
   }
-  /// Takes words back. They keep their values: the transactions that wrote them rely on these times still.
+  /// Takes words back. They keep their values, because the transactions that wrote them still rely on these times.
   void give_back(Words& words) {
     const std::lock_guard lock(mutex_);
     words.taken = false;
   }
 
   /// Raises the words of these tables to this time. The worker that has the words calls it before it looks at its
-  /// leaves.
+  /// leaves. The load is relaxed, as only this worker writes the words. The exchange is the full fence that the order
+  /// above needs; where a word is high enough already, the exchange that raised it was that fence.
   static void raise(Words& words, Tables tables, record::TidWord time) {
     for (; tables != 0; tables &= tables - 1) {
       std::atomic<record::TidWord>& word = words.greatest[static_cast<std::size_t>(std::countr_zero(tables))];

@@ -11,19 +11,19 @@
 
 namespace granary::cc {
 
-/// How an insert has changed a place. `made`: the place is new, and has taken over keys of `split_from`.
+/// How an insert has changed a place.
 template <typename Place>
 struct PlaceChange {
   Place place;
-  std::uint64_t before = 0;  ///< the version before; 0 of a place that is new
-  std::uint64_t after = 0;
+  std::uint64_t before = 0;  ///< the version before; 0 for a new place
+  std::uint64_t after = 0;   ///< the version after
   Place split_from = {};
-  bool made = false;
+  bool made = false;  ///< whether the place is new, and has taken over keys of `split_from`
 };
 
-/// The set. Noting costs a store: a place may be in it several times. Finding a place costs the same however many
-/// places there are. A set of more than kLinear places has a map, which is made when a place is first looked for.
-/// `Place` needs operator== and std::hash.
+/// The set of places. To note a place costs a store, so a place may be in it several times. To find a place costs the
+/// same however many places there are. A set of more than kLinear places has a map, which is made when a place is first
+/// looked for. `Place` needs operator== and std::hash.
 template <typename Place>
 class NodeSet {
  public:
@@ -109,7 +109,7 @@ class NodeSet {
   }
 
   std::vector<Seen> all_;
-  std::unordered_map<Place, std::size_t> first_;  ///< where in `all_` a place was noted first, of the first `mapped_`
+  std::unordered_map<Place, std::size_t> first_;  ///< for the first `mapped_`: where in `all_` a place was noted first
   std::size_t mapped_ = 0;
 };
 

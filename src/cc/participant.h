@@ -19,9 +19,9 @@
 
 namespace granary::cc {
 
-/// How a commit ended. Functions return it in two registers. Larger, it would be stored field by field and copied in
-/// wide words right away, for which a processor has to wait until the stores have reached the cache: and these wait for
-/// all loads before them, such as a record's that comes from memory.
+/// How a commit ended. Functions return it in two registers. If it were larger, it would be stored field by field and
+/// copied in wide words right away. A processor delays such a copy until the stores have reached the cache, and the
+/// stores wait for all loads before them, such as that of a record from memory.
 struct CommitOutcome {
   AbortReason reason : 8 = AbortReason::kNone;
   epoch::Epoch epoch : 56 = 0;  ///< the epoch of its serialization point
@@ -44,24 +44,24 @@ inline void stop_at([[maybe_unused]] std::string_view point) {
 /// commit_writes() (choose_participants.h) then tries the participant with locks (InRegion::needs_locks).
 template <typename T>
 concept LocalParticipant = requires(T& here, epoch::Epoch epoch, TidWord remote_bound, Decision& decision) {
-  // False: the transaction only reads, and its commit ends with validate().
+  // It is false if the transaction only reads; its commit then ends with validate().
   { T::kWrites } -> std::convertible_to<bool>;
-  // True: stamp() comes before validate() (TicToc). False: it comes after prepare() of the other nodes.
+  // It is true if stamp() comes before validate() (TicToc), and false if it comes after prepare() of the other nodes.
   { T::kStampsFirst } -> std::convertible_to<bool>;
   // The argument says whether other nodes take part.
   { T::points(true) } -> std::same_as<CommitPoints>;
   // Claims the records to write. If it fails, it has given back all of them.
   { here.lock() } -> std::same_as<AbortReason>;
-  // Checks that what was read has not changed, and that nobody else has claimed it.
+  // Checks that what was read has not changed, and that no other transaction has claimed it.
   { here.validate(epoch) } -> std::same_as<AbortReason>;
   // Chooses read_time() and tid() in the epoch. `remote_bound` is what the other nodes ask for: least_time() of a
   // protocol that stamps first, and otherwise greatest_tid() (I1).
   { here.stamp(epoch, remote_bound) } -> std::same_as<AbortReason>;
   // Takes the memory that install() needs, for old versions too (I16).
   { here.prepare(epoch) } -> std::same_as<AbortReason>;
-  // After stamp(), of a protocol that stamps first: the time at which the reads have to hold.
+  // Returns the time at which the reads have to hold. Called after stamp(), if the protocol stamps first.
   { here.read_time() } -> std::same_as<TidWord>;
-  // After stamp(): the transaction's TID, 0 if it only reads.
+  // Returns the transaction's TID, or 0 if it only reads. Called after stamp().
   { here.tid() } -> std::same_as<TidWord>;
   // Publishes the decision, and then makes the new values visible.
   { here.install(decision) } -> std::same_as<AbortReason>;
@@ -72,7 +72,7 @@ concept LocalParticipant = requires(T& here, epoch::Epoch epoch, TidWord remote_
 /// The part of all other nodes, or of none (Nowhere). Most steps are those of RemoteCommit with the same names.
 template <typename T>
 concept RemoteParticipant = requires(T& there, epoch::Epoch& epoch, TidWord early_stamp, TidWord stamp, TidWord tid) {
-  // False: the transaction has touched this node only.
+  // It is false if the transaction has touched this node only.
   { T::kNodes } -> std::convertible_to<bool>;
   { there.writes_nothing() } -> std::same_as<bool>;
   { there.lock() } -> std::same_as<AbortReason>;
@@ -82,7 +82,7 @@ concept RemoteParticipant = requires(T& there, epoch::Epoch& epoch, TidWord earl
   { there.agree(epoch, early_stamp) } -> std::same_as<AbortReason>;
   // `stamp` is the transaction's stamp, if the protocol stamps first, and otherwise 0.
   { there.validate(stamp) } -> std::same_as<AbortReason>;
-  // The last step that may wait (I30).
+  // Prepares the other nodes. This is the last step that may wait (I30).
   { there.prepare(epoch) } -> std::same_as<AbortReason>;
   { there.greatest_tid() } -> std::same_as<TidWord>;
   { there.least_time() } -> std::same_as<TidWord>;

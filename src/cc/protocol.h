@@ -33,10 +33,10 @@ class Claims {
   const std::vector<LockEntry>& locks_;
 };
 
-/// Where a transaction stands in the serial order, as far as validation needs it.
+/// The place of a transaction in the serial order, as far as validation needs it.
 struct Moment {
-  /// E as it was read before validation; of a commit, after its last lock and agreed on by all nodes. E of this node is
-  /// at least that.
+  /// E as it was read before validation. A commit reads it after its last lock, and all nodes have agreed on it. E of
+  /// this node is at least that.
   epoch::Epoch epoch = 0;
   /// The time at which the reads have to hold, if the protocol stamps first. It is the TID of a transaction that
   /// writes.

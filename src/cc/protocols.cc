@@ -36,8 +36,8 @@ AbortReason validate_now(const AccessSet& access, WorkerState& worker, TidWord s
   return Protocols::with(worker.protocol, [&]<Protocol P> {
     Moment moment = moment_of_reads<P>(access, worker.shared.epochs.current());
     moment.stamp = std::max(moment.stamp, stamp);
-    // Another node may be an epoch ahead. A local rts has the low bits of its epoch only, and must not be raised to one
-    // that this node has not reached: a writer of this epoch would read it as a very old one.
+    // Another node may be an epoch ahead. A local rts has the low bits of its epoch only, and must not be raised to an
+    // epoch that this node has not reached: a writer of this epoch would read it as a very old one.
     const bool ahead = record::epoch_of(moment.stamp) > moment.epoch && !base::injected("tictoc-validates-ahead");
     return ahead ? AbortReason::kEpochsApart : validate<P>(access, moment, worker);
   });

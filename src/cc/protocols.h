@@ -107,7 +107,7 @@ void retire_owner(AccessSet& access, WorkerState& worker);
 CommitOutcome commit_alone(AccessSet& access, WorkerState& worker);
 /// Commits on a node of a cluster a transaction that has touched this node only. The node may lose its right to commit
 /// at any time (I11). The transaction needs the right after the last wait of its commit. If it has only read, it needs
-/// the right after its validation: what it reports must have held while nobody counted the node as dead.
+/// the right after its validation: what it reports must have held while no node counted this one as dead.
 CommitOutcome commit_fenced(AccessSet& access, WorkerState& worker, const CommitRight& right);
 /// Commits on a node of a cluster a transaction that has touched other nodes, too.
 CommitOutcome commit_across_nodes(AccessSet& access, WorkerState& worker, RemoteCommit& remote,

@@ -15,8 +15,8 @@ namespace granary::cc {
 Record* make_placeholder(WorkerState& worker, std::size_t value_bytes);
 Record* make_shared_placeholder(WorkerState& worker, std::string_view key, std::uint32_t max_value_bytes);
 
-/// Stores a value and its TID word in a record that nobody else reads yet. Recovery uses it. The store of the TID word
-/// publishes the value, and releases the lock bit if it was set.
+/// Stores a value and its TID word in a record that no other thread reads yet. Recovery uses it. The store of the TID
+/// word publishes the value, and releases the lock bit if it was set.
 void fill_record(Record& record, std::string_view key, std::string_view value, TidWord word);
 
 /// Gives the record's block back. The block of a shared record keeps its incarnation and state word for its next user

@@ -1,15 +1,15 @@
 #pragma once
 // Keeps TicToc's times of missed keys for shared tables: when keys of this node's tables were last known to be missing.
-// They are what miss_times.h has for a node alone, in memory that other nodes reach one-sided (behind the control
+// They are what miss_times.h has for a node alone, in memory that other nodes reach one-sided (after the control
 // block).
 //
-// Writers: each worker of each node has a line in the memory of every node, and nobody else writes that line. A worker
+// Writers: each worker of each node has a line in the memory of every node, and only that worker writes it. A worker
 // of this node raises its line by an exchange before it looks at its leaves. The last line belongs to all workers of
 // this node that reach no other nodes (Cluster::database()), and they raise it by compare-and-swap. A worker of another
 // node WRITEs its line in front of its READs of the leaves' versions (src/cluster/transaction/read_checks.cc).
 //
 // Readers: a transaction that writes a record for the first time, after it has locked the record. At this node it loads
-// all lines (acquire); at another node it READs them with E behind its x-lock. So, as in miss_times.h, either the first
+// all lines (acquire); at another node it READs them with E after its x-lock. So, as in miss_times.h, either the first
 // writer sees the time, or the worker sees that the leaf has changed.
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #pragma once
-// Measures where the time of single transactions goes, for a benchmark's breakdown (bench/harness/breakdown.h). While
-// nobody measures, it costs the test of a pointer at each search of an index.
+// Measures where the time of single transactions goes, for a benchmark's breakdown (bench/harness/breakdown.h). Without
+// a measurement, it costs the test of a pointer at each search of an index.
 
 #include <cstdint>
 

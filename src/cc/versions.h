@@ -20,8 +20,8 @@ inline bool snapshots_may_need(const WorkerState& worker, TidWord old, epoch::Ep
 /// Allocates a local record; nullptr at the memory limit. Old versions of shared records are local records, too.
 Record* allocate_record(WorkerState& worker, std::size_t value_bytes, memory::Urgency urgency);
 
-/// Makes `to`, which nobody else knows, a copy of the version that `from` has under the unlocked TID word `old`. False
-/// if the value has become too large for `to`, which happens only if `from` is not locked.
+/// Makes `to`, which no other thread knows, a copy of the version that `from` has under the unlocked TID word `old`.
+/// Returns false if the value has become too large for `to`, which happens only if `from` is not locked.
 bool copy_version(const Record& from, std::size_t key_bytes, TidWord old, Record& to, const WorkerState& worker);
 
 }  // namespace granary::cc

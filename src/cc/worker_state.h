@@ -48,12 +48,12 @@ struct WorkerState {
   /// Cluster::NodeParts::comes_back, which tells whether a node that cannot be used now will be back. Set by
   /// cluster::RemoteWorker. nullptr or empty: no node comes back while others serve.
   const std::function<bool(membership::NodeId)>* comes_back = nullptr;
-  TimedWork* timed_work = nullptr;  ///< nullptr unless somebody measures
+  TimedWork* timed_work = nullptr;  ///< nullptr unless a benchmark measures
   base::Waiter* waiter;             ///< how this worker waits; with fibers, each pause lets the other fibers run
   memory::SlabCache slabs;
   NodeMemory nodes;
   log::Ring* ring = nullptr;  ///< this worker's log ring; nullptr: nothing is logged
-  GarbageLists garbage;       ///< what waits to be freed (garbage.h)
+  GarbageLists garbage;       ///< the garbage that waits to be freed (garbage.h)
 
   // Under TicToc: the times at which the worker's transactions have missed keys.
   MissTimes::Words& miss_times;             ///< this worker's words
@@ -67,7 +67,7 @@ struct WorkerState {
   const AccessSet* in_open_region = nullptr;     ///< the access sets of the transaction that runs in `open_region` now
   /// The worker's open transactions that hold lock bits since START (drtm::RegionRun::claimed); only under drtm.
   std::vector<const drtm::RegionRun*> transactions_with_claims;
-  /// What tells apart what transactions do: FunctionRef::code of a body, or begin()'s caller.
+  /// Identifies the kind of work of a transaction: FunctionRef::code of a body, or begin()'s caller.
   const void* body = nullptr;
 
   // Under two-phase locking: the owners of locks that the worker's contexts have, and those of them whose transactions

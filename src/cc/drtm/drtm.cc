@@ -46,9 +46,9 @@ Verdict read_in(Memory& memory, const Record& record, std::size_t key_bytes, std
   return Verdict::done();
 }
 
-/// Reads a record whose lock bit the transaction holds since START. Nobody else changes it: another node that x-locks
-/// it finds the bit, and waits until it is clear or lets the x-lock go (I2). The TID word that it returns has the lock
-/// bit set (DrTm::check_local).
+/// Reads a record whose lock bit the transaction has held since START. No other transaction changes the record: another
+/// node that x-locks it finds the bit, and waits until it is clear or gives the x-lock back (I2). The TID word that is
+/// returned has the lock bit set (DrTm::check_local).
 StableRead read_claimed(const Record& record, std::size_t key_bytes, std::span<char> buffer, bool copies) {
   const TidWord word = record.tid();
   if (record::is_absent(word)) return {word, ReadState::kMissing};

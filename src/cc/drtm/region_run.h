@@ -22,7 +22,7 @@ struct RegionRun {
   Way way = Way::kUnknown;
   AbortReason reason = AbortReason::kReadChanged;  ///< kAgain: the reason that the application is given
   std::vector<Record*> declared;                   ///< the records of this node that the transaction has declared
-  std::vector<Record*> claimed;                    ///< those of them whose lock bit it holds, in the order of addresses
+  std::vector<Record*> claimed;                    ///< those of `declared` whose lock bit it holds, by address
 };
 
 }  // namespace granary::cc::drtm

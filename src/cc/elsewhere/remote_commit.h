@@ -15,13 +15,13 @@
 
 namespace granary::cc {
 
-/// The end of an x-lock as a LeaseEnd: an x-lock is held until its holder gives it back.
+/// The end of an x-lock as a LeaseEnd, because an x-lock is held until its holder gives it back.
 inline constexpr base::LeaseEnd kHeldForever{.end_us = ~std::uint64_t{0}};
 
 /// A write to a record of another node, with all that its log entry says.
 struct RemoteWrite {
   std::uint16_t node = 0;   ///< the record's home
-  std::uint32_t table = 0;  ///< its number, the same on all nodes
+  std::uint32_t table = 0;  ///< the table's number, which is the same on all nodes
   std::string_view key;
   std::string_view value;  ///< unused for a removal
   bool remove = false;
@@ -40,16 +40,17 @@ class RemoteCommit {
   /// Whether the worker has no other fiber, whose transaction could go on while this one waits.
   virtual bool is_alone() const = 0;
   /// Prepares a commit that must not wait, as it runs in an HTM region (drtm/). Called after declare(), before the
-  /// region opens. Agrees on an epoch, which is at least `here`, and keeps old versions of the x-locked records. False
-  /// if the transaction has touched something that it does not hold, or an owner does not answer. A transaction that
-  /// has touched no other node is ready.
+  /// region opens. Agrees on an epoch, which is at least `here`, and keeps old versions of the x-locked records.
+  /// Returns false if the transaction has touched a record that it does not hold, or if an owner does not answer. A
+  /// transaction that has touched no other node is ready.
   virtual bool make_ready(epoch::Epoch here) = 0;
   /// X-locks every record to write, after naming the locks in the lock-ahead record (I10). READs E of every participant
-  /// behind the locks there (I7).
+  /// after the locks there (I7).
   virtual AbortReason lock() noexcept = 0;
   /// Chooses the transaction's epoch: the greatest of `here`, which is E of this node, of E of all participants, and of
   /// the epochs of the TIDs that were seen. Waits for a bounded time until E of every participant has reached it.
-  /// `stamp`: as for validate(), as far as it is known; 0: not known yet, or the protocol does not stamp first.
+  /// `stamp` is that of validate(), as far as it is known. It is 0 if it is not known yet, or if the protocol does not
+  /// stamp first.
   virtual AbortReason agree(epoch::Epoch here, record::TidWord stamp, epoch::Epoch& agreed) = 0;
   /// Checks that what was read is unchanged and not locked by anybody else, and that no key has appeared where one was
   /// missed. If the protocol stamps first (TicToc), it makes sure that all of this holds at least until the time
@@ -65,7 +66,7 @@ class RemoteCommit {
   /// any version that was read. It is later than every time until which anybody may rely on a version that will be
   /// overwritten. If keys were missed, it is of an epoch in which all removals have taken effect that left no trace.
   virtual record::TidWord least_time() const = 0;
-  /// Keeps old versions where a snapshot may need them (I12). The last step that can fail at other nodes.
+  /// Keeps old versions where a snapshot may need them (I12). This is the last step that can fail at other nodes.
   virtual AbortReason prepare(epoch::Epoch epoch) = 0;
   /// Announces in the lock-ahead record that the transaction's entry will end at `log_end` of the worker's ring: it is
   /// decided when the ring's tail has come so far (I8, I10). Called right before the entry is published.

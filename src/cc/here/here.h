@@ -98,9 +98,10 @@ class ReadHere {
   }
   TidWord read_time() const { return stamp_; }
   /// Returns the epoch that has to be durable before the result of a transaction with a stamp may be shown. A missed
-  /// key may have been removed lately. While its record is in the index, the removal is among the reads. When it is
-  /// not, this says how late that can have been; it is loaded after the miss, and only grows. It is before the
-  /// transaction's e_w, so the reads hold in that epoch, too. (For misses at other nodes see RemoteCommit::least_time.)
+  /// key may have been removed lately. While its record is in the index, the removal is among the reads. After that,
+  /// unhooked_up_to() bounds the epoch of the removal; it is loaded after the miss, and only grows. The bound is before
+  /// the transaction's e_w, so the reads hold in that epoch, too. (For misses at other nodes see
+  /// RemoteCommit::least_time.)
   epoch::Epoch epoch_of_reads() const {
     const bool missed = !access_.nodes.empty() && !base::injected("tictoc-shows-removals-early");
     const epoch::Epoch removed = missed ? unhooked_up_to(worker_.shared) : 0;

@@ -52,8 +52,8 @@ class RepeatableReadHere : public Here<P> {
 ///
 /// Order: lock() notes the TID words of the records to write, validates the reads, claims the records, and compares the
 /// words. TID words never come back (I1). So a record whose word is equal had that word at the moment when the reads
-/// held, and nobody has installed a version since. If somebody held the record at that moment, it was given back
-/// unchanged, or the word is another one now.
+/// held, and no version has been installed since. If another transaction held the record at that moment, it gave the
+/// record back unchanged; otherwise the word is another one now.
 template <Protocol P>
 class SnapshotHere : public Here<P> {
  public:

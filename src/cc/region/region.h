@@ -36,14 +36,14 @@ class InRegion {
             .written_back = ""};
   }
 
-  /// `held`: until when all that the transaction has read and will write at other nodes is held
+  /// `held` is the time until which all that the transaction has read and will write at other nodes is held
   /// (RemoteCommit::held_until).
   InRegion(AccessSet& access, WorkerState& worker, const base::LeaseEnd& held)
       : access_(access),
         worker_(worker),
         held_(held) {}
 
-  /// After a step that failed: whether the commit is to be tried again with locks, because waiting, memory or the locks
+  /// Whether the commit is to be tried again with locks after a step has failed, because waiting, memory or the locks
   /// themselves may help. Nothing has happened at this node then.
   bool needs_locks() const { return needs_locks_; }
 

@@ -42,7 +42,7 @@ struct Silo {
   }
   static void give_back(Record& record) { record.unlock_unchanged(); }
 
-  /// A record passes if its TID is the one that was read and nobody else holds its lock (Silo 4.4, phase 2).
+  /// A record passes if its TID is the one that was read and no other transaction holds its lock (Silo 4.4, phase 2).
   static AbortReason check_local(const ReadEntry& read, const Claims& claims, const Moment&, const WorkerState&) {
     base::debug_invariant("I14", [&] { return !record::is_locked(read.tid); });
     const TidWord word = read.record->tid();

@@ -18,7 +18,7 @@ inline AbortReason no_tid_left(epoch::Epoch epoch) {
 
 /// I1: returns a TID of this epoch that is greater than every TID that was read or will be overwritten, and than this
 /// worker's last. `remote_bound` is the greatest TID that was read or will be overwritten at other nodes. Returns 0 if
-/// the epoch has no such TID left, or is the last epoch, in which nobody writes (no_tid_left() tells which).
+/// the epoch has no such TID left, or is the last epoch, in which no transaction writes (no_tid_left() tells which).
 inline TidWord choose_tid(const AccessSet& access, WorkerState& worker, epoch::Epoch epoch, TidWord remote_bound) {
   TidWord greatest = std::max(worker.last_tid, record::tid_of(remote_bound));
   if (!base::injected("ignore-observed-tids")) {

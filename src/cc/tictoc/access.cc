@@ -69,8 +69,8 @@ StableRead TicToc::look(const Record& record, const WorkerState& worker, AccessS
   return read_in_turns(record, {}, /*copy=*/false, worker, rts);
 }
 
-/// Takes the lock bit and then freezes the rts by a fetch-or. From then on nobody raises the rts, so stamp() finds its
-/// final value in the word.
+/// Takes the lock bit and then freezes the rts by a fetch-or. No reader raises a frozen rts, so stamp() finds its final
+/// value in the word.
 AbortReason TicToc::claim(Record& record, const WorkerState& worker, AccessSet&) {
   const std::uint32_t turns = worker.shared.settings.claim_without_waiting ? 1 : base::kBoundedPauses;
   if (record::is_shared(&record)) [[unlikely]]
@@ -94,7 +94,7 @@ void TicToc::give_back(Record& record) {
 /// the old one.
 void TicToc::install(WriteEntry& write, WorkerState& worker, TidWord tid, epoch::Epoch period) {
   // Readers that find the lock bit may still raise the owner's rts, without relying on it. That does no harm: the next
-  // writer takes a time behind the rts, no matter who has raised it.
+  // writer takes a time after the rts, no matter which reader has raised it.
   if (record::is_shared(write.record)) [[unlikely]]
     return cc::install(write, worker, tid, period);
   std::uint64_t& size_word = write.record->size_word;
@@ -111,7 +111,7 @@ void TicToc::install(WriteEntry& write, WorkerState& worker, TidWord tid, epoch:
 /// A transaction that has seen the absence at a time of the present epoch relies on it that no insert gets an earlier
 /// time. The rts of the absent record says so, and a new record of the key would begin without an rts. So the absent
 /// record stays until its rts is of an earlier epoch. The order is: freeze, load E. The word stays frozen when the
-/// record leaves, so that nobody raises its rts afterwards.
+/// record leaves, so that no reader raises its rts afterwards.
 bool TicToc::may_leave_index(Record& record, const WorkerState& worker) {
   if (record::is_shared(&record)) [[unlikely]]
     return shared_may_leave_index(record::shared_of(record), worker);

@@ -23,8 +23,8 @@ void raise(std::uint64_t* word, TidWord rts) {
   while (seen < rts && !base::compare_exchange_word(word, seen, rts)) seen = base::load_word(word);
 }
 
-/// Returns kNone if the record still has the TID that was read and nobody holds it. It loads the state before the TID
-/// word (I4).
+/// Returns kNone if the record still has the TID that was read and no transaction holds it. It loads the state before
+/// the TID word (I4).
 AbortReason look(const SharedRecord& record, TidWord tid) {
   const record::SharedHeader header = record::load_header(record);
   if (record::unlocked(header.tid) != tid) return AbortReason::kReadChanged;
@@ -37,8 +37,8 @@ AbortReason look(const SharedRecord& record, TidWord tid) {
 /// The order is: TID word, state, the owner's rts, E, and then the stable read. If that state is not x-locked and the
 /// stable read finds the same TID, unlocked and not x-locked, both rts are those of this version. Under an x-lock they
 /// may be those of the version before: the holder writes the new TID before it clears the owner's rts, and a reader of
-/// the old version may have raised that in vain. Whatever they say, the version is valid until (E, 0): a writer that
-/// takes the record later reads E of this node after its lock, and its time is at least (E, 1).
+/// the old version may have raised that without relying on it. Whatever they say, the version is valid until (E, 0): a
+/// writer that takes the record later reads E of this node after its lock, and its time is at least (E, 1).
 StableRead read_shared(const SharedRecord& record, std::size_t key_bytes, std::span<char> buffer, bool copy,
                        const WorkerState& worker, TidWord& rts) {
   const TidWord before = record.head.tid();

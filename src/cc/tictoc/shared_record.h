@@ -4,13 +4,13 @@
 //
 // Two rts. Neither side's atomics see the other's (I2), so a shared record has two rts. Other nodes raise the rts in
 // the state word, by compare-and-swap. The owner's CPUs raise the rts in a word of their own. A writer of either side
-// takes a time behind both.
+// takes a time after both.
 //
 // Order. A reader of either side raises its own word first, and then looks at the other side's lock. A writer takes its
 // lock first, and then reads the other side's rts. So either the writer finds the raised rts, or the reader finds the
 // lock; in that case the reader does not rely on what it has raised. The owner's reader loads the state and then the
 // TID word (I4). A reader at another node raises the state word, which fails if it is x-locked, and READs the header
-// behind that (src/cluster/record_access/extend.h).
+// after that (src/cluster/record_access/extend.h).
 //
 // Belief. A reader at the owner believes both rts, unless it found them under an x-lock: the holder may then have
 // written the TID of its version, but not yet cleared the owner's rts of the version before. A reader at another node

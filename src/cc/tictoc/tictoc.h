@@ -60,7 +60,7 @@ struct TicToc {
   static TidWord stamp(const AccessSet& access, WorkerState& worker, epoch::Epoch epoch, TidWord remote_bound);
   static TidWord stamp_reads(const AccessSet& access);
   static AbortReason reason_for_no_stamp(epoch::Epoch epoch) { return silo::no_tid_left(epoch); }
-  /// Says for the moment that the tables of the node set had no other keys (src/cc/miss_times.h).
+  /// Announces that the tables of the node set have no other keys at the moment (src/cc/miss_times.h).
   static void announce_miss_time(const AccessSet& access, WorkerState& worker, const Moment& moment);
 
   static bool prepare(WriteEntry& write, WorkerState& worker, epoch::Epoch period) {

@@ -22,7 +22,7 @@ inline constexpr std::uint32_t kOwners = 38;
 
 class Owners {
  public:
-  /// Takes an owner that nobody else has; returns 0 if all are taken. Thread-safe.
+  /// Takes an owner that no other context has. Returns 0 if all are taken. Thread-safe.
   OwnerSet take() {
     OwnerSet taken = taken_.load(std::memory_order_relaxed);
     for (;;) {
@@ -42,9 +42,9 @@ class Owners {
   /// Notes that the owner's transaction takes its first lock now.
   void begins(OwnerSet owner) { began(owner).store(__builtin_ia32_rdtsc(), std::memory_order_relaxed); }
 
-  /// Says that the owner waits for `holders`, and returns whether it must abort. It must if a cycle of waits leads back
-  /// to it, and it began last of all owners in that cycle. So one owner of a cycle aborts: the youngest, which has done
-  /// the least.
+  /// Notes that the owner waits for `holders`, and returns whether it must abort. It must if a cycle of waits leads
+  /// back to it, and it began last of all owners in that cycle. So one owner of a cycle aborts: the youngest, which has
+  /// done the least.
   ///
   /// Order: each word is written by its owner and read by all owners, with seq_cst, so in one total order. An owner
   /// stores its word and then loads those of others, again and again while it waits. So of the owners that close a
@@ -91,6 +91,8 @@ class Owners {
     return words_[static_cast<std::size_t>(std::countr_zero(owner))].waits_for;
   }
 
+  // The owners that are taken. Contexts take and give back owners by read-modify-writes (acq_rel, see take()), and read
+  // the word relaxed where an old value does no harm.
   alignas(base::kCacheLine) std::atomic<OwnerSet> taken_{0};
   std::array<Word, kOwners> words_;
 };

@@ -15,7 +15,7 @@ using record::StableRead;
 constexpr std::uint32_t kPatience = 4 * base::kBoundedPauses;
 
 /// How one attempt to lock has ended. kHeld: the owner had a lock already, which is enough now. kTaken: it has its
-/// first lock on the record. kChanged: the word has changed meanwhile. kBusy: others are in the way.
+/// first lock on the record. kChanged: the word has changed meanwhile. kBusy: other owners hold or want the lock.
 enum class Attempt : std::uint8_t { kHeld, kTaken, kChanged, kBusy };
 /// Makes one attempt to lock. `word` becomes the size word as it was seen.
 Attempt try_lock(Record& record, Kind wanted, OwnerSet owner, std::uint64_t& word) {
@@ -64,8 +64,8 @@ AbortReason await_owner(Kind wanted, WorkerState& worker, AccessSet& access) {
 
 /// Tries to lock until an attempt succeeds, is_barred() or gives_up(word) is true, or kPatience is used up. If the
 /// record is not the latest any more it returns kNone without a lock: the caller finds that by the TID word, and looks
-/// the key up again. Where there is no memory to note a lock that was taken, the process ends (see commit.h): nobody
-/// would give the lock back.
+/// the key up again. Where there is no memory to note a lock that was taken, the process ends (see commit.h), because
+/// the lock would never be given back.
 template <typename GivesUp>
 AbortReason lock_until(Record& record, Kind wanted, WorkerState& worker, AccessSet& access,
                        GivesUp&& gives_up) noexcept {
@@ -115,8 +115,8 @@ AbortReason WaitsUnlessDeadlocked::lock(Record& record, Kind wanted, WorkerState
   return reason;
 }
 
-/// Reads a record whose lock the transaction holds. Nobody else changes the record. Only garbage collection takes its
-/// lock bit, for a moment, if it is absent.
+/// Reads a record whose lock the transaction holds. No other transaction changes the record. Only garbage collection
+/// takes its lock bit, for a moment, if the record is absent.
 StableRead Common::read_locked(const Record& record, std::span<char> buffer, bool copy, WorkerState& worker) {
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
     const TidWord tid = record.tid();
@@ -150,8 +150,8 @@ void Common::install(WriteEntry& write, WorkerState& worker, TidWord tid, epoch:
   base::store_word(&size_word, base::load_word(&size_word) & record::kSizeMask);
 }
 
-/// An absent record may leave if nobody holds its lock: a transaction that has read the absence holds the lock until it
-/// ends. The lock of a record that leaves stays closed (is_closed), so nobody takes it any more.
+/// An absent record may leave if its lock is free: a transaction that has read the absence holds the lock until it
+/// ends. The lock of a record that leaves stays closed (is_closed), so no owner takes it any more.
 bool Common::may_leave_index(Record& record, const WorkerState&) {
   const std::uint64_t word = base::load_word(&record.size_word);
   if (base::injected("two-pl-forgets-absence")) return true;

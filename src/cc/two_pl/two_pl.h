@@ -5,9 +5,9 @@
 // Locks. A read takes the record's lock, shared, and keeps it until the transaction ends. An operation that looks at
 // the record before it writes, such as an update, takes the lock exclusively at that look. A put, and an insert of a
 // key that has no record, take it when the transaction commits. A transaction that meets a lock aborts under NO_WAIT.
-// Under DL_DETECT it waits, unless its wait would close a cycle. A lock of another open transaction of the same worker
-// is given back by nobody while this one waits or is run again, so under both it aborts with kLockedByOwnWorker, which
-// is not retried.
+// Under DL_DETECT it waits, unless its wait would close a cycle. Another open transaction of the same worker does not
+// give its locks back while this one waits or is run again. So a transaction that meets such a lock aborts under both
+// with kLockedByOwnWorker, which is not retried.
 //
 // Isolation. Under repeatable read the locks of reads are given back at once. Two-phase locking has no snapshot
 // isolation; a transaction that asks for it is serializable.
