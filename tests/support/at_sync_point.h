@@ -1,6 +1,6 @@
 #pragma once
-// Stops this thread inside the engine, at a named sync point, to run something else there: an interleaving of two
-// threads, on one, the same every time. Only in builds with test hooks.
+// Stops this thread inside the engine, at a named sync point, and runs something else there. So one thread does what
+// two threads might do by chance, and does it in the same order every time. Needs a build with test hooks.
 
 #include <functional>
 #include <string>

@@ -1,8 +1,8 @@
 #pragma once
-// A child process to be killed: by the parent after a while, or by itself at a named sync point. What it has reported
-// is what it did before; a report is one write to a pipe, which outlives it.
+// A child process to be killed: by the parent after a while, or by itself at a named sync point. Its reports tell what
+// it did before: each is one write to a pipe, which outlives the child.
 //
-// The parent forks, so it must have no other threads then (a test between whose cases none is left).
+// The parent forks, so it must have no other threads then, also none that an earlier test case has left.
 
 #include <fcntl.h>
 #include <poll.h>
@@ -28,13 +28,13 @@ namespace granary::tests {
 
 class CrashChild {
  public:
-  /// In the child: tells the parent a line. Returns once the parent will see it, whatever happens to the child. Lines
-  /// of less than a page from several threads do not mix.
+  /// Tells the parent a line. The child calls it, and it returns once the parent will see the line, whatever happens to
+  /// the child. Lines of less than a page from several threads do not mix.
   using Report = std::function<void(const std::string& line)>;
   using Body = std::function<void(const Report& report)>;
 
-  /// Runs `body` in a child, which ends with it: exit code 1 if an expectation failed in it, else 0. A failure that the
-  /// parent has had before is not the child's.
+  /// Runs `body` in a child, which ends when `body` returns. Its exit code is 1 if an expectation failed in it, and
+  /// otherwise 0. If one has failed in the parent before, it is always 0.
   explicit CrashChild(const Body& body) {
     const bool failed_before = testing::Test::HasFailure();
     start([&](int output) {
@@ -42,7 +42,7 @@ class CrashChild {
       return !failed_before && testing::Test::HasFailure() ? 1 : 0;
     });
   }
-  /// Runs a program in a child; its standard output is what it reports.
+  /// Runs a program in a child. The lines of its standard output are its reports.
   explicit CrashChild(const std::vector<std::string>& command) {
     start([&](int output) {
       ::dup2(output, STDOUT_FILENO);
@@ -64,25 +64,27 @@ class CrashChild {
   void run_for(std::chrono::microseconds time) {
     read_until(std::chrono::steady_clock::now() + time, [] { return false; });
   }
-  /// Gathers reports until this line is among them; false if the child ended, or did not report it within a minute.
+  /// Gathers reports until this line is among them. Returns false if the child ended before, or did not report it
+  /// within a minute.
   bool run_until(std::string_view line) {
     return run_until([&](const std::string& reported) { return reported == line; }, kPatience);
   }
-  /// The same for a line that begins so, with another limit.
+  /// Gathers reports until a line with this beginning is among them, but for no longer than `longest`.
   bool run_until_beginning(std::string_view beginning, std::chrono::microseconds longest) {
     return run_until([&](const std::string& reported) { return reported.starts_with(beginning); }, longest);
   }
-  /// SIGKILL; afterwards lines() is complete.
+  /// Kills the child by SIGKILL. Afterwards lines() is complete.
   void kill() {
-    if (child_ <= 0) return;  // has ended; and -1 would mean every process there is
+    if (child_ <= 0) return;  // the child has ended, and ::kill() takes -1 for every process there is
     ::kill(child_, SIGKILL);
     (void)wait();
   }
-  /// A signal that it may survive.
+  /// Sends a signal that the child may survive.
   void signal(int number) const {
     if (child_ > 0) ::kill(child_, number);
   }
-  /// Until a signal has stopped it, its own or ours; false if it has ended, or that has not happened in a minute.
+  /// Waits until a signal of its own or of the parent has stopped the child. Returns false if the child has ended, or
+  /// has not been stopped within a minute.
   [[nodiscard]] bool wait_until_stopped() const {
     for (const auto end = std::chrono::steady_clock::now() + kPatience; std::chrono::steady_clock::now() < end;) {
       siginfo_t seen{};
@@ -93,19 +95,19 @@ class CrashChild {
     }
     return false;
   }
-  /// Its process; -1 once wait() or kill() has returned.
+  /// Returns the child's process; -1 once wait() or kill() has returned.
   [[nodiscard]] pid_t process() const { return child_; }
-  /// Whether it has ended, by now.
+  /// Whether the child has ended by now.
   [[nodiscard]] bool ended() const {
     siginfo_t seen{};
     const int asked = ::waitid(P_PID, static_cast<id_t>(child_), &seen, WEXITED | WNOWAIT | WNOHANG);
     return asked == 0 && seen.si_pid == child_;
   }
   struct End {
-    bool killed = false;  ///< by SIGKILL, its own or ours
-    int exit_code = -1;   ///< if it ended by itself
+    bool killed = false;  ///< whether a SIGKILL of its own or of the parent ended it
+    int exit_code = -1;   ///< its exit code, if it ended by itself
   };
-  /// Gathers reports until the child has ended; kills it after a minute.
+  /// Gathers reports until the child has ended. If that takes a minute, the test fails and the child is killed.
   End wait() {
     if (child_ <= 0) return {};
     if (!read_until(std::chrono::steady_clock::now() + kPatience, [] { return false; })) {
@@ -118,7 +120,7 @@ class CrashChild {
     child_ = -1;
     return {WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, WIFEXITED(status) ? WEXITSTATUS(status) : -1};
   }
-  /// Whole lines so far, in order.
+  /// Returns the whole lines so far, in order.
   const std::vector<std::string>& lines() const { return lines_; }
 
  private:
@@ -155,7 +157,7 @@ class CrashChild {
       if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
     }
   }
-  /// True if the child has ended.
+  /// Gathers reports until `enough()`, until `end`, or until the child has ended. Returns true in the last case only.
   template <typename Enough>
   bool read_until(std::chrono::steady_clock::time_point end, Enough&& enough) {
     while (!enough()) {
@@ -188,8 +190,8 @@ class CrashChild {
   std::string rest_;
 };
 
-/// A sync hook (base::set_sync_hook) by which the process kills itself when `point` is passed for the nth time, from 0;
-/// all threads that have a copy of it count together.
+/// Returns a sync hook (base::set_sync_hook) by which the process kills itself when `point` is passed for the nth time,
+/// which counts from 0. All threads that have a copy of it count together, relaxed, as only the number matters.
 inline base::SyncHook die_at(std::string point, std::uint64_t nth = 0) {
   const auto passed = std::make_shared<std::atomic<std::uint64_t>>(0);
   return [point = std::move(point), nth, passed](std::string_view at) {

@@ -1,4 +1,4 @@
-// The child that is killed: what it reported is seen, and how it ended. Not covered: parents with threads.
+// Tests that the reports of a child that is killed are seen, and how it ended. Not covered: parents with threads.
 
 #include "tests/support/crash_child.h"
 
@@ -18,7 +18,7 @@ TEST(CrashChild, ReportsAndEndsByItself) {
   EXPECT_EQ(child.lines(), (std::vector<std::string>{"one", "two"}));
 }
 
-/// Else a test that looks at the exit code alone would pass whatever its child found wrong.
+/// Otherwise a test that looks at the exit code alone would pass although an expectation failed in its child.
 TEST(CrashChild, EndsWithOneIfAnExpectationFailedInIt) {
   CrashChild child([](const CrashChild::Report&) { ADD_FAILURE() << "in the child, as it is meant"; });
   EXPECT_EQ(child.wait().exit_code, 1);

@@ -1,5 +1,5 @@
 #pragma once
-// A benchmark's workload in a test: small options, loading, and workers that send requests for a moment.
+// Runs a benchmark's workload in a test, with small options: loads it, and lets workers send requests for a moment.
 
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ inline void load_workload(Workload& workload, unsigned threads) {
   ASSERT_TRUE(loaded.ok()) << loaded.message();
 }
 
-/// So many workers at once, none of whom gives a request up.
+/// Runs so many workers at the same time, and expects that none of them gives up a request.
 inline void drive_workload(Workload& workload, std::uint32_t workers) {
   std::vector<std::thread> threads;
   for (std::uint32_t worker = 0; worker < workers; ++worker) {

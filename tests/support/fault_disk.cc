@@ -1,4 +1,4 @@
-// What the device and the directory keep, and the images that a crash leaves of them.
+// Implements the device and the directory behind FaultFiles, and makes the images that a crash leaves of them.
 
 #include "tests/support/fault_disk.h"
 
@@ -93,7 +93,7 @@ void FaultFiles::Disk::become_durable() {
   changes.clear();
 }
 
-/// Files that are only reachable through open files stay behind.
+/// Returns a copy that shares nothing with this disk. It lacks files that only open files reach.
 std::shared_ptr<FaultFiles::Disk> FaultFiles::Disk::deep_copy() const {
   const std::lock_guard lock(mutex);
   auto copy = std::make_shared<Disk>();
@@ -119,8 +119,8 @@ std::shared_ptr<FaultFiles::Disk> FaultFiles::Disk::deep_copy() const {
 
 namespace {
 
-/// One random way in which a crash may treat what was not synced. Drawn once per image, so that images differ in kind
-/// and not only in detail: nearly all kept, nearly all lost, half, or only what was written first.
+/// A random way in which a crash may treat sectors and names that were not synced. It is drawn once for each image, so
+/// that images differ in kind and not only in detail: nearly all kept, nearly all lost, half, or only the first ones.
 struct Fate {
   explicit Fate(std::uint64_t seed) : random(seed) {
     constexpr std::array<double, 4> kChances = {0.03, 0.5, 0.5, 0.97};
@@ -142,7 +142,8 @@ std::string left_of(Inode& inode, Fate& fate) {
     keep = fate.in_order ? keep && fate.random.chance(0.9) : fate.random.chance(fate.keep_sector);
     if (keep) inode.write_back(sector);
   }
-  // The file's length is written apart from its bytes: anything from the last sector kept to all that was appended.
+  // The file's length is written apart from its bytes. It may be anything from the end of the last sector that was kept
+  // to the end of all that was appended.
   const std::size_t room = inode.cache.size() - std::min(inode.cache.size(), inode.device.size());
   const std::uint64_t kind = fate.random.below(4);
   if (kind == 0) inode.device.resize(inode.device.size() + room, '\0');
@@ -166,7 +167,7 @@ std::unique_ptr<FaultFiles> FaultFiles::power_loss_image(Survives survives, std:
     if (survives == Survives::kAll) inode->sync();
     inode->become(survives == Survives::kRandom ? left_of(*inode, fate) : inode->device);
     image->used += inode->cache.size();
-    image->directories.insert(parent_of(path));  // removed, but this file's removal was not durable
+    image->directories.insert(parent_of(path));  // it may have been removed after the file, whose removal is lost
   }
   image->become_durable();
   return std::unique_ptr<FaultFiles>(new FaultFiles(image));

@@ -1,6 +1,6 @@
 #pragma once
-// The state behind FaultFiles (tests/support/fault_files.h): what the kernel shows, what the device has, and what is
-// planned.
+// The state behind FaultFiles (tests/support/fault_files.h): the files that the kernel shows, those that the device
+// has, and the planned faults.
 
 #include <array>
 #include <cstdint>
@@ -18,17 +18,17 @@ namespace granary::tests {
 
 inline constexpr std::size_t kSector = 512;
 
-/// A file: `cache` is what reads show, `device` what power loss leaves, `dirty` the sectors that a sync will write.
+/// A file.
 struct Inode {
-  std::string cache;
-  std::string device;
-  std::vector<bool> dirty;
+  std::string cache;        ///< the bytes that reads show
+  std::string device;       ///< the bytes that power loss leaves
+  std::vector<bool> dirty;  ///< the sectors that a sync will write
   bool locked = false;
 
   void write(std::size_t at, std::string_view bytes);
   void sync();
   void lose_dirty_pages() { dirty.assign(dirty.size(), false); }
-  /// Puts the sector on the device as it is in the cache.
+  /// Copies the sector from the cache to the device.
   void write_back(std::size_t sector);
   /// Makes `bytes` the durable contents.
   void become(std::string bytes);
@@ -48,14 +48,14 @@ struct NameChange {
 
 struct PlannedFault {
   Fault fault;
-  std::uint64_t matches = 0;  // calls so far
+  std::uint64_t matches = 0;  // how many calls have matched so far
 };
 
 struct FaultFiles::Disk {
-  mutable std::mutex mutex;  // guards all below
-  Names names;               // what the kernel shows
+  mutable std::mutex mutex;  // guards the following members
+  Names names;               // the names that the kernel shows
   Names durable_names;
-  std::vector<NameChange> changes;  // in order; names = durable_names with these
+  std::vector<NameChange> changes;  // in their order; with them durable_names become names
   std::set<std::string> directories;
   std::uint64_t used = 0;
   std::uint64_t capacity = ~std::uint64_t{0};

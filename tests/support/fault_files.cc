@@ -1,4 +1,4 @@
-// The calls of FaultFiles. What they leave behind after a crash: fault_disk.cc.
+// Implements the calls of FaultFiles. fault_disk.cc has what they leave after a crash.
 
 #include "tests/support/fault_files.h"
 
@@ -20,7 +20,7 @@ Status failure(StatusCode code, const char* operation, const std::string& path) 
 
 using Disk = FaultFiles::Disk;
 
-/// With the disk locked.
+/// Removes an empty directory. The caller has locked the disk.
 Status remove_directory(Disk& disk, const std::string& path) {
   if (!disk.directories.contains(path)) return failure(StatusCode::kNotFound, "remove", path);
   const std::string below = path + "/";
@@ -55,7 +55,7 @@ class FaultFile final : public base::File {
     std::unique_lock<std::mutex> lock;
     const auto fault = disk_->begin(FileCall::kAppend, path_, lock);
     if (use_ == Use::kRead) return failure(StatusCode::kIoError, "write, as it was opened to read, to", path_);
-    const std::uint64_t there = inode_->cache.size() - at_;  // reserved
+    const std::uint64_t there = inode_->cache.size() - at_;  // the bytes that were reserved
     const std::uint64_t room = there + disk_->capacity - std::min(disk_->capacity, disk_->used);
     std::size_t written = static_cast<std::size_t>(std::min<std::uint64_t>(room, bytes.size()));
     if (fault) written = std::min(written, fault->written);
@@ -96,7 +96,7 @@ class FaultFile final : public base::File {
   const std::shared_ptr<Inode> inode_;
   const std::string path_;
   const Use use_;
-  std::size_t at_;  // where append() goes on
+  std::size_t at_;  // where the next append() writes
 };
 
 std::unique_ptr<base::File> file(std::shared_ptr<Disk> disk, std::shared_ptr<Inode> inode, const std::string& path,

@@ -1,17 +1,18 @@
 #pragma once
-// A file system in memory that does what a disk and a kernel may do: fail, fill up, forget what was not synced.
+// A file system in memory that does what a disk and a kernel may do: it fails, fills up, and forgets what was not
+// synced.
 //
-// What it keeps true:
+// Invariants:
 //   - A file's bytes are on the device only after File::sync(), a name only after sync_directory() of its directory.
 //     Until then a power loss may keep any of it: each 512-byte sector and each change of a name by itself, in any
-//     order. A sector that did not make it reads as before the write, or as zeros behind the old end.
+//     order. A sector that was lost reads as before the write, or as zeros after the old end.
 //   - A sync whose fault says `pages_lost` fails once and leaves the pages clean: later syncs succeed, the device never
-//     gets those bytes, reading still shows them (what Linux does: "fsyncgate").
+//     gets those bytes, and reading still shows them. Linux does the same ("fsyncgate").
 //   - Everything that happens is a function of the calls, the planned faults and the seeds.
 //
-// Not modelled: sectors torn inside (but files end at any byte), renames between directories (they count as changes of
-// the target's directory), directories that a power loss takes away or brings back empty: making and removing one is
-// durable at once.
+// Not modelled: sectors that are torn inside (but files end at any byte), renames between directories (they count as
+// changes of the target's directory), and directories that a power loss takes away or brings back empty (making and
+// removing one is durable at once).
 
 #include <array>
 #include <cstdint>
@@ -40,49 +41,49 @@ enum class FileCall : std::uint8_t {
 /// One planned failure.
 struct Fault {
   FileCall call = FileCall::kAppend;
-  std::uint64_t nth = 0;  ///< which of the calls that come after plan() and match `path`, from 0
+  std::uint64_t nth = 0;  ///< which of the calls that come after plan() and match `path` fails, from 0
   StatusCode code = StatusCode::kIoError;
-  std::string path = {};      ///< only of paths that contain this
-  std::size_t written = 0;    ///< append: so many of the bytes are written before the error
-  bool pages_lost = false;    ///< sync: what was not synced will never be, although later syncs succeed
-  bool from_then_on = false;  ///< all later calls fail, too
+  std::string path = {};      ///< only calls whose path contains this match
+  std::size_t written = 0;    ///< how many bytes an append writes before the error
+  bool pages_lost = false;    ///< whether a sync loses its pages for good, although later syncs succeed
+  bool from_then_on = false;  ///< whether all later calls fail, too
 };
 
-/// What a power loss leaves of what was not synced.
+/// Which bytes and names a power loss leaves: only those that were synced, all, or a random part of the others, too.
 enum class Survives : std::uint8_t { kSynced, kAll, kRandom };
 
-/// Thread-safe, as every FileSystem.
+/// The file system. It is thread-safe, like every FileSystem.
 class FaultFiles final : public base::FileSystem {
  public:
   FaultFiles();
 
   // --- faults ---
   void plan(Fault fault);
-  /// Calls that are not yet due are forgotten.
+  /// Forgets all planned faults, including those that make all later calls fail.
   void clear_plan();
-  /// Bytes of all files together; appending more fails with kDiskFull after what fits.
+  /// Limits the bytes of all files together. An append of more writes what fits, and fails with kDiskFull.
   void set_capacity(std::uint64_t bytes);
-  /// How many such calls there were, failed ones included.
+  /// Returns how many such calls there were, including those that failed.
   std::uint64_t calls(FileCall call) const;
   std::uint64_t faults_hit() const;
-  /// Called before each call takes effect, by the thread that makes the call, so by several at once, and outside of all
-  /// locks: may take images, plan faults, block.
+  /// The thread that makes a call runs the observer before the call takes effect, outside of all locks. So several
+  /// threads may run it at the same time, and it may take images, plan faults and block.
   using Observer = std::function<void(FileCall call, const std::string& path)>;
   void set_observer(Observer observer);
-  /// Paths that begin with this go to the system's files: for what must be mapped (rings).
+  /// Makes paths that begin with this go to the system's files. Files that must be mapped (rings) need it.
   void pass_through(const std::string& prefix);
 
-  // --- what is left after a crash: a new file system without faults, all locks open ---
-  /// After power loss. All of it is durable then.
+  // --- images that a crash leaves: new file systems without faults, in which no file is locked ---
+  /// Returns an image after power loss. All of it is durable.
   std::unique_ptr<FaultFiles> power_loss_image(Survives survives, std::uint64_t seed = 0) const;
-  /// After the death of the process: every call's effect is there, synced or not; what was not synced still is not, and
-  /// a later power loss may take it.
+  /// Returns an image after the death of the process. Every call's effect is there, synced or not. Bytes and names that
+  /// were not synced still are not, and a later power loss may take them.
   std::unique_ptr<FaultFiles> process_crash_image() const;
 
   // --- file surgery; the results are durable ---
-  /// Of files, sorted.
+  /// Returns the paths of all files, sorted.
   std::vector<std::string> paths() const;
-  /// "" if there is no such file.
+  /// Returns a file's bytes, or "" if there is no such file.
   std::string contents(const std::string& path) const;
   void put(const std::string& path, std::string bytes);
   void edit(const std::string& path, const std::function<void(std::string& bytes)>& change);

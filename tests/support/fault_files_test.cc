@@ -1,5 +1,5 @@
-// The file system that fails and forgets: what it loses is what was not synced, and only that. Not covered: the
-// system's real files behave no worse than this model.
+// Tests that the file system that fails and forgets loses only what was not synced. Not covered: the system's real
+// files behave no worse than this model.
 
 #include "tests/support/fault_files.h"
 #include "tests/support/seeds.h"

@@ -1,6 +1,6 @@
 #pragma once
-// Which HTM a test program's databases have: off, or what main() was told by --htm, so that whole suites run again with
-// commits in regions. Of simulated regions every fifth aborts by chance, and the commit may take locks: both kinds mix.
+// Sets which HTM a test program's databases have: none, or that of --htm, so that whole suites run again with commits
+// in regions. One in five simulated regions aborts by chance, and its commit may take locks, so that both kinds mix.
 
 #include <granary/options.h>
 

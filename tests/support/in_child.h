@@ -1,6 +1,6 @@
 #pragma once
-// Does something in a child of a fork that has what the test has made, and starts no threads (ThreadSanitizer allows it
-// none).
+// Runs code in a forked child, which has all that the test has made. The child must not start threads, as
+// ThreadSanitizer allows it none.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ inline constexpr bool kChildrenMayGoOn = !base::kAddressSanitizer;
 /// Runs `act` in a child, and expects that it ends there with all expectations met. `end` ends the child.
 inline void in_child(FunctionRef<void()> act, void (*end)(int) = ::_exit) {
   constexpr unsigned kHangs_s = 30;
-  std::fflush(nullptr);  // or exit() would write it once more
+  std::fflush(nullptr);  // otherwise exit() in the child would write the buffered output once more
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {

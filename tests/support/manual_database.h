@@ -1,5 +1,5 @@
 #pragma once
-// A database whose epochs move only when a test says so: everything on one thread, every run the same.
+// A database whose epochs move only when a test says so. Everything runs on one thread, so every run is the same.
 
 #include <memory>
 #include <string>
@@ -30,7 +30,7 @@ inline Options manual_options() {
 
 class ManualDatabase {
  public:
-  /// `workers` workers, all used by this thread.
+  /// Opens a database with `workers` workers, all of which this thread uses.
   explicit ManualDatabase(std::size_t workers = 2, const Options& options = manual_options())
       : ManualDatabase(Database::open(options).value(), workers) {}
   ManualDatabase(std::unique_ptr<Database> database, std::size_t workers) : database_(std::move(database)) {
@@ -45,11 +45,11 @@ class ManualDatabase {
     return database_->create_table(name, table_setting(options)).value();
   }
 
-  /// Begins a transaction of each worker in turn.
+  /// Begins a transaction. The workers take turns.
   Transaction begin(const TransactionOptions& options = {}) { return worker(turn_++).begin(options); }
   Snapshot snapshot() { return worker(turn_++).snapshot(); }
 
-  /// Runs alone and must commit.
+  /// Runs a transaction alone, and expects that it commits.
   Ticket commit(FunctionRef<void(Transaction&)> body) {
     Transaction t = begin();
     body(t);
@@ -63,7 +63,7 @@ class ManualDatabase {
   Ticket remove(const Table& table, std::string_view key) {
     return commit([&](Transaction& t) { EXPECT_EQ(t.remove(table, key), Outcome::kOk); });
   }
-  /// The committed value, or "(none)".
+  /// Returns the committed value, or "(none)".
   std::string value(const Table& table, std::string_view key) {
     std::string value;
     Transaction t = begin();
@@ -72,15 +72,15 @@ class ManualDatabase {
     return got == Outcome::kOk ? value : "(none)";
   }
 
-  /// Lets `epochs` epochs pass; no transaction may be open.
+  /// Lets `epochs` epochs pass. Precondition: no transaction is open.
   void pass_epochs(std::uint64_t epochs) {
     for (std::uint64_t i = 0; i < epochs; ++i) EXPECT_TRUE(database_->step());
   }
   /// Lets enough epochs pass for every new snapshot to see what was committed so far.
   void pass_snapshot_period() { pass_epochs(2 * std::uint64_t{database_->options().snapshot_epochs} + 1); }
-  /// Lets all garbage become safe and frees it; no transaction or snapshot may be open.
+  /// Lets all garbage become safe, and frees it. Precondition: no transaction or snapshot is open.
   void collect_everything() {
-    for (int round = 0; round < 4; ++round) {  // what is freed may leave more: versions, then records, then nodes
+    for (int round = 0; round < 4; ++round) {  // to free garbage may make more: versions, then records, then nodes
       pass_snapshot_period();
       for (Worker& worker : workers_) worker.collect_garbage();
     }
@@ -88,12 +88,12 @@ class ManualDatabase {
 
  private:
   std::unique_ptr<Database> database_;
-  std::vector<Worker> workers_;  // gone before the database
+  std::vector<Worker> workers_;  // destroyed before the database
   std::size_t turn_ = 0;
 };
 
-/// Keys and values of a range as "a=1 b=2 ", in the order visited. Works on transactions and snapshots, tables and
-/// indexes.
+/// Returns the keys and values of a range as "a=1 b=2 ", in the order of the visits. It takes transactions and
+/// snapshots, tables and indexes.
 template <typename Reader, typename Source>
 std::string scan_text(Reader& reader, const Source& source, const ScanRange& range = {}) {
   std::string text;

@@ -1,11 +1,11 @@
 #pragma once
-// How many members an aggregate has, so that a table of its members can be held to be whole.
+// Counts the members of an aggregate, so that a test can check that a table of its members is complete.
 
 #include <cstddef>
 
 namespace granary::tests {
 
-/// Initializes any member.
+/// Converts to the type of any member.
 struct AnyMember {
   template <typename T>
   operator T() const;

@@ -1,6 +1,6 @@
 #pragma once
-// Mounts that only this process and its children see, and that go with them, however they end. It needs root or
-// unprivileged user namespaces.
+// Makes mounts that only this process and its children see, and that go away with them, however they end. This needs
+// root or unprivileged user namespaces.
 
 #include <sched.h>
 #include <sys/mount.h>
@@ -14,14 +14,15 @@
 
 namespace granary::tests {
 
-/// Why a mount is not there, for a test that is skipped.
+/// Returns why a mount is not there, for a test that is skipped.
 inline std::string why_not_mounted(const std::string& what) {
   return "cannot " + what + " (" + std::strerror(errno) + "); this test needs root or unprivileged user namespaces";
 }
 
-/// Mounts made from now on are this process's own. Returns "", or why that is not to be had. Precondition: one thread.
+/// Makes the mounts from now on this process's own. Returns "", or why that is not possible. Precondition: the process
+/// has one thread.
 inline std::string enter_mount_namespace() {
-  static const std::string refused = [] {  // once a process
+  static const std::string refused = [] {  // runs once in a process
     const auto write_to = [](const char* path, const std::string& text) {
       std::ofstream file(path);
       file << text;
@@ -40,7 +41,7 @@ inline std::string enter_mount_namespace() {
   return refused;
 }
 
-/// Mounts a file system in memory of so many bytes, or changes the size of the one that is there.
+/// Mounts a file system in memory of so many bytes or, if `resize`, changes the size of the one that is there.
 [[nodiscard]] inline bool mount_memory(const std::string& path, std::uint64_t bytes, bool resize = false) {
   const std::string size = "size=" + std::to_string(bytes);
   return ::mount("none", path.c_str(), "tmpfs", resize ? MS_REMOUNT : 0, size.c_str()) == 0;

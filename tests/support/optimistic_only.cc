@@ -1,5 +1,5 @@
-// Leaves out of a program's protocols (every_protocol.cc) those that lock what they read: for tests that step several
-// transactions on one thread, each past what another one has read or is about to write.
+// Leaves out of a program's protocols (every_protocol.cc) those that lock what they read. Tests need it that step
+// several transactions on one thread, each past records that another one has read or is about to write.
 
 #include "tests/support/protocol_setting.h"
 

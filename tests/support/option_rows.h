@@ -1,7 +1,7 @@
 #pragma once
-// What holds of the rows of each struct of options: each member has one, its range is what is checked, and what the
-// public header says of it. A test program instantiates the suite OptionRows with the structs whose rows it can
-// include. Each struct has a Rows.
+// Tests the rows of each struct of options: each member has a row, and its range is the one that is checked, and the
+// one in the public header's comment. A test program instantiates the suite OptionRows with the structs whose rows it
+// can include. Each struct has a specialization of Rows.
 
 #include <gmock/gmock.h>
 
@@ -17,8 +17,8 @@
 
 namespace granary::tests {
 
-/// A specialization has `kHeader`, the path of the public header that declares the struct, and good(), options without
-/// a mistake.
+/// A specialization has `kHeader`, the path of the public header that declares the struct, and good(), which returns
+/// options without a mistake.
 template <typename Struct>
 struct Rows;
 
@@ -76,7 +76,7 @@ TYPED_TEST_P(OptionRows, RangesAreChecked) {
   option::for_each<TypeParam>([](const auto& row) { expect_range(row); });
 }
 
-/// What the header says of a member: the comment above it, or behind it.
+/// Returns the header's comment on a member, which is above the member or at the end of its line.
 inline std::string comment_of(const char* path, std::string_view member) {
   std::ifstream header(path);
   std::string comment;

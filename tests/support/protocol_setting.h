@@ -1,5 +1,5 @@
 #pragma once
-// The concurrency-control protocol of a test program's databases: the default one, or, in programs that have
+// Sets the concurrency-control protocol of a test program's databases. It is the default one or, in programs that have
 // every_protocol.cc among their sources, each guest of the registry (src/cc/protocols.h) in turn.
 
 #include <string>
@@ -18,13 +18,14 @@ struct TestedProtocol {
   bool commits_in_region = true;
   bool runs_in_region = false;
   bool locks_reads = false;
-  bool has_leases = true;    ///< what is declared to be read at another node is leased
-  bool in_real_time = true;  ///< within an epoch, too: who begins when another has committed is serial behind it
+  bool has_leases = true;  ///< whether records that are declared to be read at another node are leased
+  /// Whether a transaction is serial after all that had committed before it began, also within an epoch.
+  bool in_real_time = true;
 };
 
 inline TestedProtocol asked_protocol{Options().protocol};  // written between tests only
-// Written before main(), which leaves out what cannot do what the program's arguments ask for, and repeats all tests
-// for each.
+// The protocols to test. The list is written before main(), which leaves out those that cannot do what the program's
+// arguments ask for, and repeats all tests for each of the others.
 inline std::vector<TestedProtocol> protocols_in_turn{asked_protocol};
 
 /// Set by optimistic_only.cc, before main().
@@ -33,8 +34,8 @@ inline bool optimistic_only = false;
 /// Set by sharing_only.cc, before main().
 inline bool sharing_only = false;
 
-/// While one lives, databases have the default protocol if the asked one cannot do something: for tests of what not
-/// every protocol can. Made before the database.
+/// As long as an object of this class lives, databases have the default protocol if the asked one is not able to do
+/// something. Tests of what not every protocol can do make one before the database.
 class DefaultProtocolUnless {
  public:
   explicit DefaultProtocolUnless(bool able) : asked_(asked_protocol) {
@@ -47,7 +48,7 @@ class DefaultProtocolUnless {
  private:
   const TestedProtocol asked_;
 };
-/// With shared tables that RemoteHolder, who knows no rts, uses beside the database.
+/// For tests with shared tables that RemoteHolder, which knows no rts, uses beside the database.
 class WithSharedTables : DefaultProtocolUnless {
  public:
   WithSharedTables() : DefaultProtocolUnless(asked_protocol.reaches_shared && asked_protocol.has_leases) {}
@@ -60,8 +61,8 @@ class WithLeases : DefaultProtocolUnless {
  public:
   WithLeases() : DefaultProtocolUnless(asked_protocol.has_leases) {}
 };
-/// Also of what steps transactions past one another, which ends a simulated region sooner than it ends an optimistic
-/// transaction.
+/// For tests with leases that also step transactions past one another. That ends a simulated region sooner than it ends
+/// an optimistic transaction.
 class WithLeasesAlone : DefaultProtocolUnless {
  public:
   WithLeasesAlone() : DefaultProtocolUnless(asked_protocol.has_leases && !asked_protocol.runs_in_region) {}
@@ -71,7 +72,7 @@ class WithRegions : DefaultProtocolUnless {
   WithRegions() : DefaultProtocolUnless(asked_protocol.commits_in_region && !asked_protocol.runs_in_region) {}
 };
 
-/// A protocol that needs HTM gets the simulated one, unless main() was told another.
+/// Sets the asked protocol. If it needs HTM, the options get the simulated one, unless --htm=rtm was given.
 inline void set_protocol(Options& options) {
   options.protocol = asked_protocol.name;
   if (asked_protocol.runs_in_region) options.htm = asked_htm == Htm::kRtm ? Htm::kRtm : Htm::kSim;

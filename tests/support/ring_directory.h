@@ -17,7 +17,7 @@ class RingDirectory {
  public:
   using Contents = std::map<std::string, std::string>;
 
-  /// In memory where the system has a place for that, or where GRANARY_TEST_RINGS says.
+  /// Makes the directory where GRANARY_TEST_RINGS says, or else in memory, if the system has a place for that.
   RingDirectory() {
     const char* const asked = std::getenv("GRANARY_TEST_RINGS");
     const std::string usual = ::access("/dev/shm", W_OK) == 0 ? "/dev/shm/" : testing::TempDir();
@@ -35,7 +35,7 @@ class RingDirectory {
 
   const std::string& path() const { return path_; }
 
-  /// What the rings hold now, by path below this one, also while they are in use.
+  /// Returns the present contents of the rings, by path below this one. They may be in use.
   Contents contents() const {
     Contents files;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(path_)) {
@@ -49,7 +49,8 @@ class RingDirectory {
     for (const auto& entry : std::filesystem::directory_iterator(path_)) std::filesystem::remove_all(entry.path());
     for (const auto& [name, bytes] : files) {
       const std::filesystem::path path = std::filesystem::path(path_) / name;
-      if (std::filesystem::create_directories(path.parent_path()))  // which is refused if others can write there
+      // Rings in a directory that other users can write to are refused.
+      if (std::filesystem::create_directories(path.parent_path()))
         std::filesystem::permissions(path.parent_path(), std::filesystem::perms::owner_all);
       std::ofstream file(path, std::ios::binary);
       file << bytes;

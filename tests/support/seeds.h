@@ -1,5 +1,5 @@
 #pragma once
-// The seeds of a randomized test. `--seed=N` of any test program runs one seed alone:
+// Has the seeds of a randomized test. `--seed=N` of any test program runs one seed alone:
 //
 //   for (const std::uint64_t seed : tests::seeds(150)) { ... }
 //
@@ -10,12 +10,12 @@
 
 namespace granary::tests {
 
-/// What --seed says.
+/// The seed of --seed, if that was given.
 inline std::optional<std::uint64_t> asked_seed;
 /// The seed that is running, for the line that replays it. Written and read by the test's own thread.
 inline std::optional<std::uint64_t> running_seed;
 
-/// False if only one seed runs, so that sums over all of them tell nothing.
+/// Whether all seeds run. If only one does, sums over all of them tell nothing.
 inline bool all_seeds() { return !asked_seed.has_value(); }
 
 class Seeds {
@@ -48,7 +48,7 @@ class Seeds {
   const std::uint64_t first_, end_;
 };
 
-/// `count` seeds from `first` on, or the one that --seed says, whether or not it is among these.
+/// Returns `count` seeds from `first` on, or the one of --seed, whether or not it is among these.
 inline Seeds seeds(std::uint64_t count, std::uint64_t first = 1) { return {count, first}; }
 
 }  // namespace granary::tests

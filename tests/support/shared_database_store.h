@@ -1,6 +1,6 @@
 #pragma once
-// A Store for the tests of workloads whose data is spread over nodes: what each node opens is a view of one database,
-// so that rows of other nodes can be reached. Rows without a home are each node's own.
+// A Store for the tests of workloads whose data is spread over nodes. Each node opens a view of one database, so that
+// it reaches the rows of other nodes. In tables without a home, each node has rows of its own.
 
 #include <memory>
 #include <string>
@@ -23,7 +23,7 @@ class SharedDatabaseStore {
   template <typename K, typename V>
   Result<TypedTable<K, V>> create_table(const std::string& name, std::uint32_t partition, const TableLayout& layout) {
     if (!layout.home) return all_->create_table<K, V>(name + " of node " + std::to_string(node_), partition, layout);
-    const auto made = all_->database().table(name);  // by the other node
+    const auto made = all_->database().table(name);  // another node may have created it
     if (made.ok()) return TypedTable<K, V>(*made);
     return all_->create_table<K, V>(name, partition, layout);
   }
@@ -38,7 +38,7 @@ class SharedDatabaseStore {
 
 static_assert(Store<SharedDatabaseStore>);
 
-/// Adds up what the nodes could not judge alone: true if every finding holds and every two sums agree.
+/// Adds up the sums that a node could not judge alone. Returns whether every finding holds and every two sums agree.
 inline bool all_hold(const std::vector<std::vector<Finding>>& nodes, std::string& why) {
   for (std::size_t i = 0; i < nodes.front().size(); ++i) {
     Tally sum;

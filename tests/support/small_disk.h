@@ -1,6 +1,6 @@
 #pragma once
 // A real file system of a few MiB, in memory, that only this process and its children see. It needs root or
-// unprivileged user namespaces; where there is neither, a test skips with why().
+// unprivileged user namespaces. Without them, a test skips itself and shows why().
 
 #include <sys/mount.h>
 
@@ -24,7 +24,7 @@ class SmallDisk {
   SmallDisk& operator=(const SmallDisk&) = delete;
 
   bool mounted() const { return why_.empty(); }
-  /// Why it is not mounted.
+  /// Returns why it is not mounted; "" if it is.
   const std::string& why() const { return why_; }
   const std::string& path() const { return mount_point_.path(); }
   [[nodiscard]] bool resize(unsigned mebibytes) const {

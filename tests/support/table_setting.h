@@ -1,6 +1,6 @@
 #pragma once
-// What kind of tables a test program's databases have where the test does not care: local ones, or what main() was told
-// by --tables=shared, so that whole suites run again with shared ones.
+// Sets which kind of tables a test program's databases have where the test does not care: local ones or, by
+// --tables=shared, shared ones, so that whole suites run again with these.
 
 #include <granary/table.h>
 

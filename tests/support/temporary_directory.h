@@ -1,5 +1,5 @@
 #pragma once
-// A directory of the system that goes away with the object.
+// A directory of the system that is removed with the object.
 
 #include <filesystem>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// Workers on real threads for stress tests.
+// Runs workers on real threads for stress tests.
 
 #include <atomic>
 #include <chrono>
@@ -17,7 +17,7 @@
 
 namespace granary::tests {
 
-/// Short epochs, so that snapshots, reclamation and revocation happen all the time.
+/// Returns options with short epochs, so that snapshots, reclamation and revocation happen all the time.
 inline Options stress_options() {
   Options options;
   options.epoch_ms = 1;
@@ -30,7 +30,7 @@ inline Options stress_options() {
   return options;
 }
 
-/// For how long the threads of a stress test run: longer in `scripts/test.sh --full`.
+/// Returns how long the threads of a stress test run, which is longer in `scripts/test.sh --full`.
 inline std::chrono::milliseconds stress_time() { return std::chrono::milliseconds(scaled(1500)); }
 
 /// Runs `body(worker, thread number)` in `threads` threads, again and again, for `time`.
@@ -49,7 +49,7 @@ void run_threads(Database& database, unsigned threads, Body&& body, std::chrono:
   for (std::thread& thread : running) thread.join();
 }
 
-/// Gives the processor away now and then: on few processors, that is where interleavings come from.
+/// Yields the processor now and then. On few processors, most interleavings come from that.
 inline void maybe_yield(std::uint64_t random) {
   if (random % 4 == 0) std::this_thread::yield();
 }

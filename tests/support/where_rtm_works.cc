@@ -1,4 +1,4 @@
-// Lets a program's tests run with --htm=rtm: main() asks whether this machine can, and runs none if not.
+// Lets a program's tests run with --htm=rtm. main() asks whether this machine has RTM, and runs no tests if not.
 
 #include "htm/rtm.h"
 #include "tests/support/htm_setting.h"
