@@ -50,7 +50,7 @@ class Row {
     row.version(0).begin = 0;
     std::memcpy(row.value(0), value.data(), value.size());
   }
-  /// Makes a row that is not there, in memory of bytes_for() bytes.
+  /// Makes a row that is not there, in memory of bytes_for() bytes. `versions`: a power of two.
   static void make_absent(std::span<char> memory, std::size_t value_bytes, std::uint32_t versions) {
     Version& first = (new (memory.data()) Row(value_bytes, versions))->version(0);
     first.begin = 0;
@@ -73,19 +73,21 @@ class Row {
   /// Returns the slot of the version that was the latest at the time, or nothing if it is not kept any more.
   std::optional<std::uint32_t> slot_at(Timestamp time) {
     for (std::uint32_t age = 0; age < kept_; ++age) {
-      const std::uint32_t slot = (newest_ + kept_ - age) % kept_;
+      const std::uint32_t slot = (newest_ - age) & (kept_ - 1);
       const Version& found = versions()[slot];
       if (found.begin <= time && (age == 0 || found.end > time)) return slot;
     }
     return std::nullopt;
   }
   char* value(std::uint32_t slot) { return reinterpret_cast<char*>(versions() + kept_) + slot * padded(value_bytes_); }
+  /// Returns the latest value, or nullptr if there is none. Precondition: no transaction writes the row any more.
+  const char* sealed_value() { return version(newest_).absent != 0 ? nullptr : value(newest_); }
   /// Returns the latest value. Precondition: there is one.
   const char* newest_value(std::size_t) const { return const_cast<Row*>(this)->value(newest_); }
   /// Puts a version in the place of the oldest one. Without a value it says that there is no row.
   void add(Timestamp from, std::optional<std::string_view> value_of_it) {
     version(newest_).end = from;
-    newest_ = (newest_ + 1) % kept_;
+    newest_ = (newest_ + 1) & (kept_ - 1);
     Version& added = version(newest_);
     added.begin = from;
     added.absent = value_of_it ? 0 : 1;

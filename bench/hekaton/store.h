@@ -5,7 +5,10 @@
 
 #include <array>
 #include <atomic>
+#include <cstring>
+#include <deque>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,6 +36,11 @@ struct Table {
 
   cc::Index* index = nullptr;
   std::uint32_t versions = 1;  ///< that a row keeps
+  /// Whether the rows do not change any more, so that they are read without their latches and not checked. Set by
+  /// seal(), before the threads begin that only read; so relaxed.
+  std::atomic<bool>* sealed = nullptr;
+
+  bool is_sealed() const { return sealed->load(std::memory_order_relaxed); }
 };
 
 /// Runs the operations of the Store interface, with one transaction after the other.
@@ -45,7 +53,7 @@ class StoreTransaction {
   template <typename K, typename V>
   Outcome get(const Table<K, V>& table, const K& key, V& row) {
     Row* const found = find(table, key);
-    return found == nullptr ? Outcome::kNotFound : done(transaction_.read(*found, bytes_of(row)));
+    return found == nullptr ? Outcome::kNotFound : read(table, *found, row);
   }
   template <typename K, typename V>
   Outcome get_to_write(const Table<K, V>& table, const K& key, V& row) {
@@ -118,6 +126,14 @@ class StoreTransaction {
     if (succeeded) return Outcome::kOk;
     return transaction_.reason() == AbortReason::kNone ? Outcome::kNotFound : Outcome::kAborted;
   }
+  template <typename K, typename V>
+  Outcome read(const Table<K, V>& table, Row& found, V& row) {
+    if (!table.is_sealed()) return done(transaction_.read(found, bytes_of(row)));
+    const char* const value = found.sealed_value();
+    if (value == nullptr) return Outcome::kNotFound;
+    std::memcpy(&row, value, sizeof row);
+    return Outcome::kOk;
+  }
   template <typename V>
   Outcome claim(Row& found, V& row) {
     const Outcome claimed = done(transaction_.claim(found, bytes_of(row)));
@@ -152,8 +168,7 @@ class StoreTransaction {
       if (!lookup.found) continue;
       Row& row = row_of(*found[i]);
       places_.remember({table.index, views[i]}, &row);
-      const Outcome outcome =
-          lookup.write ? claim(row, *lookup.row) : done(transaction_.read(row, bytes_of(*lookup.row)));
+      const Outcome outcome = lookup.write ? claim(row, *lookup.row) : read(table, row, *lookup.row);
       lookup.found = outcome == Outcome::kOk;
       if (outcome == Outcome::kAborted) break;
     }
@@ -262,7 +277,13 @@ class HekatonStore {
                                    const store::TableLayout& layout = {}) {
     const auto index = store_->add_index(layout.hash ? std::optional(layout.rows) : std::nullopt);
     if (!index.ok()) return index.status();
-    return Table<K, V>{*index, layout.overwritten ? Row::kVersions : 1};
+    const std::lock_guard lock(mutex_);
+    return Table<K, V>{*index, layout.overwritten ? Row::kVersions : 1, &sealed_.emplace_back(false)};
+  }
+  template <typename K, typename V>
+  Status seal(const Table<K, V>& table) {
+    table.sealed->store(true, std::memory_order_relaxed);
+    return {};
   }
   bool splits_tables() const { return false; }
   /// A session's number may come again when kSessions others have come in between, which then are over.
@@ -276,6 +297,8 @@ class HekatonStore {
  private:
   const std::unique_ptr<kv::Store> store_;
   Shared shared_{TimestampSource::kFetchAdd};
+  std::mutex mutex_;  // guards the list
+  std::deque<std::atomic<bool>> sealed_;
   std::atomic<std::uint32_t> sessions_{0};  // only unique, so relaxed
 };
 

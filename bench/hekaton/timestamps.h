@@ -27,7 +27,10 @@ class Timestamps {
   /// Sessions are told apart by these bits of a clock's timestamp.
   static constexpr std::uint32_t kSessionBits = 9;
 
-  explicit Timestamps(TimestampSource source) : source_(source) {}
+  explicit Timestamps(TimestampSource source) : source_(source) {
+    if (source == TimestampSource::kHardwareClock) origin_ = read_behind_stores() - 1;
+    if (source == TimestampSource::kLocalClock) origin_ = base::monotonic_ns() - 1;
+  }
 
   /// Returns a timestamp that no other session gets. A counter's is greater than all that were drawn before this call
   /// began. A clock's is so as well if all processors' clocks agree and have gone on since.
@@ -40,10 +43,10 @@ class Timestamps {
         return last + 1;
       }
       case TimestampSource::kFetchAdd: return counter_.fetch_add(1, std::memory_order_seq_cst) + 1;
-      case TimestampSource::kHardwareClock: return (read_behind_stores() << kSessionBits) | session;
+      case TimestampSource::kHardwareClock: return ((read_behind_stores() - origin_) << kSessionBits) | session;
       case TimestampSource::kLocalClock: break;
     }
-    return (base::monotonic_ns() << kSessionBits) | session;
+    return ((base::monotonic_ns() - origin_) << kSessionBits) | session;
   }
   /// Returns how many timestamps a counter has handed out; 0 of a clock.
   std::uint64_t drawn() const { return counter_.load(std::memory_order_relaxed); }
@@ -66,6 +69,7 @@ class Timestamps {
   }
 
   const TimestampSource source_;
+  std::uint64_t origin_ = 0;  // a clock counts from here, so that no timestamp reaches kMark for months
   // The last timestamp of a counter. All sessions write and read it: under the mutex, and so relaxed, or by additions,
   // which are seq_cst so that they have one order with the stores and loads of Shared::end_of().
   alignas(base::kCacheLine) std::atomic<Timestamp> counter_{0};

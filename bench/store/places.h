@@ -13,10 +13,11 @@ namespace granary::bench::store {
 /// A key of at most eight bytes, and which index it is in. Keys of one index have one length, so their padded bytes
 /// tell them apart.
 struct PlaceKey {
+  PlaceKey() = default;
   PlaceKey(const void* in, std::string_view key) : index(in) { std::memcpy(&word, key.data(), key.size()); }
   bool operator==(const PlaceKey&) const = default;
 
-  const void* index;
+  const void* index = nullptr;
   std::uint64_t word = 0;
 };
 
@@ -35,7 +36,7 @@ class Places {
 
  private:
   struct Place {
-    PlaceKey key{nullptr, {}};
+    PlaceKey key;
     Found* found = nullptr;
     std::uint64_t generation = 0;
   };

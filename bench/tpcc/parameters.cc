@@ -190,6 +190,7 @@ Result<Parameters> parameters_from(const Settings& settings, const FlagValues& f
   }
   if (settings.variants.has(Variant::kHekaton)) {
     if (Status possible = check_hekaton(parameters); !possible.ok()) return possible;
+    parameters.versions_in_place = true;
   }
   const auto remote = checked_remote(flags, parameters.warehouses);
   if (!remote.ok()) return remote.status();
@@ -232,8 +233,9 @@ std::uint64_t estimated_bytes(const Parameters& parameters) {
   constexpr double kBytesANewOrder = 1000, kRequestsAWorkerSecond = 130'000;
   const double share = parameters.mix[0] / 100;
   const double growth = parameters.run_seconds * parameters.workers * kRequestsAWorkerSecond * share * kBytesANewOrder;
-  // Records that other nodes read in place have their keys and the room of their longest value.
-  const double larger = parameters.share.alone() ? 1 : 1.6;
+  // Records that other nodes read in place have their keys and the room of their longest value; and Hekaton's rows have
+  // room for several versions.
+  const double larger = parameters.versions_in_place ? 1.8 : parameters.share.alone() ? 1 : 1.6;
   return static_cast<std::uint64_t>(kFixed +
                                     larger * (kBytesARow * static_cast<double>(loaded_rows(parameters)) + growth));
 }

@@ -42,6 +42,8 @@ struct Parameters {
   bool chopping = false;
   /// Whether tables that are never scanned are hash tables (Tables::create).
   bool mixed_index = false;
+  /// Whether rows have room for old versions beside them, as Hekaton's have.
+  bool versions_in_place = false;
   /// The node's share. Warehouses count through all nodes, and a node loads and drives only its own range of them.
   NodeShare share = {};
   /// How long the data will grow. The estimate of memory uses it.
