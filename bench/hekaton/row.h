@@ -3,9 +3,9 @@
 // from which and until which it is the latest. It lies in the value of a bare record, so that index and memory are
 // those of the engine.
 //
-// Transactions read and write all of it under the row's latch. A row keeps as many versions as it was made for: a transaction
-// that needs an older one aborts. A version may say that there is no row: the first one of a row that is about to be
-// inserted, or the last one of a row that was removed.
+// Transactions read and write all of it under the row's latch. A row keeps as many versions as it was made for, and a
+// transaction that needs an older one aborts. A version may say that there is no row: the first one of a row that is
+// about to be inserted, or the last one of a row that was removed.
 
 #include <atomic>
 #include <cstdint>
