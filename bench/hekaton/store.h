@@ -35,9 +35,9 @@ struct Table {
   static_assert(key_detail::Codec<K>::kMaxBytes <= sizeof(std::uint64_t), "keys here are short");
 
   cc::Index* index = nullptr;
-  std::uint32_t versions = 1;  ///< that a row keeps
-  /// Whether the rows do not change any more, so that they are read without their latches and not checked. Set by
-  /// seal(), before the threads begin that only read; so relaxed.
+  std::uint32_t versions = 1;  ///< how many versions a row keeps
+  /// Whether the rows do not change any more, so that they are read without their latches and not checked.
+  /// seal() sets it before the threads begin that only read, so both are relaxed.
   std::atomic<bool>* sealed = nullptr;
 
   bool is_sealed() const { return sealed->load(std::memory_order_relaxed); }
@@ -191,15 +191,7 @@ class StoreTransaction {
 
   template <typename K, typename V>
   Outcome end_of(const Table<K, V>& table, const K& from, const K& to, K& key, V& row, Direction direction) {
-    bool any = false;
-    const auto take = [&](const K& found_key, const V& found_row) {
-      key = found_key;
-      row = found_row;
-      any = true;
-      return false;
-    };
-    const Outcome outcome = scan(table, from, to, direction, take);
-    return outcome == Outcome::kOk && !any ? Outcome::kNotFound : outcome;
+    return store::first_visited(key, row, [&](auto&& visit) { return scan(table, from, to, direction, visit); });
   }
 
   kv::Access& access_;
@@ -286,7 +278,7 @@ class HekatonStore {
     return {};
   }
   bool splits_tables() const { return false; }
-  /// A session's number may come again when kSessions others have come in between, which then are over.
+  /// A session gets the number of a former one when kSessions others have come in between, by when that one is over.
   Result<std::unique_ptr<Session>> session(std::uint64_t seed) {
     const std::uint32_t number = sessions_.fetch_add(1, std::memory_order_relaxed) % Shared::kSessions;
     return std::make_unique<Session>(*store_, shared_, number, base::Random(seed));
@@ -297,7 +289,7 @@ class HekatonStore {
  private:
   const std::unique_ptr<kv::Store> store_;
   Shared shared_{TimestampSource::kFetchAdd};
-  std::mutex mutex_;  // guards the list
+  std::mutex mutex_;  // guards sealed_
   std::deque<std::atomic<bool>> sealed_;
   std::atomic<std::uint32_t> sessions_{0};  // only unique, so relaxed
 };

@@ -59,7 +59,7 @@ class Access {
   template <typename Visit>
   std::size_t scan(std::string_view from, std::size_t limit, std::span<char> buffer, Visit&& visit);
 
-  // The same in an index of Store::add_index().
+  // The functions that follow work on an index which Store::add_index() has made.
 
   record::Record* locate(const cc::Index& index, std::string_view key) {
     const Entered entered(*this);

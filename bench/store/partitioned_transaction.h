@@ -162,16 +162,7 @@ class PartitionedTransaction {
   template <typename K, typename V>
   Outcome end_of(const PartitionedTable<K, V>& table, const K& from, const K& to, K& key, V& row,
                  kvstore::ordered::Direction direction) {
-    bool any = false;
-    const auto take = [&](const K& found_key, const V& found_row) {
-      key = found_key;
-      row = found_row;
-      any = true;
-      return false;
-    };
-    const Outcome outcome = scan(table, from, to, direction, take);
-    if (outcome != Outcome::kOk) return outcome;
-    return any ? Outcome::kOk : Outcome::kNotFound;
+    return first_visited(key, row, [&](auto&& visit) { return scan(table, from, to, direction, visit); });
   }
 
   UndoLog undo_;

@@ -31,7 +31,7 @@ class Places {
   }
   void remember(const PlaceKey& key, Found* found) { place(key) = {key, found, generation_}; }
   void forget(const PlaceKey& key) { place(key).generation = 0; }
-  /// Ends the transaction.
+  /// Forgets all places, which a transaction does when it ends.
   void forget_all() { ++generation_; }
 
  private:

@@ -89,6 +89,19 @@ Outcome get_to_write(T& t, const Table& table, const Key& key, Row& row) {
   }
 }
 
+/// Reads the first row that a scan visits; kNotFound if it visits none. `scan(visit)` runs it and returns its outcome.
+template <typename K, typename V, typename Scan>
+Outcome first_visited(K& key, V& row, Scan&& scan) {
+  bool any = false;
+  const Outcome outcome = scan([&](const K& found_key, const V& found_row) {
+    key = found_key;
+    row = found_row;
+    any = true;
+    return false;
+  });
+  return outcome == Outcome::kOk && !any ? Outcome::kNotFound : outcome;
+}
+
 namespace concept_detail {
 using Key = std::uint64_t;
 struct Row {
