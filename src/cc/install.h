@@ -4,7 +4,7 @@
 // it. All protocols share these functions, since all of them lock a record by its TID word while they change it.
 
 #include "src/base/test_hooks.h"
-#include "src/cc/access_set.h"
+#include "src/cc/write_set.h"
 #include "src/cc/worker_state.h"
 
 namespace granary::cc {

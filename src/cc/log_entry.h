@@ -7,7 +7,7 @@
 
 #include <granary/outcome.h>
 
-#include "src/cc/access_set.h"
+#include "src/cc/write_set.h"
 #include "src/cc/elsewhere/remote_commit.h"
 #include "src/cc/worker_state.h"
 

@@ -1,4 +1,4 @@
-#include "src/cc/access_set.h"
+#include "src/cc/write_set.h"
 
 #include <bit>
 
