@@ -7,6 +7,7 @@ points. The first two raise CannotTell where there are none.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 from .noise import NEVER, CannotTell, Verdict, all_of, in_rounds, within_bounds
@@ -193,7 +194,11 @@ class Monotone(_Check):
 
 @dataclass(frozen=True)
 class Flat(_Check):
-    """The greatest point of a series is at most (1 + within) times its smallest."""
+    """No point of a series is more than (1 + within) times another.
+
+    Each two points are compared by their ratio, as it is. The greatest point of a round over its smallest would never
+    be below 1, so noise alone would make a flat series look steep.
+    """
 
     panel: str
     series: "tuple[str, ...]"
@@ -205,11 +210,13 @@ class Flat(_Check):
 
     def judge(self, data: Any) -> Verdict:
         name = self.series[0]
-        places = _two_places(data, self.panel, name)
-        rounds = list(zip(*(data.rounds(self.panel, name, x) for x in places)))
-        text = f"greatest/smallest of {name} at {places[0]} to {places[-1]}"
-        spread = [_ratios([max(each)], [min(each)], text)[0] for each in rounds]
-        return within_bounds(text, spread, None, 1 + self.within)
+        most = 1 + self.within
+        verdicts = []
+        for x, other_x in combinations(_two_places(data, self.panel, name), 2):
+            text = f"{name} at {other_x} / at {x}"
+            ratios = _ratios(data.rounds(self.panel, name, other_x), data.rounds(self.panel, name, x), text)
+            verdicts.append(within_bounds(text, ratios, 1 / most, most))
+        return all_of(verdicts)
 
 
 @dataclass(frozen=True)

@@ -187,6 +187,15 @@ class Edges(unittest.TestCase):
     def test_bounds_belong_to_what_is_allowed(self):
         self.assertEqual(Value("p", ("a",), 1, 2, 2).judge(MadeUp({("a", 1): [2, 2]})).result, PASS)
 
+    def test_noise_alone_makes_no_series_steep(self):
+        noise = [0.96, 0.98, 0.99, 0.995, 1, 1.005, 1.01, 1.02, 1.04]
+        level = MadeUp({("a", 1): [100] * 9, ("a", 2): [100 * each for each in noise]})
+        self.assertEqual(Flat("p", ("a", ), 0.03).judge(level).result, PASS)
+        for factor, wanted in ((1.02, NULL), (0.98, NULL), (1.06, FAIL), (0.94, FAIL)):
+            tilted = MadeUp({("a", 1): [100] * 9, ("a", 2): [100] * 9, ("a", 3): [100 * factor * each for each in noise]})
+            verdict = Flat("p", ("a", ), 0.03).judge(tilted)
+            self.assertEqual(verdict.result, wanted, verdict.reason)
+
     def test_a_crossing_outside_the_bounds_fails(self):
         lines = MadeUp({("a", 0): [15], ("a", 10): [5], ("b", 0): [10], ("b", 10): [10]})
         self.assertEqual(Crossing("p", ("a", "b"), (4, 6)).judge(lines).result, PASS)
