@@ -55,6 +55,15 @@ def load(file: Path, papers: "dict[str, Paper]") -> Figure:
     return _Reader(file, papers).read()
 
 
+def _paths(table: TomlTable, key: str) -> "tuple[str, ...]":
+    """Returns what is a path, or a list of them; no path unless the key is given."""
+    found = table.any(key, (), "a path, or a list of paths")
+    paths = (found,) if isinstance(found, str) else tuple(table.items(key, []))
+    if not all(isinstance(path, str) for path in paths):
+        raise table.refuse(key, "a path, or a list of paths")
+    return paths
+
+
 class _Reader:
     def __init__(self, file: Path, papers: "dict[str, Paper]") -> None:
         self.file = file
@@ -166,19 +175,15 @@ class _Reader:
         never = inner.any("never", False, "true or false")
         if not isinstance(never, bool):
             raise inner.refuse("never", "true or false")
-        per = inner.any("per", (), "a path, or a list of paths")
-        per = (per,) if isinstance(per, str) else tuple(inner.items("per", []))
-        if not all(isinstance(path, str) for path in per):
-            raise inner.refuse("per", "a path, or a list of paths")
-        measure = Measure(check_path(inner.where, inner.text("value")), per,
+        measure = Measure(check_path(inner.where, inner.text("value")), _paths(inner, "per"),
                           inner.number("times", 1.0), inner.number("missing", None), inner.text("relative_to", ""),
-                          never, inner.text("per_less", ""), inner.text("extra_each", ""))
-        for path in filter(None, (*measure.per, measure.per_less, measure.extra_each)):
+                          never, _paths(inner, "per_less"), inner.text("less", ""), inner.text("extra_each", ""))
+        for path in filter(None, (*measure.per, *measure.per_less, measure.less, measure.extra_each)):
             check_path(inner.where, path)
         if measure.per_less and not measure.per:
             raise inner.refuse("per_less", "it beside 'per' only")
-        if measure.never and (measure.per or measure.relative_to):
-            raise inner.refuse("never", "it without 'per' and 'relative_to'")
+        if measure.never and (measure.per or measure.less or measure.relative_to):
+            raise inner.refuse("never", "it without 'per', 'less' and 'relative_to'")
         if measure.extra_each and (measure.never or measure.relative_to or self.along):
             raise inner.refuse("extra_each", "it without 'never', 'relative_to' and the x axis' 'along'")
         inner.finish()

@@ -20,8 +20,8 @@ class NotInReport(Exception):
 
 @dataclass(frozen=True)
 class Measure:
-    """Makes a figure of a run: `value`, divided by the difference of `per` and `per_less`, if there are any, and
-    multiplied by `times`. With `relative_to`, it is divided by the same figure of that series in the same round. With
+    """Makes a figure of a run: the difference of `value` and `less`, divided by the difference of `per` and `per_less`,
+    if there are any, and multiplied by `times`. With `relative_to`, it is divided by the same figure of that series in the same round. With
     `extra_each`, the figure of the series' first place is subtracted, and the rest is divided by the number at that
     path.
     """
@@ -32,7 +32,8 @@ class Measure:
     missing: "float | None" = None  # this counts if the report does not have `value`
     relative_to: str = ""
     never: bool = False  # null in the report means that what is timed never came: worse than any time
-    per_less: str = ""
+    per_less: "tuple[str, ...]" = ()  # the numbers of several paths are added up
+    less: str = ""
     extra_each: str = ""  # this path tells how many things cost extra
 
     def of(self, report: Any, start: Any = None) -> float:
@@ -45,14 +46,19 @@ class Measure:
             if self.missing is None:
                 raise
             value = self.missing
+        if self.less:
+            value -= number_at(report, self.less, start)
         if self.per:
-            divisor = sum(number_at(report, path, start) for path in self.per)
-            if self.per_less:
-                divisor -= number_at(report, self.per_less, start)
+            divisor = _sum_at(report, self.per, start) - _sum_at(report, self.per_less, start)
             if divisor == 0:
-                raise NotInReport(f"'{' + '.join(self.per)}'{f' less {self.per_less!r}' if self.per_less else ''} is 0")
+                less = f" less '{' + '.join(self.per_less)}'" if self.per_less else ""
+                raise NotInReport(f"'{' + '.join(self.per)}'{less} is 0")
             value /= divisor
         return value * self.times
+
+
+def _sum_at(report: Any, paths: "tuple[str, ...]", start: Any) -> float:
+    return sum(number_at(report, path, start) for path in paths)
 
 
 def number_at(report: Any, path: str, start: Any = None) -> float:

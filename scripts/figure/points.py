@@ -1,5 +1,6 @@
 """Makes the points of a figure from the reports of its runs."""
 
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -207,7 +208,7 @@ def _found(plan: Plan, planned: PlannedPoint, measure: Measure, report: Any) -> 
         return filled(text, planned.variables, planned.variables["cores"])
 
     measure = replace(measure, value=path(measure.value), per=tuple(map(path, measure.per)),
-                      per_less=path(measure.per_less))
+                      per_less=tuple(map(path, measure.per_less)), less=path(measure.less))
     if not x_axis.along:
         shown = number_at(report, path(x_axis.measured)) if x_axis.measured else None
         return [(planned.x, shown, measure.of(report))]
@@ -238,5 +239,8 @@ def _worst(x_axis: XAxis, x: Any, one: float, other: float) -> float:
 
 
 def _rounded(x: float, step: float) -> float:
-    place = round(round(x / step) * step, 9)
+    """Returns the nearest place; of two, the greater, also if x is a little less than half, as 0.15 / 0.3 is. Python's
+    round() would take the even one, so that places in turn had more members and fewer.
+    """
+    place = round(math.floor(x / step + 0.5 + 1e-9) * step, 9)
     return int(place) if place == int(place) else place

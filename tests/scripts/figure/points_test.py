@@ -45,11 +45,13 @@ class Paths(unittest.TestCase):
     def test_measures(self):
         self.assertEqual(Measure("a/b", ("list/0/n",), 3).of(REPORT), 4)
         self.assertEqual(Measure("none", missing=0).of(REPORT), 0)
-        self.assertEqual(Measure("v", ("r",), per_less="v").of({"v": 5, "r": 100}), 5 / 95)
+        self.assertEqual(Measure("v", ("r",), per_less=("v",)).of({"v": 5, "r": 100}), 5 / 95)
+        ends = {"v": 9, "a": 20, "b": 10, "begin": {"v": 4, "a": 5, "b": 5}}
+        self.assertEqual(Measure("v", ("a", "b"), per_less=("begin/a", "begin/b"), less="begin/v").of(ends), 5 / 20)
         self.assertEqual(Measure("a/b", ("list/0/n", "list/1/n"), 2).of(REPORT), 1, "divisors are added up")
         self.assertEqual([Measure("a", never=True).of({"a": value}) for value in (3, None)], [3, NEVER])
         for measure in (Measure("none"), Measure("a/b", ("zero",)), Measure("a/b", ("none",), missing=0),
-                        Measure("a/b", ("a/b",), per_less="a/b"), Measure("none", never=True)):
+                        Measure("a/b", ("a/b",), per_less=("a/b",)), Measure("none", never=True)):
             with self.assertRaises(NotInReport):
                 measure.of(REPORT)
 
