@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .claims import Claim, check_of
+from .claims import Claim
 from .errors import UsageError
 from .kept import builds, counts, different, first_and_last, kept_results, machines
 from .model import Figure
@@ -60,18 +60,12 @@ def gallery(found: "Sequence[Measured]", figures: "Sequence[Figure]") -> str:
     paragraphs = ["# Gallery: the papers' figures, measured", _wrapped(_head(results)), _wrapped(_sum(results))]
     if missing:
         paragraphs.append(_wrapped(f"Not measured here: {', '.join(missing)}."))
-    if changed := [figure.name for figure, result in found if _is_of_another_file(figure, result)]:
+    if changed := [figure.name for figure, result in found if figure.digest != result.get("digest")]:
         paragraphs.append(_wrapped(f"The files of these figures have changed since they were measured, so that their "
                                    f"claims, or what is run for them, may differ from this page: {', '.join(changed)}."))
     for figure, result in found:
         paragraphs += _section(figure, result)
     return "\n\n".join(paragraphs) + "\n"
-
-
-def _is_of_another_file(figure: Figure, result: Result) -> bool:
-    """Tells whether the figure's file has another description, or judges otherwise, than when it was measured."""
-    judged = [(claim.text, json.loads(json.dumps(check_of(claim)))) for claim in figure.claims]
-    return figure.about != result["about"] or judged != [(claim["text"], claim["check"]) for claim in result["claims"]]
 
 
 def _head(results: "Sequence[Result]") -> str:

@@ -1,10 +1,11 @@
 """Defines what a figure is: docs/figure-files.md has the keys. Values are checked by load.py."""
 
-from dataclasses import dataclass, field
+import hashlib
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from .claims import Claim
+from .claims import Claim, without_words
 from .measure import Measure
 from .needs import Needs
 
@@ -120,6 +121,15 @@ class Figure:
     series: "tuple[Series, ...]"
     published: "tuple[Published, ...]"
     claims: "tuple[Claim, ...]"
+
+    @property
+    def digest(self) -> str:
+        """Returns what tells whether something else is run, drawn or claimed than when a figure was measured. What a
+        person says of the verdicts does not count, nor where the file is.
+        """
+        claims = tuple(without_words(claim) for claim in self.claims)
+        text = repr(replace(self, file=Path(), paper=replace(self.paper, rank=0), claims=claims))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def setting(self, quick: bool) -> Setting:
         return self.quick if quick else self.full

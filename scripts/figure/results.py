@@ -70,6 +70,7 @@ def json_of(points: Points, judged: "list[Judged]", machine: Machine) -> "dict[s
         "title": figure.title,
         "paper": dataclasses.asdict(figure.paper) | {"figure": figure.number, "section": figure.section},
         "about": figure.about,
+        "digest": figure.digest,
         "quick": plan.quick,
         "rounds": plan.rounds,
         "variables": setting.variables | plan.overrides,

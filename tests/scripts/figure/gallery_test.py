@@ -82,7 +82,9 @@ class Gallery(Rig):
         self.measured(FIGURE)
         self.assertNotIn("have changed since", self.gallery())
         for old, new in (("at_least = 1.8", "at_least = 1.9"), ('"Made up."', '"Made otherwise."'),
-                         ("Fast is twice as fast.", "Fast is faster.")):
+                         ("Fast is twice as fast.", "Fast is faster."), ("seconds = 0.1", "seconds = 0.2"),
+                         ("divide = 1000", "divide = 1"), ("bench made --workers", "bench made --once --workers")):
+            self.assertIn(old, FIGURE)
             self.write(FIGURE.replace(old, new))
             self.assertRegex(self.flat(self.gallery()), "have changed since they were measured, .*: one[.]")
 
