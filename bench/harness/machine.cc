@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <limits>
-#include <optional>
 #include <sstream>
 #include <string_view>
+
+#include "src/base/group_memory.h"
 
 namespace granary::bench {
 
@@ -44,30 +44,6 @@ std::uint64_t meminfo(std::string_view key) {
 std::string chosen(const std::string& line) {
   const std::size_t open = line.find('['), close = line.find(']');
   return open == std::string::npos || close == std::string::npos ? "unknown" : line.substr(open + 1, close - open - 1);
-}
-
-std::optional<std::uint64_t> number_in(const std::string& path) {
-  const std::string line = first_line(path);
-  if (line.empty() || line[0] < '0' || line[0] > '9') return std::nullopt;  // absent, or "max"
-  return std::strtoull(line.c_str(), nullptr, 10);
-}
-
-/// Returns how much memory the process's control group leaves (version 2, then 1); without a limit, all of it.
-std::uint64_t control_group_headroom() {
-  std::string group = "/";
-  std::ifstream membership("/proc/self/cgroup");
-  for (std::string line; std::getline(membership, line);) {
-    if (line.starts_with("0::")) group = line.substr(3);
-  }
-  const std::string folders[] = {"/sys/fs/cgroup" + group, "/sys/fs/cgroup"};
-  for (const std::string& folder : folders) {
-    const auto limit = number_in(folder + "/memory.max"), used = number_in(folder + "/memory.current");
-    if (limit && used) return *limit > *used ? *limit - *used : 0;
-  }
-  const auto limit = number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes");
-  const auto used = number_in("/sys/fs/cgroup/memory/memory.usage_in_bytes");
-  if (limit && used) return *limit > *used ? *limit - *used : 0;
-  return std::numeric_limits<std::uint64_t>::max();
 }
 
 }  // namespace
@@ -108,7 +84,7 @@ bool pin_to(int cpu) {
   return sched_setaffinity(0, sizeof set, &set) == 0;
 }
 
-std::uint64_t available_memory() { return std::min(meminfo("MemAvailable") * 1024, control_group_headroom()); }
+std::uint64_t available_memory() { return std::min(meminfo("MemAvailable") * 1024, base::group_memory().left_bytes); }
 
 std::uint64_t resident_bytes() {
   std::ifstream statm("/proc/self/statm");

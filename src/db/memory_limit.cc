@@ -3,21 +3,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 
+#include "src/base/group_memory.h"
 #include "src/memory/slab.h"
 
 namespace granary::db {
 
 std::uint64_t available_memory_bytes() {
-  std::uint64_t bytes =
+  const auto machine =
       static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE));
-  for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    std::ifstream file(path);
-    std::uint64_t limit = 0;
-    if (file >> limit && limit != 0) bytes = std::min(bytes, limit);  // "max" does not parse: no limit
-  }
-  return bytes;
+  return std::min(machine, base::group_memory().limit_bytes);
 }
 
 std::uint64_t reserve_of_loading(std::uint64_t limit_bytes) {

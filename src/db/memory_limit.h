@@ -5,7 +5,7 @@
 
 namespace granary::db {
 
-/// Returns the bytes of the machine's memory, or the limit of the control group if that is less.
+/// Returns the bytes of the machine's memory, or the least limit of the process's control groups if that is less.
 std::uint64_t available_memory_bytes();
 
 /// One part in so many of the memory limit is a reserve that only deletions may use, and half of it indexes

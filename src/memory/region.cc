@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/memfd.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -69,8 +70,11 @@ Backing map_file(void* at, std::uint64_t bytes, unsigned file_flags, int map_fla
 /// Maps reserved pages. The kernel sets all of them aside for the mapping, or refuses it. With MAP_NORESERVE it would
 /// set none aside, and the process would end by SIGBUS when it touches a page that others have taken meanwhile.
 Backing back_with_reserved_pages(std::uint64_t bytes, bool shared) {
-  if (shared) return map_file(nullptr, bytes, MFD_HUGETLB, 0);
-  return {.base = static_cast<char*>(map_private(bytes, MAP_HUGETLB))};
+  // The size has to be named: a machine's default may be 1 GiB, and free_reserved_pages() counts pages of 2 MiB.
+  constexpr unsigned kOf2MiB = 21u << MAP_HUGE_SHIFT;
+  static_assert(kHugePage == 1u << 21 && MFD_HUGE_SHIFT == MAP_HUGE_SHIFT);
+  if (shared) return map_file(nullptr, bytes, MFD_HUGETLB | kOf2MiB, 0);
+  return {.base = static_cast<char*>(map_private(bytes, MAP_HUGETLB | static_cast<int>(kOf2MiB)))};
 }
 
 Backing back_with_ordinary_pages(std::uint64_t bytes, bool shared) {

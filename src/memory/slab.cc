@@ -298,7 +298,7 @@ bool SlabPool::is_block(SlabKind kind, std::size_t class_index, const void* bloc
   return extent_kind_[extent] == kind && extent_class_[extent] == class_index && at % bytes_of(class_index) == 0;
 }
 
-void SlabPool::give_batch(std::size_t list, Blocks batch) {
+void SlabPool::give_batch(std::size_t list, Blocks&& batch) {
   const std::lock_guard lock(mutex_);
   spare_[list].push_back(std::move(batch));
 }
@@ -315,15 +315,23 @@ SlabCache::SlabCache(SlabPool& pool) : pool_(pool), lists_(kSlabKinds * kClasses
 
 SlabCache::~SlabCache() { release(); }
 
-void SlabCache::release() {
+void SlabCache::release() noexcept {
   if (pool_.options_.simple) return;
   for (std::size_t i = 0; i < lists_.size(); ++i) {
-    List& list = lists_[i];
-    const std::size_t bytes = bytes_of(i % kClasses);
-    for (; list.cut != nullptr && list.cut + bytes <= list.cut_end; list.cut += bytes) list.blocks.push_back(list.cut);
-    if (!list.blocks.empty()) pool_.give_batch(i, std::move(list.blocks));
-    list = {};
+    try {
+      release(i);
+    } catch (const std::bad_alloc&) {
+      // The list stays as it is, so its blocks serve the worker, or the next release.
+    }
   }
+}
+
+void SlabCache::release(std::size_t number) {
+  List& list = lists_[number];
+  const std::size_t bytes = bytes_of(number % kClasses);
+  for (; list.cut != nullptr && list.cut + bytes <= list.cut_end; list.cut += bytes) list.blocks.push_back(list.cut);
+  if (!list.blocks.empty()) pool_.give_batch(number, std::move(list.blocks));
+  list = {};
 }
 
 void* SlabCache::allocate(SlabKind kind, std::size_t bytes, Urgency urgency) {

@@ -137,7 +137,8 @@ class SlabPool {
   char* take_extent(SlabKind kind, std::size_t class_index, Urgency urgency, std::size_t* bytes);
   /// Whether a block of that kind and class begins there.
   bool is_block(SlabKind kind, std::size_t class_index, const void* block) const;
-  void give_batch(std::size_t list, Blocks batch);
+  /// Takes the batch, which stays as it is if the system has no memory for a longer list.
+  void give_batch(std::size_t list, Blocks&& batch);
   bool take_batch(std::size_t list, Blocks* batch);
 
   Region& region_;
@@ -174,8 +175,8 @@ class SlabCache {
   /// Takes back a block that any cache of the pool handed out with the same kind. If the system has no memory to list
   /// it, the block is never used again.
   void free(SlabKind kind, void* block) noexcept;
-  /// Gives all free blocks back to the pool.
-  void release();
+  /// Gives all free blocks back to the pool. It keeps those for which the system has no memory to list them there.
+  void release() noexcept;
 
   SlabPool& pool() { return pool_; }
   /// Returns the bytes of a kind's blocks handed out minus those taken back, after rounding. May be negative in one
@@ -194,6 +195,7 @@ class SlabCache {
     char* cut = nullptr;  // the extent being cut
     char* cut_end = nullptr;
   };
+  void release(std::size_t list);
   void* refill(SlabKind kind, std::size_t class_index, Urgency urgency);
   void account(SlabKind kind, std::int64_t bytes) {
     // Only this worker writes it. Statistics read it with a relaxed load.

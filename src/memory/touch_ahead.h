@@ -19,18 +19,18 @@ class TouchAhead {
   static bool of_use(int numa_node);
 
   /// `touched` says how many bytes of the region have been touched already (RegionOptions::prefault_bytes).
-  TouchAhead(Region& region, std::uint64_t touched) : region_(region), touched_(touched), seen_(region.used()) {}
+  TouchAhead(Region& region, std::uint64_t touched);
 
   /// Touches as many bytes as will be used until the next step but one, if they go as fast as since the last step. One
-  /// thread calls it. Returns how many bytes it has touched. That is 0 if the system cannot touch in advance, which
-  /// does no harm.
+  /// thread calls it. Returns how many bytes it has touched. That is 0 if the system cannot touch in advance, or has no
+  /// memory for it, which does no harm.
   std::uint64_t step();
 
  private:
   Region& region_;
   std::uint64_t touched_;
   std::uint64_t seen_;
-  bool cannot_ = false;  ///< the kernel is older than Linux 5.14
+  bool cannot_ = false;  ///< the kernel does not know the advice, as it is older than Linux 5.14
 };
 
 }  // namespace granary::memory

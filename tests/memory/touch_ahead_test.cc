@@ -46,6 +46,12 @@ class TouchAheadTest : public testing::TestWithParam<bool> {
 INSTANTIATE_TEST_SUITE_P(Of, TouchAheadTest, testing::Bool(),
                          [](const auto& made) { return made.param ? "SharedRegions" : "PrivateRegions"; });
 
+TEST_P(TouchAheadTest, BeginsAtAPageIfTheBytesTouchedBeforeEndWithinOne) {
+  TouchAhead ahead(*region_, 2 * kMiB + 1);
+  ASSERT_NE(region_->take(3 * kMiB), nullptr);
+  EXPECT_GT(ahead.step(), 0u);
+}
+
 TEST_P(TouchAheadTest, TouchesWhatWillBeUsedSoonAndNothingWhileNothingIsUsed) {
   TouchAhead ahead(*region_, 0);
   EXPECT_EQ(ahead.step(), 0u);
