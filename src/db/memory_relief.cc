@@ -1,21 +1,26 @@
 #include "src/db/memory_relief.h"
 
+#include <algorithm>
+
 #include "src/cc/garbage.h"
 #include "src/epoch/entered.h"
 
 namespace granary::db {
 namespace {
 
-/// How many items of garbage are freed for another worker in an epoch period. This takes a few milliseconds, for which
-/// that worker may have to wait.
-constexpr std::size_t kBudgetForOthers = 16384;
+/// How many items of garbage are freed in a turn, for all workers together. This takes a few milliseconds, for which E
+/// stands still, and a worker that is borrowed may have to wait.
+constexpr std::size_t kBudget = 16384;
+
+void spend(std::size_t& budget, std::size_t freed) { budget -= std::min(budget, freed); }
 
 }  // namespace
 
 void MemoryRelief::look() {
-  const bool looked = workers_.try_for_each_idle([](txn::WorkerCore& worker) {  // nobody takes the worker meanwhile
-    if (!worker.has_garbage()) return;
-    worker.collect(kBudgetForOthers);
+  std::size_t budget = kBudget;
+  const bool looked = workers_.try_for_each_idle([&](txn::WorkerCore& worker) {  // nobody takes the worker meanwhile
+    if (budget == 0 || !worker.has_garbage()) return;
+    spend(budget, worker.collect(budget));
     worker.pass_on_memory();
   });
   if (looked && shared_.slabs.short_of_memory()) relieve();
@@ -23,16 +28,20 @@ void MemoryRelief::look() {
 
 void MemoryRelief::relieve() {
   std::uint64_t garbage = 0;
+  std::size_t budget = kBudget, number = 0, next = 0;
   const bool looked = workers_.try_for_each([&](txn::WorkerCore& worker) {  // nobody takes or gives back one meanwhile
-    if (worker.lending().borrow()) {
+    const bool in_turn = number++ >= first_ && budget != 0;
+    if (in_turn && worker.lending().borrow()) {
       const epoch::Entered entered(shared_.epochs, *slot_);
-      if (shared_.settings.garbage_collection) cc::collect_garbage(worker.state(), kBudgetForOthers);
+      if (shared_.settings.garbage_collection) spend(budget, cc::collect_garbage(worker.state(), budget));
       worker.pass_on_memory();
       worker.lending().give_back();
+      if (budget == 0) next = number;
     }
     garbage += worker.state().garbage_items.load(std::memory_order_relaxed);
   });
   if (!looked) return;
+  first_ = next;
   shared_.slabs.age_shortage();
   shared_.slabs.regain();
   shared_.slabs.restore_reserve();

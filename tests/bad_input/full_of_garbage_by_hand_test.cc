@@ -108,6 +108,28 @@ TEST_F(FullOfGarbageByHand, WhatAnAbortedInsertLeavesStaysForWhoHasFoundIt) {
   EXPECT_EQ(db_.value(table_, "k"), "2");
 }
 
+/// E stands still while garbage is freed for others, so a turn frees a bounded part of it.
+TEST_F(FullOfGarbageByHand, OfManyWorkersIsFreedInSeveralTurns) {
+  constexpr std::size_t kWorkers = 4, kRows = 9000, kMostInATurn = 2 * 16384;
+  std::vector<Worker> workers;
+  for (std::size_t i = 0; i < kWorkers; ++i) workers.push_back(db_->register_worker().value());
+  for (std::size_t i = 0; i < kWorkers * kRows; ++i) {
+    Worker& worker = workers[i / kRows];
+    ASSERT_TRUE(worker.run([&](Transaction& t) { (void)t.insert(table_, key(i), "v"); }));
+    ASSERT_TRUE(worker.run([&](Transaction& t) { (void)t.remove(table_, key(i)); }));
+  }
+  workers.clear();
+  std::uint64_t left = db_->statistics().garbage_items;
+  ASSERT_GE(left, kWorkers * kRows);
+  for (int turn = 0; turn < 40 && left != 0; ++turn) {
+    db_.pass_epochs(1);
+    const std::uint64_t now = db_->statistics().garbage_items;
+    EXPECT_LE(left, now + kMostInATurn) << "in turn " << turn;
+    left = now;
+  }
+  EXPECT_EQ(left, 0u);
+}
+
 /// An operator sees what an idle worker holds, also before it has collected since. A worker collects after the first
 /// transaction of an epoch.
 TEST_F(FullOfGarbageByHand, IsCountedWhenItIsMade) {
