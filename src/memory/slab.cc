@@ -13,37 +13,10 @@
 #include "src/base/cache_line.h"
 #include "src/base/check.h"
 #include "src/base/region_mark.h"
+#include "src/memory/size_classes.h"
 
 namespace granary::memory {
 namespace {
-
-// Classes 0…31: multiples of 32 up to 1 KiB. Beyond, each power of two is cut into eight steps.
-constexpr std::size_t kLinear = 1024 / kSlabGrain;
-constexpr unsigned kLinearTop = 10;  // log2(1024)
-constexpr unsigned kStepBits = 3;
-
-constexpr std::size_t class_of(std::size_t bytes) {
-  if (bytes <= 1024) return bytes == 0 ? 0 : (bytes - 1) / kSlabGrain;
-  const unsigned power = static_cast<unsigned>(std::bit_width(bytes - 1)) - 1;  // 2^power < bytes ≤ 2^(power+1)
-  const std::size_t step = (bytes - 1 - (std::size_t{1} << power)) >> (power - kStepBits);
-  return kLinear + (power - kLinearTop) * (std::size_t{1} << kStepBits) + step;
-}
-
-constexpr std::size_t bytes_of(std::size_t index) {
-  if (index < kLinear) return (index + 1) * kSlabGrain;
-  const std::size_t power = kLinearTop + (index - kLinear) / (std::size_t{1} << kStepBits);
-  const std::size_t step = (index - kLinear) % (std::size_t{1} << kStepBits);
-  return (std::size_t{1} << power) + ((step + 1) << (power - kStepBits));
-}
-
-constexpr std::size_t kClasses = class_of(kMaxSlabBytes) + 1;
-static_assert(kClasses <= 256, "the class of an extent is one byte");
-static_assert(bytes_of(class_of(1024)) == 1024 && bytes_of(class_of(1025)) == 1152);
-static_assert(bytes_of(class_of(kMaxSlabBytes)) >= kMaxSlabBytes);
-
-constexpr std::size_t list_of(SlabKind kind, std::size_t class_index) {
-  return static_cast<std::size_t>(kind) * kClasses + class_index;
-}
 
 /// Other nodes remember places of the other kinds; a place that was one stays one.
 constexpr bool may_change_class(SlabKind kind) { return kind == SlabKind::kRecord || kind == SlabKind::kNode; }
@@ -70,12 +43,6 @@ constexpr unsigned kShortagePeriods = 2;
 /// No extent has so many blocks: of one whose class has been taken away.
 constexpr std::uint16_t kTaken = 0xffff;
 static_assert(SlabPool::kExtentBytes / kSlabGrain < kTaken);
-
-// A cache that holds more free blocks of a class than this gives a batch back to the pool, so that a
-// worker that mostly frees feeds one that mostly allocates.
-constexpr std::size_t kBatchBytes = 64 * 1024;
-constexpr std::size_t kWorthPrefetching = 4 * base::kCacheLine;
-std::size_t batch_count(std::size_t class_index) { return kBatchBytes / bytes_of(class_index) + 1; }
 
 /// Adds to a sum of extents, unless it would be more than the limit then. Relaxed, because only the sum matters. What
 /// does not fit is not added for a moment either, since smaller requests of other threads would be refused meanwhile.
@@ -309,99 +276,6 @@ bool SlabPool::take_batch(std::size_t list, Blocks* batch) {
   *batch = std::move(spare_[list].back());
   spare_[list].pop_back();
   return true;
-}
-
-SlabCache::SlabCache(SlabPool& pool) : pool_(pool), lists_(kSlabKinds * kClasses) {}
-
-SlabCache::~SlabCache() { release(); }
-
-void SlabCache::release() noexcept {
-  if (pool_.options_.simple) return;
-  for (std::size_t i = 0; i < lists_.size(); ++i) {
-    try {
-      release(i);
-    } catch (const std::bad_alloc&) {
-      // The list stays as it is, so its blocks serve the worker, or the next release.
-    }
-  }
-}
-
-void SlabCache::release(std::size_t number) {
-  List& list = lists_[number];
-  const std::size_t bytes = bytes_of(number % kClasses);
-  for (; list.cut != nullptr && list.cut + bytes <= list.cut_end; list.cut += bytes) list.blocks.push_back(list.cut);
-  if (!list.blocks.empty()) pool_.give_batch(number, std::move(list.blocks));
-  list = {};
-}
-
-void* SlabCache::allocate(SlabKind kind, std::size_t bytes, Urgency urgency) {
-  base::outside_region();
-  if (pool_.options_.simple) [[unlikely]] {
-    // Whole cache lines are aligned as extents align them: hash buckets rely on it.
-    const std::size_t grain = bytes % base::kCacheLine == 0 ? base::kCacheLine : kSlabGrain;
-    void* block = std::aligned_alloc(grain, (bytes + grain - 1) / grain * grain);
-    if (block != nullptr) account(kind, static_cast<std::int64_t>(SlabPool::simple_capacity(block)));
-    return block;
-  }
-  const std::size_t class_index = class_of(bytes);
-  List& list = lists_[list_of(kind, class_index)];
-  void* block = nullptr;
-  if (!list.blocks.empty()) [[likely]] {
-    block = list.blocks.back();
-    list.blocks.pop_back();
-    // The next one is likely to be cold, and to be written from its beginning on.
-    if (!list.blocks.empty()) base::prefetch_for_write(list.blocks.back(), std::min(bytes, kWorthPrefetching));
-  } else if (static_cast<std::size_t>(list.cut_end - list.cut) >= bytes_of(class_index)) {
-    block = list.cut;
-    list.cut += bytes_of(class_index);
-  } else {
-    block = refill(kind, class_index, urgency);
-    if (block == nullptr) [[unlikely]]
-      return nullptr;
-  }
-  base::debug_invariant("I3", [&] { return pool_.is_block(kind, class_index, block); });
-  account(kind, static_cast<std::int64_t>(bytes_of(class_index)));
-  return block;
-}
-
-void* SlabCache::refill(SlabKind kind, std::size_t class_index, Urgency urgency) {
-  List& list = lists_[list_of(kind, class_index)];
-  if (pool_.take_batch(list_of(kind, class_index), &list.blocks)) {
-    void* const block = list.blocks.back();
-    list.blocks.pop_back();
-    return block;
-  }
-  std::size_t bytes = 0;
-  char* extent = pool_.take_extent(kind, class_index, urgency, &bytes);
-  if (extent == nullptr) return nullptr;
-  list.cut = extent + bytes_of(class_index);
-  list.cut_end = extent + bytes;
-  return extent;
-}
-
-/// Never throws, since the caller may hold locks, and has often made changes that cannot be undone.
-void SlabCache::free(SlabKind kind, void* block) noexcept {
-  base::outside_region();
-  const std::size_t bytes = pool_.capacity(block);
-  account(kind, -static_cast<std::int64_t>(bytes));
-  if (pool_.options_.simple) [[unlikely]] {
-    std::free(block);
-    return;
-  }
-  const std::size_t class_index = class_of(bytes);
-  base::debug_invariant("I3", [&] { return pool_.is_block(kind, class_index, block); });
-  List& list = lists_[list_of(kind, class_index)];
-  try {
-    list.blocks.push_back(block);
-    const std::size_t batch = batch_count(class_index);
-    if (list.blocks.size() < 2 * batch) [[likely]]
-      return;
-    const auto middle = list.blocks.begin() + static_cast<std::ptrdiff_t>(batch);
-    pool_.give_batch(list_of(kind, class_index), SlabPool::Blocks(list.blocks.begin(), middle));
-    list.blocks.erase(list.blocks.begin(), middle);
-  } catch (const std::bad_alloc&) {
-    // The system has no memory for a longer list: the block is never used again, or the cache keeps what it has.
-  }
 }
 
 }  // namespace granary::memory
