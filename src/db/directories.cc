@@ -44,10 +44,11 @@ Result<std::string> find_file(base::FileSystem& files, const std::vector<std::st
   return std::string();
 }
 
-/// Refuses to put the log of a new database into the directory of another one. Such a directory has no file OWNER, but
-/// it has a manifest.
-Status check_no_database(base::FileSystem& files, const Options& options) {
-  for (const std::string& directory : options.log_directories) {
+/// Refuses to put the log of a database into the directory of another one. Such a directory has no file OWNER, but it
+/// has a manifest.
+Status check_no_database(base::FileSystem& files, const Options& options,
+                         const std::vector<std::string>& log_directories) {
+  for (const std::string& directory : log_directories) {
     if (directory == options.directory) continue;
     const Status manifest = recovery::read_manifest(files, directory).status();
     if (!manifest.ok() && manifest.code() != StatusCode::kDamaged) continue;
@@ -141,7 +142,7 @@ Status Directories::create_new() {
   std::erase_if(own, [this](const std::string& directory) { return !was_owned(directory); });
   if (const Status empty = recovery::check_no_remains(files_, options_.directory, own); !empty.ok()) return empty;
   if (const Status unowned = check_unowned(of_log()); !unowned.ok()) return unowned;
-  if (const Status free = check_no_database(files_, options_); !free.ok()) return free;
+  if (const Status free = check_no_database(files_, options_, of_log()); !free.ok()) return free;
   const Status empty = recovery::check_no_remains(files_, options_.directory, of_log());
   if (!empty.ok()) return empty;
   const auto identity = base::identity(files_, options_.directory);
@@ -160,6 +161,7 @@ Status Directories::check_new() const {
   std::vector<std::string> fresh = of_log();
   std::erase_if(fresh, [this](const std::string& name) { return is_among(manifest_.now().log_directories, name); });
   if (const Status unowned = check_unowned(fresh); !unowned.ok()) return unowned;
+  if (const Status free = check_no_database(files_, options_, fresh); !free.ok()) return free;
   const auto found = find_file(files_, fresh, is_segment);
   if (!found.ok()) return found.status();
   if (found->empty()) return {};

@@ -1,0 +1,49 @@
+// Which directories a database accepts for its log once it is there, and which of them it needs later.
+
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/manual_database.h"
+#include "tests/support/ring_directory.h"
+#include "tests/support/temporary_directory.h"
+
+namespace granary::tests {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class LogDirectoriesLater : public testing::Test {
+ protected:
+  Options options(const std::string& name, std::vector<std::string> log_directories) const {
+    Options options = manual_options();
+    options.directory = root_ / name;
+    options.log_directories = std::move(log_directories);
+    options.reliable_directory = rings_.path();
+    return options;
+  }
+
+  TemporaryDirectory root_;
+  RingDirectory rings_;
+};
+
+/// The directory of another database whose log is elsewhere holds no segment, and no file that says whose it is.
+TEST_F(LogDirectoriesLater, OfAnotherDatabaseAreRefusedByName) {
+  const Options other = options("other", {root_ / "other log"});
+  ASSERT_TRUE(Database::open(other).value()->close().ok());
+  Options own = options("db", {root_ / "log"});
+  ASSERT_TRUE(Database::open(own).value()->close().ok());
+  own.log_directories.push_back(other.directory);
+  const Status refused = Database::open(own).status();
+  EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(refused.message(), AllOf(HasSubstr("Options::log_directories names '" + other.directory + "'"),
+                                       HasSubstr("the directory of another database")));
+  own.log_directories.pop_back();
+  EXPECT_TRUE(Database::open(own).ok()) << "the refused opening has left nothing in the way";
+  EXPECT_TRUE(Database::open(other).ok());
+}
+
+}  // namespace
+}  // namespace granary::tests
