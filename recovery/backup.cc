@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "src/base/crc32c.h"
@@ -30,11 +32,13 @@ class Backup {
 
   Result<BackupFigures> run(const LogScan& scan, const std::vector<std::string>& also) {
     if (const Status found = find_files(scan, also); !found.ok()) return found;
+    existed_ = files_.list(to_).ok();
     if (const Status usable = check_target(); !usable.ok()) return usable;
     const Status made = make_target();
     const Status written = made.ok() ? write() : made;
+    if (lock_ != nullptr) static_cast<void>(files_.remove(lock_path()));
     if (!written.ok()) {
-      remove_all();
+      remove_created();
       return written;
     }
     return BackupFigures{all_.size() + 1, bytes_};
@@ -45,10 +49,12 @@ class Backup {
   Status add(const std::string& from, const std::string& name);
   Status check_target();
   Status make_target();
+  Status lock_target();
   Status write();
   Status copy(const CopiedFile& file);
   Result<std::uint32_t> checksum_of(const std::string& path);
-  void remove_all();
+  void remove_created();
+  std::string lock_path() const { return fmt::format("{}/{}", to_, kLockName); }
   std::string checkpoint() const { return manifest_.checkpoint ? manifest_.checkpoint->directory : std::string(); }
 
   base::FileSystem& files_;
@@ -58,7 +64,9 @@ class Backup {
   const BackupProgress& progress_;
   std::vector<CopiedFile> all_;
   std::uint64_t bytes_ = 0, done_ = 0;
-  bool existed_ = false;  // whether the target was there before
+  bool existed_ = false;              // whether the target was there before
+  std::unique_ptr<base::File> lock_;  // held while the target is written; none if its file system has no locks
+  std::vector<std::string> created_;  // the files and directories that this backup has made, in that order
   std::vector<char> piece_ = std::vector<char>(kPiece);
 };
 
@@ -96,8 +104,8 @@ Status Backup::find_files(const LogScan& scan, const std::vector<std::string>& a
 Status Backup::check_target() {
   const auto names = files_.list(to_);
   if (!names.ok() && names.status().code() != StatusCode::kNotFound) return names.status();
-  existed_ = names.ok();
-  if (!existed_ || names->empty()) return {};
+  const auto is_lock = [](const std::string& name) { return name == kLockName; };
+  if (!names.ok() || std::all_of(names->begin(), names->end(), is_lock)) return {};
   const bool cut_short = std::find(names->begin(), names->end(), kManifestName) == names->end() &&
                          check_no_remains(files_, to_).code() == StatusCode::kDamaged;
   return {StatusCode::kAlreadyExists,
@@ -110,6 +118,7 @@ Status Backup::check_target() {
 
 Status Backup::make_target() {
   if (const Status made = files_.make_directory(to_); !made.ok()) return made;
+  if (const Status locked = lock_target(); !locked.ok()) return locked;
   const auto free = base::free_bytes(files_, to_);
   if (!free.ok()) return free.status();
   if (*free < bytes_) {
@@ -117,7 +126,27 @@ Status Backup::make_target() {
         StatusCode::kDiskFull,
         fmt::format("the backup needs {} bytes, and the file system of '{}' has {} bytes free", bytes_, to_, *free)};
   }
-  return checkpoint().empty() ? Status() : files_.make_directory(fmt::format("{}/{}", to_, checkpoint()));
+  if (checkpoint().empty()) return {};
+  const std::string path = fmt::format("{}/{}", to_, checkpoint());
+  const Status made = files_.make_directory(path);
+  if (made.ok()) created_.push_back(path);
+  return made;
+}
+
+/// Keeps other processes from writing another backup to the target, or from making a database there. One that did so
+/// just before is found by what it has left.
+Status Backup::lock_target() {
+  auto locked = files_.lock(lock_path());
+  if (locked.status().code() == StatusCode::kUnavailable) {
+    return {StatusCode::kUnavailable,
+            fmt::format("another process may be using '{}' ({}): choose a new directory for the backup", to_,
+                        locked.status().message())};
+  }
+  // Not every file system has locks. Without one, a file that another process has made is still not written over.
+  if (locked.status().code() == StatusCode::kIoError) return {};
+  if (!locked.ok()) return locked.status();
+  lock_ = std::move(*locked);
+  return check_target();
 }
 
 Status Backup::write() {
@@ -135,6 +164,7 @@ Status Backup::write() {
   manifest.reliable_directory.clear();
   manifest.boot.clear();
   manifest.log_directories = {to_};
+  created_.push_back(fmt::format("{}/{}", to_, kManifestName));
   return write_manifest(files_, to_, manifest);
 }
 
@@ -143,6 +173,7 @@ Status Backup::copy(const CopiedFile& file) {
   if (!from.ok()) return from.status();
   auto to = files_.create(file.to);
   if (!to.ok()) return to.status();
+  created_.push_back(file.to);
   std::uint32_t crc = 0;
   for (std::uint64_t at = 0; at < file.bytes;) {
     const auto got = (*from)->read_at(at, piece_);
@@ -174,10 +205,9 @@ Result<std::uint32_t> Backup::checksum_of(const std::string& path) {
   }
 }
 
-void Backup::remove_all() {
-  for (const CopiedFile& file : all_) static_cast<void>(files_.remove(file.to));
-  if (!checkpoint().empty()) static_cast<void>(files_.remove(fmt::format("{}/{}", to_, checkpoint())));
-  static_cast<void>(files_.remove(fmt::format("{}/{}", to_, kManifestName)));
+/// Removes what this backup has made, and nothing of another process.
+void Backup::remove_created() {
+  for (auto path = created_.rbegin(); path != created_.rend(); ++path) static_cast<void>(files_.remove(*path));
   if (!existed_) static_cast<void>(files_.remove(to_));
 }
 

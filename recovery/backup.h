@@ -27,7 +27,8 @@ using BackupProgress = std::function<bool(std::uint64_t done, std::uint64_t all)
 /// or empty. `also` are names of further files in the directory, which are copied if they are there. No process has the
 /// database open. Every file is synced, read again, and compared with the bytes that were written. The manifest comes
 /// last, so a backup that was cut short is no database. After an error nothing of the backup is left, as far as it can
-/// be removed; a directory that was there before stays.
+/// be removed; a directory that was there before stays, and so do files of other processes. While it writes, it holds
+/// the lock of a database's directory on `to`.
 Result<BackupFigures> write_backup(base::FileSystem& files, const std::string& directory, const Manifest& manifest,
                                    const LogScan& scan, const std::vector<std::string>& also, const std::string& to,
                                    const BackupProgress& progress);

@@ -64,6 +64,48 @@ TEST(Backup, SaysThatAnEarlierOneWasCutShort) {
   EXPECT_THAT(back_up(files, "/db", "/whole").message(), testing::Not(testing::HasSubstr("cut short")));
 }
 
+/// Both find the target missing, and one of them is done before the other one begins to write.
+TEST(Backup, ThatMeetsAnotherOneLeavesItAlone) {
+  tests::FaultFiles files;
+  files.put("/db/DATA", "data");
+  std::vector<std::string> whole;
+  bool met = false;
+  files.set_observer([&](FileCall call, const std::string& path) {
+    if (call != FileCall::kCreate || !path.starts_with("/to/") || met) return;
+    met = true;
+    const Status other = back_up(files, "/db", "/to");
+    EXPECT_TRUE(other.ok()) << other.message();
+    whole = files.paths();
+  });
+  EXPECT_EQ(back_up(files, "/db", "/to").code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ(files.paths(), whole);
+  EXPECT_THAT(whole, testing::ElementsAre("/db/DATA", "/to/DATA", "/to/MANIFEST"));
+}
+
+TEST(Backup, IsRefusedWhileAnotherOneWrites) {
+  tests::FaultFiles files;
+  files.put("/db/DATA", "data");
+  Status second;
+  const Status first = back_up(files, "/db", "/to", [&](std::uint64_t, std::uint64_t) {
+    EXPECT_TRUE(files.remove("/to/DATA").ok()) << "so that the second one is refused only for the lock";
+    second = back_up(files, "/db", "/to");
+    return false;
+  });
+  EXPECT_EQ(second.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(second.message(), testing::HasSubstr("another process may be using '/to'"));
+  EXPECT_EQ(first.code(), StatusCode::kUnavailable);
+}
+
+TEST(Backup, ThatFailsLeavesFilesThatItHasNotMade) {
+  tests::FaultFiles files;
+  files.put("/db/DATA", "data");
+  files.set_observer([&](FileCall call, const std::string& path) {
+    if (call == FileCall::kCreate && path == "/to/DATA") files.put("/to/DATA", "of a program that knows no locks");
+  });
+  EXPECT_EQ(back_up(files, "/db", "/to").code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ(files.paths(), (std::vector<std::string>{"/db/DATA", "/to/DATA"}));
+}
+
 TEST(Backup, ThatFindsTooLittleRoomMakesNoDirectory) {
   constexpr std::size_t kBytes = std::size_t{2} << 20;
   const tests::SmallDisk disk(1);
