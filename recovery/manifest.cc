@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <random>
 
@@ -46,6 +47,16 @@ Status write_manifest(base::FileSystem& files, const std::string& directory, con
   for (std::string& each : written.log_directories) each = relative_to(directory, each);
   written.reliable_directory = relative_to(directory, written.reliable_directory);
   return base::replace_file(files, path_in(directory), manifest_text(written));
+}
+
+std::string checkpoint_name(epoch::Epoch epoch) { return fmt::format("{}{:012}", kCheckpointPrefix, epoch); }
+
+bool is_checkpoint_name(std::string_view name) {
+  if (!name.starts_with(kCheckpointPrefix)) return false;
+  const std::string_view number = name.substr(kCheckpointPrefix.size());
+  epoch::Epoch epoch = 0;
+  const auto parsed = std::from_chars(number.data(), number.data() + number.size(), epoch);
+  return parsed.ec == std::errc() && name == checkpoint_name(epoch);
 }
 
 Status check_no_remains(base::FileSystem& files, const std::string& directory,

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <granary/status.h>
@@ -113,6 +114,11 @@ inline constexpr std::string_view kManifestName = "MANIFEST";
 inline constexpr std::string_view kLockName = "LOCK";                 ///< held by a process that opens the directory
 inline constexpr std::string_view kCheckpointPrefix = "checkpoint-";  ///< begins their directories' names
 inline constexpr std::string_view kRingDirectoryPrefix = "granary-";  ///< of a directory of rings; its instance follows
+
+/// Returns the name of the directory of the checkpoint at an epoch, such as "checkpoint-000000000050".
+std::string checkpoint_name(epoch::Epoch epoch);
+/// Whether that is the name of a checkpoint's directory. Other names that begin like one are somebody else's.
+bool is_checkpoint_name(std::string_view name);
 
 /// Reads the manifest. Returns kNotFound if the directory has none; kDamaged, naming file and cause, if it is not whole
 /// or of another version.

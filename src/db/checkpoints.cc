@@ -77,7 +77,8 @@ Status Checkpoints::remove_stale() const {
   const std::optional<recovery::CheckpointEntry> current =
       manifest_.copy().checkpoint;  // of a copy, as other threads may change the manifest meanwhile
   for (const std::string& name : *names) {
-    if (!name.starts_with(recovery::kCheckpointPrefix) || (current && current->directory == name)) continue;
+    // A copy beside a checkpoint, such as "checkpoint-000000000050.safe", is its user's.
+    if (!recovery::is_checkpoint_name(name) || (current && current->directory == name)) continue;
     const Status removed = recovery::checkpoint::remove_checkpoint(files_, options_.directory + "/" + name);
     // A file of such a name, or a directory that may not be listed, is somebody else's: it stays, and is no error.
     if (first.ok() && !removed.ok() && removed.code() != StatusCode::kUnavailable) first = removed;
@@ -112,8 +113,7 @@ Status Checkpoints::take(const std::function<std::vector<txn::TableCore*>()>& ta
   wait_us_.store(0, std::memory_order_relaxed);
   if (!pinned.ok()) return pinned.status();
   std::optional<recovery::checkpoint::SnapshotPin> pin(std::move(pinned).value());
-  const recovery::CheckpointEntry entry{
-      pin->epoch(), fmt::format("{}{:012}", recovery::kCheckpointPrefix, pin->epoch()), log::new_stamp()};
+  const recovery::CheckpointEntry entry{pin->epoch(), recovery::checkpoint_name(pin->epoch()), log::new_stamp()};
   // The doubtful checkpoint is whole, and may be the one that counts after a crash: only the sync of its manifest
   // failed.
   if (doubtful_) {

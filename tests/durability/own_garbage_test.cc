@@ -122,6 +122,19 @@ TEST_F(OwnGarbage, ACheckpointsDirectoryWithSomethingElseInItStays) {
   EXPECT_FALSE(has(*files, "000001/part-"));
 }
 
+TEST_F(OwnGarbage, ADirectoryThatOnlyBeginsLikeACheckpointStays) {
+  const auto files = new_files();
+  ASSERT_NO_FATAL_FAILURE(make(*files));
+  const std::vector<std::string> others = {std::string(kStale) + ".safe", "/db/checkpoint-1", "/db/checkpoint-"};
+  for (const std::string& directory : others) ASSERT_NO_FATAL_FAILURE(add(*files, directory + "/part-0000.gckpt"));
+  const auto opened = open(*files, by_hand());
+  ASSERT_NE(opened, nullptr);
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(opened->step());
+  const Status taken = opened->checkpoint();
+  EXPECT_TRUE(taken.ok()) << taken.message();
+  for (const std::string& directory : others) EXPECT_TRUE(has(*files, directory + "/part-0000.gckpt")) << directory;
+}
+
 /// NFS gives a file that somebody has open another name when it is removed.
 TEST_F(OwnGarbage, ACheckpointsFileThatSomebodyReadsIsNoReasonToRefuse) {
   const auto files = new_files();
