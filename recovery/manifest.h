@@ -27,7 +27,8 @@ namespace granary::recovery {
 /// The segments that there must be of one logger in a generation. Checkpoints have made its earlier segments needless.
 struct SegmentRange {
   std::uint64_t first = 0;
-  /// The place where the last one ends, once nothing more is written to them. None: only the log itself tells.
+  /// The place where the last one ends, once nothing more is written to them. It may lie behind what is there, if that
+  /// has lost what had been synced. None: only the log itself tells.
   std::optional<log::Position> end = {};
 };
 

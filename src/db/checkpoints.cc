@@ -20,8 +20,8 @@
 namespace granary::db {
 namespace {
 
-/// Returns how many cores' time a checkpoint takes, so that transactions keep more than nine tenths of the machine,
-/// caches included. A low priority of its threads would not do instead: a thread that has entered an epoch and has to
+/// Returns how many cores' time a checkpoint takes beside transactions, so that they keep more than nine tenths of the
+/// machine, caches included. A low priority of its threads would not do instead: a thread that has entered an epoch and has to
 /// wait for a core holds E back.
 double checkpoint_cores() {
   constexpr double kShare = 0.075;
@@ -102,7 +102,7 @@ Status Checkpoints::await_turn(std::unique_lock<std::mutex>& turn, std::uint64_t
 }
 
 Status Checkpoints::take(const std::function<std::vector<txn::TableCore*>()>& tables, cc::DatabaseState& shared,
-                         std::uint64_t timeout_us, const Obstacle& obstacle, LogRoom room) {
+                         std::uint64_t timeout_us, const Obstacle& obstacle, Beside beside) {
   std::unique_lock turn(mutex_, std::defer_lock);
   if (const Status mine = await_turn(turn, timeout_us, obstacle); !mine.ok()) return mine;
   if (shared.log->durable().failed()) return shared.log->durable().cause();
@@ -123,16 +123,18 @@ Status Checkpoints::take(const std::function<std::vector<txn::TableCore*>()>& ta
   if (manifest.checkpoint && manifest.checkpoint->epoch >= entry.epoch) return {};  // none is newer
   if (const Status removed = recovery::checkpoint::remove_checkpoint(files_, path_of(entry)); !removed.ok())
     return removed;
-  const auto leave = room == LogRoom::kTaken ? Result<std::uint64_t>(0) : bytes_to_leave(options_, *shared.log, files_);
+  const bool alone = beside == Beside::kNothing;
+  const auto leave = alone ? Result<std::uint64_t>(0) : bytes_to_leave(options_, *shared.log, files_);
   if (!leave.ok()) return leave.status();
-  const auto threads = static_cast<std::uint32_t>(std::ceil(checkpoint_cores()));
+  const double cores = alone ? recovery_threads() : checkpoint_cores();
+  const auto threads = static_cast<std::uint32_t>(std::ceil(cores));
   const auto written = recovery::checkpoint::write_checkpoint({.files = &files_,
                                                                .directory = path_of(entry),
                                                                .database = manifest.database,
                                                                .stamp = entry.stamp,
                                                                .partitions = recovery_threads(),
                                                                .threads = threads,
-                                                               .duty = checkpoint_cores() / threads,
+                                                               .duty = cores / threads,
                                                                .leave_bytes = *leave,
                                                                .cancel = &cancelled_},
                                                               shared, *pin, tables());

@@ -26,10 +26,10 @@
 
 namespace granary::db {
 
-/// Says whether a checkpoint may take the room that the log may soon need.
-enum class LogRoom : std::uint8_t {
-  kLeft,   ///< it gives up, with kDiskFull, before it takes that room
-  kTaken,  ///< it takes all the room there is, since nothing is logged before it has ended
+/// Says what runs while a checkpoint is taken.
+enum class Beside : std::uint8_t {
+  kTransactions,  ///< it leaves them most of the cores, and gives up, with kDiskFull, before it takes the log's room
+  kNothing,       ///< it takes all cores, and all the room there is, since nothing is logged before it has ended
 };
 
 class Checkpoints {
@@ -46,7 +46,7 @@ class Checkpoints {
   /// everywhere. Waits for another checkpoint until that has waited for one of these for `timeout_us`. After a timeout
   /// it returns kUnavailable, and removes what was written.
   Status take(const std::function<std::vector<txn::TableCore*>()>& tables, cc::DatabaseState& shared,
-              std::uint64_t timeout_us, const Obstacle& obstacle, LogRoom room);
+              std::uint64_t timeout_us, const Obstacle& obstacle, Beside beside);
 
   /// Waits for the checkpoint in progress, if any. None is taken while the returned lock is held.
   std::unique_lock<std::mutex> hold_off() { return std::unique_lock(mutex_); }

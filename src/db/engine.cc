@@ -242,7 +242,7 @@ Status Engine::recover(Loading loading) {
   if (const Status connected = workers_.connect_rings(); !connected.ok()) return connected;
   // In a cluster the checkpoint after a salvage has to wait until all nodes serve (start_checkpoints()).
   const bool salvaged = storage_->recovery().lost() && !epochs_.in_cluster();
-  return salvaged ? checkpoint(Database::kReleaseTimeout_us, LogRoom::kTaken) : Status();
+  return salvaged ? checkpoint(Database::kReleaseTimeout_us, Beside::kNothing) : Status();
 }
 
 Status Engine::take_from(base::FileSystem& files, const OtherLog& other, unsigned threads) {
@@ -340,12 +340,12 @@ Status Engine::may_checkpoint() const {
   return {};
 }
 
-Status Engine::checkpoint(std::uint64_t timeout_us, LogRoom room) {
+Status Engine::checkpoint(std::uint64_t timeout_us, Beside beside) {
   if (storage_ == nullptr)
     return {StatusCode::kFailedPrecondition,
             "a database in memory only (Options::directory is empty) has no checkpoints"};
   if (const Status may = may_checkpoint(); !may.ok()) return may;
-  return storage_->checkpoints().take([this] { return schema_.tables(); }, shared_, timeout_us, obstacle_, room);
+  return storage_->checkpoints().take([this] { return schema_.tables(); }, shared_, timeout_us, obstacle_, beside);
 }
 
 Status Engine::seal(txn::TableCore* table, std::uint64_t timeout_us) {

@@ -83,7 +83,7 @@ class Engine {
   /// Whether the log has failed, so that nothing becomes durable any more in this life.
   bool log_has_failed() const { return shared_.log != nullptr && shared_.log->durable().failed(); }
   /// Takes a checkpoint, with the waits of Checkpoints::take().
-  Status checkpoint(std::uint64_t timeout_us = Database::kReleaseTimeout_us, LogRoom room = LogRoom::kLeft);
+  Status checkpoint(std::uint64_t timeout_us = Database::kReleaseTimeout_us, Beside beside = Beside::kTransactions);
   const RecoveryReport& recovery_report() const;
   /// Loads this node's records from another node's log (ClusterPart::others_elsewhere), while nobody uses the tables.
   /// It uses up to `threads` threads, which `files` must allow; if that is 1, the calling thread alone. Returns

@@ -79,6 +79,18 @@ bool may_lack_sync(const recovery::LogScan& scan, const recovery::LogSegment& se
   });
 }
 
+/// Notes the ends up to which rings say that logs had been synced, if these logs cannot be read so far. The rings are
+/// removed soon. If the salvage is interrupted before its checkpoint, the next opening still misses what was lost.
+void note_lost_ends(const recovery::LogSurvey& survey, recovery::Generation& generation) {
+  if (survey.scan.losses.empty()) return;
+  for (const auto& ring : survey.rings.rings) {
+    const std::uint32_t logger = ring->header().logger;
+    if (ring->position() <= survey.scan.ends[logger].position) continue;
+    auto& end = generation.segments[logger].end;
+    end = std::max(end.value_or(log::Position()), ring->position());
+  }
+}
+
 std::uint64_t next_number(const recovery::Manifest& manifest) {
   return manifest.generations.empty() ? 1 : manifest.generations.back().number + 1;
 }
@@ -264,10 +276,10 @@ Status Storage::end_generation(recovery::Generation& generation, bool agreed) {
     log::Position end{segment.name.sequence, segment.end};
     if (const Status written = recovery::rewrite_end(files_, recovery_.log(), segment, end.offset); !written.ok())
       return written;
-    // After a loss the end is not noted: the loss makes a checkpoint necessary, and then nothing of this generation is
-    // needed any more.
+    // After a loss this is no end that a later opening may rely on.
     if (scan.losses.empty() && is_last(scan, segment)) generation.segments[segment.name.logger].end = end;
   }
+  note_lost_ends(recovery_.log(), generation);
   return {};
 }
 
