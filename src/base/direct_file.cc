@@ -32,12 +32,18 @@ int open_direct(const std::string& path, int flags) {
 void DirectFile::Free::operator()(char* memory) const { std::free(memory); }
 
 Result<std::unique_ptr<File>> DirectFile::create(const std::string& path) {
-  return open(path, O_CREAT | O_EXCL, "create");
+  return open(path, O_CREAT | O_EXCL, "create", path);
 }
 
-Result<std::unique_ptr<File>> DirectFile::open_reserved(const std::string& path) { return open(path, 0, "open"); }
+Result<std::unique_ptr<File>> DirectFile::open_reserved(const std::string& path, const std::string& name) {
+  auto file = open(path, 0, "open", name);
+  if (file.ok() && ::rename(path.c_str(), name.c_str()) != 0) return file_error("rename to", name, errno);
+  return file;
+}
 
-Result<std::unique_ptr<File>> DirectFile::open(const std::string& path, int flags, const char* operation) {
+/// `name` is the file's name from now on.
+Result<std::unique_ptr<File>> DirectFile::open(const std::string& path, int flags, const char* operation,
+                                               const std::string& name) {
   std::array<Buffer, 2> buffers;
   for (Buffer& buffer : buffers) {
     buffer.reset(static_cast<char*>(std::aligned_alloc(kDirectBlock, kBufferBytes)));
@@ -45,7 +51,7 @@ Result<std::unique_ptr<File>> DirectFile::open(const std::string& path, int flag
   }
   const int descriptor = open_direct(path, flags);
   if (descriptor < 0) return file_error(operation, path, errno);
-  return std::unique_ptr<File>(new DirectFile(descriptor, path, std::move(buffers)));
+  return std::unique_ptr<File>(new DirectFile(descriptor, name, std::move(buffers)));
 }
 
 DirectFile::DirectFile(int descriptor, std::string path, std::array<Buffer, 2> buffers)

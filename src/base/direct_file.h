@@ -24,8 +24,8 @@ class DirectFile final : public File {
 
   /// Makes a new file. Returns kAlreadyExists if there is one.
   static Result<std::unique_ptr<File>> create(const std::string& path);
-  /// Opens an existing file that is all zeros.
-  static Result<std::unique_ptr<File>> open_reserved(const std::string& path);
+  /// Opens an existing file that is all zeros, and renames it to `name`.
+  static Result<std::unique_ptr<File>> open_reserved(const std::string& path, const std::string& name);
   ~DirectFile() override;
   DirectFile(const DirectFile&) = delete;
   DirectFile& operator=(const DirectFile&) = delete;
@@ -42,7 +42,8 @@ class DirectFile final : public File {
   };
   using Buffer = std::unique_ptr<char, Free>;
 
-  static Result<std::unique_ptr<File>> open(const std::string& path, int flags, const char* operation);
+  static Result<std::unique_ptr<File>> open(const std::string& path, int flags, const char* operation,
+                                            const std::string& name);
   DirectFile(int descriptor, std::string path, std::array<Buffer, 2> buffers);
   Status begin_rest();
   Status settle(int error, const char* operation);

@@ -121,6 +121,40 @@ class LockFile final : public SystemFile {
   const pid_t taker_ = ::getpid();
 };
 
+/// A directory that is open to be synced.
+class SystemDirectory final : public SystemFile {
+ public:
+  SystemDirectory(int descriptor, std::string path) : SystemFile(descriptor, path), path_(std::move(path)) {}
+
+  Status sync() override {
+    outside_region();
+    const int error = sync_all(descriptor());
+    return error == 0 ? Status() : file_error("sync the directory", path_, error);
+  }
+
+ private:
+  const std::string path_;
+};
+
+/// A directory of a file system that has no descriptors of directories.
+class NamedDirectory final : public File {
+ public:
+  NamedDirectory(FileSystem& files, std::string path) : files_(files), path_(std::move(path)) {}
+
+  Status append(std::span<const char> /*bytes*/) override { return only_to_sync(); }
+  Status sync() override { return files_.sync_directory(path_); }
+  Result<std::size_t> read_at(std::uint64_t /*offset*/, std::span<char> /*bytes*/) override { return only_to_sync(); }
+  Result<std::uint64_t> size() override { return only_to_sync(); }
+
+ private:
+  Status only_to_sync() const {
+    return {StatusCode::kFailedPrecondition, "the directory '" + path_ + "' is open only to sync it"};
+  }
+
+  FileSystem& files_;
+  const std::string path_;
+};
+
 class SystemFiles final : public FileSystem {
  public:
   Result<std::unique_ptr<File>> create(const std::string& path) override {
@@ -140,8 +174,8 @@ class SystemFiles final : public FileSystem {
     ::unlink(path.c_str());
     return full;
   }
-  Result<std::unique_ptr<File>> open_reserved(const std::string& path) override {
-    return DirectFile::open_reserved(path);
+  Result<std::unique_ptr<File>> open_reserved(const std::string& path, const std::string& name) override {
+    return DirectFile::open_reserved(path, name);
   }
   Result<std::unique_ptr<File>> open_at(const std::string& path, std::uint64_t offset) override {
     auto file = open_with(path, O_WRONLY, "open");
@@ -201,11 +235,13 @@ class SystemFiles final : public FileSystem {
   }
 
   Status sync_directory(const std::string& path) override {
+    const auto directory = open_directory(path);
+    return directory.ok() ? (*directory)->sync() : directory.status();
+  }
+  Result<std::unique_ptr<File>> open_directory(const std::string& path) override {
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0) return failed("open the directory", path);
-    const int error = sync_all(descriptor);
-    ::close(descriptor);
-    return error == 0 ? Status() : file_error("sync the directory", path, error);
+    return std::unique_ptr<File>(std::make_unique<SystemDirectory>(descriptor, path));
   }
 
  private:
@@ -224,6 +260,10 @@ class SystemFiles final : public FileSystem {
 };
 
 }  // namespace
+
+Result<std::unique_ptr<File>> FileSystem::open_directory(const std::string& path) {
+  return std::unique_ptr<File>(std::make_unique<NamedDirectory>(*this, path));
+}
 
 FileSystem& system_files() {
   static SystemFiles files;

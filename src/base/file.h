@@ -52,8 +52,9 @@ class FileSystem {
   /// Makes a new file of `bytes` zeros whose space is set aside. Returns kDiskFull, and leaves no file, if there is not
   /// so much space.
   virtual Status reserve(const std::string& path, std::uint64_t bytes) = 0;
-  /// Opens such a file, which was never written to, to append from its start on, as with create_direct().
-  virtual Result<std::unique_ptr<File>> open_reserved(const std::string& path) = 0;
+  /// Opens such a file, which was never written to, to append from its start on, as with create_direct(), and renames
+  /// it to `name`. After an error it has its old name. The new one is durable after sync_directory().
+  virtual Result<std::unique_ptr<File>> open_reserved(const std::string& path, const std::string& name) = 0;
   /// Opens an existing file, to write over its bytes: append() begins at `offset`, which is not after its end. Bytes
   /// that are not written over stay as they are.
   virtual Result<std::unique_ptr<File>> open_at(const std::string& path, std::uint64_t offset) = 0;
@@ -72,6 +73,9 @@ class FileSystem {
   virtual Status make_directory(const std::string& path) = 0;
   /// Makes creations, renames and removals in the directory durable.
   virtual Status sync_directory(const std::string& path) = 0;
+  /// Opens a directory only to sync it: its sync() does what sync_directory() does, if possible without another
+  /// descriptor, of which the process may have none left.
+  virtual Result<std::unique_ptr<File>> open_directory(const std::string& path);
 };
 
 /// Returns the system's files.

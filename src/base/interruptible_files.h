@@ -22,7 +22,9 @@ class InterruptibleFiles final : public FileSystem {
   Result<std::unique_ptr<File>> create(const std::string& path) override { return below_.create(path); }
   Result<std::unique_ptr<File>> create_direct(const std::string& path) override { return below_.create_direct(path); }
   Status reserve(const std::string& path, std::uint64_t bytes) override { return below_.reserve(path, bytes); }
-  Result<std::unique_ptr<File>> open_reserved(const std::string& path) override { return below_.open_reserved(path); }
+  Result<std::unique_ptr<File>> open_reserved(const std::string& path, const std::string& name) override {
+    return below_.open_reserved(path, name);
+  }
   Result<std::unique_ptr<File>> open_at(const std::string& path, std::uint64_t offset) override {
     return below_.open_at(path, offset);
   }
@@ -33,6 +35,7 @@ class InterruptibleFiles final : public FileSystem {
   Result<std::vector<std::string>> list(const std::string& directory) override { return below_.list(directory); }
   Status make_directory(const std::string& path) override { return below_.make_directory(path); }
   Status sync_directory(const std::string& path) override { return below_.sync_directory(path); }
+  Result<std::unique_ptr<File>> open_directory(const std::string& path) override { return below_.open_directory(path); }
 
  private:
   FileSystem& below_;

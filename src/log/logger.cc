@@ -51,8 +51,12 @@ Logger::Logger(LoggerOptions options, const epoch::EpochManager& epochs, Durable
 }
 
 Status Logger::open(std::span<const std::string_view> adopted) {
-  const Status reserved = space_.replenish();
-  return reserved.ok() ? begin_segment(adopted) : reserved;
+  if (const Status reserved = space_.replenish(); !reserved.ok()) return reserved;
+  auto directory = options_.files->open_directory(options_.directory);
+  if (!directory.ok()) return directory.status();
+  directory_ = std::move(*directory);
+  auto segment = open_segment();
+  return segment.ok() ? begin_segment(std::move(*segment), adopted) : segment.status();
 }
 
 void Logger::add_ring(Ring* ring) {
@@ -60,16 +64,29 @@ void Logger::add_ring(Ring* ring) {
   rings_.push_back(ring);
 }
 
-Status Logger::begin_segment(std::span<const std::string_view> adopted) {
+SegmentHeader Logger::header_of(std::uint64_t sequence) const {
   SegmentHeader header = options_.identity;
-  header.sequence = next_sequence_++;
+  header.sequence = sequence;
   header.seal();
+  return header;
+}
+
+/// Returns the next segment, of which nothing is written yet. An error changes nothing here.
+Result<Logger::Segment> Logger::open_segment() {
+  const SegmentHeader header = header_of(next_sequence_);
   const std::string name = segment_name(header.generation, header.logger, header.sequence);
-  segment_ = {.file = {}, .path = options_.directory + "/" + name, .sequence = header.sequence, .crc = header.crc};
-  auto file = space_.take(segment_.path);
+  Segment segment{.file = {}, .path = options_.directory + "/" + name, .sequence = header.sequence, .crc = header.crc};
+  auto file = space_.take(segment.path);
   note_answer();
   if (!file.ok()) return file.status();
-  segment_.file = std::move(*file);
+  ++next_sequence_;
+  segment.file = std::move(*file);
+  return segment;
+}
+
+Status Logger::begin_segment(Segment segment, std::span<const std::string_view> adopted) {
+  const SegmentHeader header = header_of(segment.sequence);
+  segment_ = std::move(segment);
   synced_bytes_ = 0;
   const char* const bytes = reinterpret_cast<const char*>(&header);
   buffer_.insert(buffer_.end(), bytes, bytes + sizeof header);
@@ -85,7 +102,7 @@ Status Logger::begin_segment(std::span<const std::string_view> adopted) {
   note_answer();
   synced_bytes_ = segment_.bytes;
   if (base::injected("skip-directory-sync")) return {};
-  const Status done = options_.files->sync_directory(options_.directory);
+  const Status done = directory_->sync();
   note_answer();
   return done;
 }
@@ -287,10 +304,16 @@ void Logger::add_marker(epoch::Epoch complete) {
 /// Goes on in a new segment. A logger must always have a marker, so the old segment may be removed only when the new
 /// one, with its marker, is durable. The old segment says only after that, and before more is written to the new one,
 /// that the log goes on there: from then on a recovery would miss the new one.
+///
+/// If no file can be opened now, as with too many open files, nothing has been lost: the log goes on in the old
+/// segment, and the next turn tries again.
 Status Logger::rotate() {
-  Segment old = std::move(segment_);
   base::sync_point("logger.rotates");
-  if (const Status begun = begin_segment(); !begun.ok()) return begun;
+  auto next = open_segment();
+  if (next.status().code() == StatusCode::kUnavailable) return {};
+  if (!next.ok()) return next.status();
+  Segment old = std::move(segment_);
+  if (const Status begun = begin_segment(std::move(*next)); !begun.ok()) return begun;
   if (const Status ended = end_segment(old); !ended.ok()) return ended;
   const std::lock_guard lock(mutex_);
   finished_.push_back({old.sequence, std::move(old.path), old.last_epoch});

@@ -10,7 +10,8 @@
 // logger syncs before the epoch ends, and begins the next segment if this one is full.
 //
 // A write or sync that fails stops the log for good: nothing counts as durable after it, even if a later call would
-// succeed.
+// succeed. A file that cannot be opened for want of descriptors does not stop it: the segment then goes on beyond its
+// size until there is another one.
 
 #include <cstdint>
 #include <memory>
@@ -103,7 +104,9 @@ class Logger {
   };
 
   Status turn(epoch::Epoch complete, bool urgent);
-  Status begin_segment(std::span<const std::string_view> adopted = {});
+  SegmentHeader header_of(std::uint64_t sequence) const;
+  Result<Segment> open_segment();
+  Status begin_segment(Segment segment, std::span<const std::string_view> adopted = {});
   Status drain(Ring& ring, epoch::Epoch last);
   Result<std::size_t> take(std::string_view entries, epoch::Epoch last);
   Status finish_epoch(epoch::Epoch complete);
@@ -131,7 +134,8 @@ class Logger {
   std::uint64_t unfinished_ = 0;  // the sequence of the segment that follows them
 
   // The logger's thread alone uses these.
-  std::vector<Ring*> known_rings_;  // the rings that there were when the turn began
+  std::unique_ptr<base::File> directory_;  // kept open, since a sync must not fail for want of a descriptor
+  std::vector<Ring*> known_rings_;         // the rings that there were when the turn began
   Segment segment_;
   std::uint64_t next_sequence_ = 0;
   std::uint64_t synced_bytes_ = 0;  // how much of the segment is synced

@@ -39,8 +39,12 @@ Result<std::unique_ptr<base::File>> SegmentSpace::take(const std::string& path) 
     }
   }
   if (spare.empty()) return options_.files->create_direct(path);
-  if (const Status renamed = options_.files->rename(spare, path); !renamed.ok()) return renamed;
-  return options_.files->open_reserved(path);
+  auto file = options_.files->open_reserved(spare, path);
+  if (file.status().code() == StatusCode::kUnavailable) {
+    const std::lock_guard lock(mutex_);
+    spares_.push_back(std::move(spare));
+  }
+  return file;
 }
 
 }  // namespace granary::log

@@ -33,7 +33,8 @@ class SegmentSpace {
   /// there is no space for them.
   Status replenish();
 
-  /// Returns the file `path`, to be written from its start. Its name is durable after sync_directory().
+  /// Returns the file `path`, to be written from its start. Its name is durable after sync_directory(). After
+  /// kUnavailable, as where the process may open no more files, there is no such file, and the call may be made again.
   Result<std::unique_ptr<base::File>> take(const std::string& path);
 
   /// Whether the next segment has been set aside. Thread-safe.

@@ -29,7 +29,9 @@ class RemoteFiles final : public base::FileSystem {
 
   Result<std::unique_ptr<base::File>> create(const std::string& path) override { return refuse(path); }
   Status reserve(const std::string& path, std::uint64_t) override { return refuse(path); }
-  Result<std::unique_ptr<base::File>> open_reserved(const std::string& path) override { return refuse(path); }
+  Result<std::unique_ptr<base::File>> open_reserved(const std::string& path, const std::string& /*name*/) override {
+    return refuse(path);
+  }
   Result<std::unique_ptr<base::File>> open_at(const std::string& path, std::uint64_t) override { return refuse(path); }
   Result<std::unique_ptr<base::File>> lock(const std::string& path) override { return refuse(path); }
   Status rename(const std::string& from, const std::string&) override { return refuse(from); }

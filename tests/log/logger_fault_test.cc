@@ -130,6 +130,34 @@ TEST(LoggerFaults, ADiskThatFillsUp) {
   see_that_it_stays_dead(rig, random, 1);
 }
 
+/// The process may open no more files for a while. Nothing of the log is lost by that.
+TEST(LoggerFaults, WithoutANextSegmentTheLogGoesOnInTheOldOne) {
+  for (const std::uint64_t spares : {0u, 2u}) {
+    SCOPED_TRACE(std::to_string(spares) + " spare segments");
+    LoggerRig rig({.segment_bytes = 800, .spares = spares});
+    ASSERT_TRUE(rig.open().ok());
+    const auto fill = [&rig] {
+      const epoch::Epoch before = rig.durable().current();
+      rig.commit(0, std::string(900, 'v'));
+      for (int i = 0; i < 2; ++i) rig.advance();
+      EXPECT_FALSE(rig.durable().failed()) << rig.durable().cause().message();
+      EXPECT_GT(rig.durable().current(), before);
+    };
+    const FileCall call = spares == 0 ? FileCall::kCreate : FileCall::kOpen;
+    rig.files().plan({.call = call, .code = StatusCode::kUnavailable, .path = "/db/log/", .from_then_on = true});
+    for (int i = 0; i < 3; ++i) fill();
+    EXPECT_GT(rig.files().faults_hit(), 2u);
+    EXPECT_EQ(rig.logger(0).segments(), 1u);
+    EXPECT_EQ(rig.judge_power_loss(1, 10), "");
+    EXPECT_EQ(rig.judge_process_crash(), "");
+    rig.files().clear_plan();
+    fill();
+    EXPECT_EQ(rig.logger(0).segments(), 2u);
+    EXPECT_EQ(rig.judge_power_loss(1000, 10), "");
+    EXPECT_EQ(rig.judge_process_crash(), "");
+  }
+}
+
 TEST(LoggerFaults, AFailedRemovalIsToldAndDoesNotStopTheLog) {
   LoggerRig rig({.segment_bytes = 1});
   ASSERT_TRUE(rig.open().ok());

@@ -104,13 +104,14 @@ std::unique_ptr<base::File> file(std::shared_ptr<Disk> disk, std::shared_ptr<Ino
   return std::make_unique<FaultFile>(std::move(disk), std::move(inode), path, use, at);
 }
 
+/// `name` is the file's name from now on, if it gets another one.
 Result<std::unique_ptr<base::File>> open_file(const std::shared_ptr<Disk>& disk, const std::string& path,
-                                              FaultFile::Use use, std::size_t at = 0) {
+                                              FaultFile::Use use, std::size_t at = 0, const std::string& name = "") {
   std::unique_lock<std::mutex> lock;
   if (const auto fault = disk->begin(FileCall::kOpen, path, lock)) return failure(fault->code, "open", path);
   const auto found = disk->names.find(path);
   if (found == disk->names.end()) return failure(StatusCode::kNotFound, "open", path);
-  return file(disk, found->second, path, use, at);
+  return file(disk, found->second, name.empty() ? path : name, use, at);
 }
 
 }  // namespace
@@ -203,9 +204,12 @@ Status FaultFiles::reserve(const std::string& path, std::uint64_t bytes) {
   return written;
 }
 
-Result<std::unique_ptr<base::File>> FaultFiles::open_reserved(const std::string& path) {
-  if (disk_->passes_through(path)) return base::system_files().open_reserved(path);
-  return open_file(disk_, path, FaultFile::Use::kAppend);
+Result<std::unique_ptr<base::File>> FaultFiles::open_reserved(const std::string& path, const std::string& name) {
+  if (disk_->passes_through(path)) return base::system_files().open_reserved(path, name);
+  auto opened = open_file(disk_, path, FaultFile::Use::kAppend, 0, name);
+  if (!opened.ok()) return opened;
+  const Status renamed = rename(path, name);
+  return renamed.ok() ? std::move(opened) : Result<std::unique_ptr<base::File>>(renamed);
 }
 
 Result<std::unique_ptr<base::File>> FaultFiles::open_at(const std::string& path, std::uint64_t offset) {

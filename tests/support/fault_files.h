@@ -91,7 +91,7 @@ class FaultFiles final : public base::FileSystem {
   // --- base::FileSystem ---
   Result<std::unique_ptr<base::File>> create(const std::string& path) override;
   Status reserve(const std::string& path, std::uint64_t bytes) override;
-  Result<std::unique_ptr<base::File>> open_reserved(const std::string& path) override;
+  Result<std::unique_ptr<base::File>> open_reserved(const std::string& path, const std::string& name) override;
   Result<std::unique_ptr<base::File>> open_at(const std::string& path, std::uint64_t offset) override;
   Result<std::unique_ptr<base::File>> open(const std::string& path) override;
   Result<std::unique_ptr<base::File>> lock(const std::string& path) override;

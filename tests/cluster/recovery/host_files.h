@@ -21,8 +21,8 @@ class HostFiles final : public base::FileSystem {
 
   Result<std::unique_ptr<base::File>> create(const std::string& path) override { return at(path).create(path); }
   Status reserve(const std::string& path, std::uint64_t bytes) override { return at(path).reserve(path, bytes); }
-  Result<std::unique_ptr<base::File>> open_reserved(const std::string& path) override {
-    return at(path).open_reserved(path);
+  Result<std::unique_ptr<base::File>> open_reserved(const std::string& path, const std::string& name) override {
+    return at(path).open_reserved(path, name);
   }
   Result<std::unique_ptr<base::File>> open_at(const std::string& path, std::uint64_t offset) override {
     return at(path).open_at(path, offset);

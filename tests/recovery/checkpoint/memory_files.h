@@ -39,7 +39,9 @@ class MemoryFiles final : public base::FileSystem {
   }
   // Checkpoints do not ask for these.
   Status reserve(const std::string& path, std::uint64_t) override { return failure(path); }
-  Result<std::unique_ptr<base::File>> open_reserved(const std::string& path) override { return failure(path); }
+  Result<std::unique_ptr<base::File>> open_reserved(const std::string& path, const std::string& /*name*/) override {
+    return failure(path);
+  }
   Result<std::unique_ptr<base::File>> open_at(const std::string& path, std::uint64_t) override { return failure(path); }
   Result<std::unique_ptr<base::File>> open(const std::string& path) override {
     const std::lock_guard lock(mutex_);
