@@ -33,7 +33,7 @@ class Backup {
   Result<BackupFigures> run(const LogScan& scan, const std::vector<std::string>& also) {
     if (const Status found = find_files(scan, also); !found.ok()) return found;
     existed_ = files_.list(to_).ok();
-    if (const Status usable = check_target(); !usable.ok()) return usable;
+    if (const Status usable = check_backup_target(files_, to_); !usable.ok()) return usable;
     const Status made = make_target();
     const Status written = made.ok() ? write() : made;
     if (lock_ != nullptr) static_cast<void>(files_.remove(lock_path()));
@@ -47,7 +47,6 @@ class Backup {
  private:
   Status find_files(const LogScan& scan, const std::vector<std::string>& also);
   Status add(const std::string& from, const std::string& name);
-  Status check_target();
   Status make_target();
   Status lock_target();
   Status write();
@@ -101,21 +100,6 @@ Status Backup::find_files(const LogScan& scan, const std::vector<std::string>& a
   return {};
 }
 
-Status Backup::check_target() {
-  const auto names = files_.list(to_);
-  if (!names.ok() && names.status().code() != StatusCode::kNotFound) return names.status();
-  const auto is_lock = [](const std::string& name) { return name == kLockName; };
-  if (!names.ok() || std::all_of(names->begin(), names->end(), is_lock)) return {};
-  const bool cut_short = std::find(names->begin(), names->end(), kManifestName) == names->end() &&
-                         check_no_remains(files_, to_).code() == StatusCode::kDamaged;
-  return {StatusCode::kAlreadyExists,
-          cut_short
-              ? fmt::format("'{}' holds files of a log or checkpoint, but no manifest, as a backup leaves that was "
-                            "cut short: remove it, or choose a new directory",
-                            to_)
-              : fmt::format("'{}' is not empty: choose a new directory for the backup", to_)};
-}
-
 Status Backup::make_target() {
   if (const Status made = files_.make_directory(to_); !made.ok()) return made;
   if (const Status locked = lock_target(); !locked.ok()) return locked;
@@ -146,7 +130,7 @@ Status Backup::lock_target() {
   if (locked.status().code() == StatusCode::kIoError) return {};
   if (!locked.ok()) return locked.status();
   lock_ = std::move(*locked);
-  return check_target();
+  return check_backup_target(files_, to_);
 }
 
 Status Backup::write() {
@@ -212,6 +196,21 @@ void Backup::remove_created() {
 }
 
 }  // namespace
+
+Status check_backup_target(base::FileSystem& files, const std::string& to) {
+  const auto names = files.list(to);
+  if (!names.ok() && names.status().code() != StatusCode::kNotFound) return names.status();
+  const auto is_lock = [](const std::string& name) { return name == kLockName; };
+  if (!names.ok() || std::all_of(names->begin(), names->end(), is_lock)) return {};
+  const bool cut_short = std::find(names->begin(), names->end(), kManifestName) == names->end() &&
+                         check_no_remains(files, to).code() == StatusCode::kDamaged;
+  return {StatusCode::kAlreadyExists,
+          cut_short
+              ? fmt::format("'{}' holds files of a log or checkpoint, but no manifest, as a backup leaves that was "
+                            "cut short: remove it, or choose a new directory",
+                            to)
+              : fmt::format("'{}' is not empty: choose a new directory for the backup", to)};
+}
 
 Result<BackupFigures> write_backup(base::FileSystem& files, const std::string& directory, const Manifest& manifest,
                                    const LogScan& scan, const std::vector<std::string>& also, const std::string& to,

@@ -57,6 +57,9 @@ ExitCode run(const std::string& directory, const bench::FlagValues& flags) {
   const std::string& to = *canonical;
   if (recovery::is_inside(database->directory, to))
     return bench::refuse(ExitCode::kUsage, fmt::format("backup: --to={}: it is inside the database's directory", to));
+  // The target is looked at before the database is read, which may take long, and once more after that.
+  const Status usable = recovery::check_backup_target(base::system_files(), to);
+  if (!usable.ok()) return refuse(usable);
   const auto report = examine_logs(*database);
   if (!report.ok()) return refuse(report.status());
   if (!report->damages.empty()) return refuse_damaged(report->damages);

@@ -233,6 +233,9 @@ TEST_F(CopiesForTools, OnlyWhatIsWholeIsBackedUp) {
     if (entry.path().filename().string().starts_with("log-g00000001")) segment = entry.path();
   }
   fs::remove(segment);
+  const Ran elsewhere = run("backup", "db", "--to=" + root_.path());
+  EXPECT_EQ(elsewhere.exit_code, 3);
+  EXPECT_THAT(elsewhere.err, HasSubstr("is not empty")) << "which is found before the database is read";
   EXPECT_EQ(run("backup", "db", "--to=" + (root_ / "backup")).exit_code, 4);
   EXPECT_FALSE(fs::exists(root_ / "backup"));
 }
