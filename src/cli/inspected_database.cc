@@ -12,6 +12,18 @@
 #include "src/base/private_directory.h"
 
 namespace granary::cli {
+namespace {
+
+/// Returns the kind of file that is at the path, following links; an error if that may not be looked at.
+Result<std::filesystem::file_type> kind_of(const std::string& path) {
+  std::error_code error;
+  const auto type = std::filesystem::status(path, error).type();
+  if (type == std::filesystem::file_type::none) return base::file_error("look at", path, error.value());
+  return type;
+}
+
+}  // namespace
+
 /// Locks the directory without a change to anything, because the file system may be read-only and what is inspected may
 /// be damaged.
 Status InspectedDatabase::lock(const std::string& where) {
@@ -33,9 +45,10 @@ Result<InspectedDatabase> InspectedDatabase::open(const std::string& directory) 
   const auto none = [&](std::string_view why) {
     return Status(StatusCode::kNotFound, fmt::format("'{}' holds no database: {}", directory, why));
   };
-  std::error_code error;
-  if (!std::filesystem::exists(directory, error)) return none("there is no such directory");
-  if (!std::filesystem::is_directory(directory, error)) return none("it is no directory");
+  const auto kind = kind_of(directory);
+  if (!kind.ok()) return kind.status();
+  if (*kind == std::filesystem::file_type::not_found) return none("there is no such directory");
+  if (*kind != std::filesystem::file_type::directory) return none("it is no directory");
   InspectedDatabase database;
   auto canonical = base::canonical(directory);
   if (!canonical.ok()) return canonical.status();
@@ -77,7 +90,9 @@ Result<InspectedDatabase> open_with_logs(const std::string& directory, const ben
   if (!database.ok()) return database;
   const recovery::Wishes wishes = wishes_from(flags);
   for (const std::string& each : wishes.log_directories) {
-    if (std::error_code error; std::filesystem::is_directory(each, error)) continue;
+    const auto kind = kind_of(each);
+    if (!kind.ok()) return kind.status();
+    if (*kind == std::filesystem::file_type::directory) continue;
     return Status(StatusCode::kNotFound, fmt::format("--log_dirs: '{}' is no directory", each));
   }
   const Status settled = database->settle(wishes);

@@ -252,6 +252,18 @@ TEST_F(CopiesForTools, WhatDidNotEndInOrderIsRecoveredBeforeItIsBackedUp) {
   EXPECT_EQ(run("backup", "copy", "--to=" + (root_ / "backup")).exit_code, 0);
 }
 
+/// As where the device fails, or the directory above it is somebody else's.
+TEST_F(CopiesForTools, ADirectoryThatCannotBeLookedAtIsNotCalledMissing) {
+  make_closed(options());
+  fs::create_symlink(root_ / "loop", root_ / "loop");
+  for (const Ran& ran : {run("log verify", "loop"), run("log verify", "db", "--log_dirs=" + (root_ / "loop"))}) {
+    EXPECT_EQ(ran.exit_code, 3);
+    EXPECT_THAT(ran.err, HasSubstr("cannot look at '" + root_ / "loop" + "': Too many levels of symbolic links"));
+  }
+  EXPECT_THAT(run("log verify", "missing").err, HasSubstr("there is no such directory"));
+  EXPECT_THAT(run("log verify", "db", "--log_dirs=" + (root_ / "missing")).err, HasSubstr("is no directory"));
+}
+
 TEST_F(CopiesForTools, AFileWithTheNameOfACheckpointStays) {
   make_closed(options());
   const std::string file = root_ / "db/checkpoint-000000000099";
