@@ -1,7 +1,7 @@
 #pragma once
 // Writes and reads the manifest as text: JSON, followed by one line with the checksum of all before it.
 //
-//   { "format": 3, ... }
+//   { "format": 4, ... }
 //   crc32c 0123abcd
 //
 // Names and paths are byte strings: '%', and whatever is no printable ASCII character, is written as %XX.

@@ -33,7 +33,7 @@ std::optional<recovery::checkpoint::ReadOptions> checkpoint_of(const InspectedDa
 /// error means that they could not be read.
 Result<std::string> examine_checkpoint(const InspectedDatabase& database);
 
-/// Returns "cut off 17 bytes at the end of 'F', from offset 80 on: cause".
+/// Returns "'F', offset 80: 17 bytes to be cut off: cause".
 std::string text_of(const recovery::DroppedTail& tail);
 /// Returns "'F', offset 80: cause; transactions of epochs 3 to 5 may be lost".
 std::string text_of(const recovery::Loss& loss);
