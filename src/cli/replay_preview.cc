@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <granary/limits.h>
 
+#include <compare>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "recovery/entry_check.h"
@@ -15,6 +18,21 @@ namespace {
 
 constexpr epoch::Epoch kNoLimit = ~epoch::Epoch{0};
 
+/// Something that the applier refuses. What is wrong for the same cause with the same table is reported once, since all
+/// transactions of such a log may be alike.
+struct Refusal {
+  enum class Cause : std::uint8_t { kUnknownTable, kTooLarge, kPartOfShared, kMalformed, kWithoutWrites };
+  Cause cause;
+  std::uint32_t table = 0;  ///< of no meaning for the last two causes
+  auto operator<=>(const Refusal&) const = default;
+};
+
+/// How often something was refused, and what the first one was.
+struct Refused {
+  std::string first;  ///< where it stands, and why
+  std::uint64_t transactions = 0;
+};
+
 class Preview {
  public:
   Preview(const InspectedDatabase& database, bool past_durable, bool salvaged)
@@ -26,34 +44,61 @@ class Preview {
 
   Status segment(const recovery::LogSegment& segment);
   void ring(const recovery::RingEntries& ring);
-  ReplayPreview take() { return std::move(preview_); }
+  ReplayPreview take();
 
  private:
   void transaction(const std::string& where, record::TidWord tid, std::string_view body, epoch::Epoch limit);
-  std::string wrong_with(const log::Write& write) const;
+  std::optional<Refusal> refusal_of(const log::Write& write) const;
+  void note(const Refusal& refusal, const std::string& where, const log::Write& write);
 
   const std::vector<recovery::TableEntry>& tables_;
   const InspectedDatabase& database_;
   const epoch::Epoch from_epoch_;
   const bool past_durable_, salvaged_;
-  bool lacks_writes_ = false;  ///< reported once, since all transactions of such a log are alike
   recovery::FileBytes bytes_;
+  std::map<Refusal, Refused> refused_;
   ReplayPreview preview_;
 };
 
-/// Returns the reasons for which the applier refuses a write; empty if there are none.
-std::string Preview::wrong_with(const log::Write& write) const {
-  if (write.table >= tables_.size())
-    return fmt::format("a write to table {}, which the manifest does not know", write.table);
+/// Returns the reason for which the applier refuses a write; none if it takes it.
+std::optional<Refusal> Preview::refusal_of(const log::Write& write) const {
+  using Cause = Refusal::Cause;
+  if (write.table >= tables_.size()) return Refusal{Cause::kUnknownTable, write.table};
   const recovery::TableEntry& table = tables_[write.table];
   const std::size_t most = table.base ? txn::kMaxEntryKeyBytes : kMaxKeyBytes;
-  if (write.key.size() <= most && write.bytes_after() <= table.max_value_bytes) {
-    return write.part && table.shared
-               ? fmt::format("a part of a value in table {}, whose records are shared", write.table)
-               : "";
+  if (write.key.size() > most || write.bytes_after() > table.max_value_bytes)
+    return Refusal{Cause::kTooLarge, write.table};
+  if (write.part && table.shared) return Refusal{Cause::kPartOfShared, write.table};
+  return std::nullopt;
+}
+
+std::string text_of(const Refusal& refusal, const log::Write& write) {
+  switch (refusal.cause) {
+    case Refusal::Cause::kUnknownTable:
+      return fmt::format("a write to table {}, which the manifest does not know", refusal.table);
+    case Refusal::Cause::kTooLarge:
+      return fmt::format("a write to table {} with a key of {} and a value of {} bytes, larger than allowed",
+                         refusal.table, write.key.size(), write.bytes_after());
+    case Refusal::Cause::kPartOfShared:
+      return fmt::format("a part of a value in table {}, whose records are shared", refusal.table);
+    case Refusal::Cause::kMalformed: return "a transaction whose writes are malformed";
+    case Refusal::Cause::kWithoutWrites: return std::string(recovery::kWithoutWrites);
   }
-  return fmt::format("a write to table {} with a key of {} and a value of {} bytes, larger than allowed", write.table,
-                     write.key.size(), write.bytes_after());
+  return {};
+}
+
+void Preview::note(const Refusal& refusal, const std::string& where, const log::Write& write) {
+  Refused& refused = refused_[refusal];
+  if (refused.transactions++ == 0) refused.first = where + ": " + text_of(refusal, write);
+}
+
+ReplayPreview Preview::take() {
+  for (const auto& [refusal, refused] : refused_) {
+    preview_.damages.push_back(refused.transactions == 1 ? refused.first
+                                                         : fmt::format("{} (and {} more transactions like it)",
+                                                                       refused.first, refused.transactions - 1));
+  }
+  return std::move(preview_);
 }
 
 void Preview::transaction(const std::string& where, record::TidWord tid, std::string_view body, epoch::Epoch limit) {
@@ -68,15 +113,17 @@ void Preview::transaction(const std::string& where, record::TidWord tid, std::st
   }
   ++preview_.transactions;
   log::WriteReader writes(body);
-  log::Write write;
-  std::string wrong;
+  log::Write write, refused;
+  std::optional<Refusal> refusal;
   while (writes.next(&write)) {
     ++preview_.writes;
-    if (wrong.empty() && !write.home) wrong = wrong_with(write);
+    if (refusal || write.home) continue;
+    refusal = refusal_of(write);
+    if (refusal) refused = write;
   }
-  if (writes.malformed()) wrong = "a transaction whose writes are malformed";
-  if (body.empty() && !std::exchange(lacks_writes_, true)) wrong = recovery::kWithoutWrites;
-  if (!wrong.empty()) preview_.damages.push_back(where + ": " + wrong);
+  if (writes.malformed()) refusal = Refusal{Refusal::Cause::kMalformed};
+  if (body.empty()) refusal = Refusal{Refusal::Cause::kWithoutWrites};
+  if (refusal) note(*refusal, where, refused);
 }
 
 Status Preview::segment(const recovery::LogSegment& segment) {

@@ -12,12 +12,14 @@
 namespace granary::cli {
 
 struct ReplayPreview {
-  std::uint64_t bytes = 0;           ///< read from segments and rings
-  std::uint64_t transactions = 0;    ///< that would be replayed
-  std::uint64_t writes = 0;          ///< the writes of these transactions
-  std::uint64_t in_checkpoint = 0;   ///< transactions that are skipped because the checkpoint holds them
-  std::uint64_t dropped = 0;         ///< transactions beyond the cut
-  std::vector<std::string> damages;  ///< faults that replay would refuse: file, offset, cause
+  std::uint64_t bytes = 0;          ///< read from segments and rings
+  std::uint64_t transactions = 0;   ///< that would be replayed
+  std::uint64_t writes = 0;         ///< the writes of these transactions
+  std::uint64_t in_checkpoint = 0;  ///< transactions that are skipped because the checkpoint holds them
+  std::uint64_t dropped = 0;        ///< transactions beyond the cut
+  /// Faults that replay would refuse: file, offset, cause. Of those with the same cause and table, the first one and
+  /// how many more there are.
+  std::vector<std::string> damages;
 };
 
 /// Previews the replay. `rings` are those that count; if there are any, epochs beyond D of the running generation

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "recovery/manifest.h"
 #include "tests/cli/command_line.h"
 #include "tests/support/temporary_directory.h"
 
@@ -62,6 +63,30 @@ TEST_F(LogParts, AreMissedWithTheirSegment) {
   const Ran ran = run("log dump");
   EXPECT_EQ(ran.exit_code, 4) << ran.err;
   EXPECT_EQ(ran.out, segment + " 0 DAMAGED: the file is missing\n");
+}
+
+/// The manifest does not know a table that every transaction writes to. One line says so, however many these are.
+TEST_F(LogParts, OfATableThatIsNotKnownAreCounted) {
+  Options options;
+  options.directory = root_ / "db";
+  options.reliable_directory = root_ / "rings";
+  {
+    const auto database = Database::open(options).value();
+    const Table rows = database->table("rows").value();
+    Worker worker = database->register_worker().value();
+    for (int i = 0; i < 1000; ++i)
+      EXPECT_TRUE(worker.run([&](Transaction& t) { EXPECT_EQ(t.put(rows, "k", "0123456789"), Outcome::kOk); }));
+  }
+  auto manifest = recovery::read_manifest(base::system_files(), options.directory).value();
+  manifest.tables.pop_back();
+  ASSERT_TRUE(recovery::write_manifest(base::system_files(), options.directory, manifest).ok());
+  for (const auto& [command, flags] : {std::pair("log verify", ""), std::pair("recover", "--dry-run")}) {
+    const Ran ran = run(command, flags);
+    EXPECT_EQ(ran.exit_code, 4);
+    const std::string cause = "a write to table 0, which the manifest does not know (and 1001 more transactions";
+    EXPECT_THAT(ran.out, HasSubstr(cause));
+    EXPECT_EQ(ran.out.find("DAMAGED: "), ran.out.rfind("DAMAGED: ")) << "one line";
+  }
 }
 
 class LackingLog : public LogParts {
