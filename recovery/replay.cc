@@ -295,7 +295,7 @@ Result<ReplayStatistics> replay_at_once(base::FileSystem& files, const LogScan& 
                                         std::span<cc::WorkerState* const> workers, const ReplayOptions& options,
                                         std::vector<Absent>& absents) {
   constexpr std::uint64_t kShareOfMemory = 8;
-  // The parts of so much log take no more memory, even with all that a part takes beside its bytes.
+  // The parts of so much unpacked log take no more memory, even with all that a part takes beside its bytes.
   constexpr std::uint64_t kLogOfParts = 8;
   const std::uint64_t limit = workers.front()->shared.slabs.limit_bytes();
   const std::uint64_t parts_bytes = options.parts_bytes != 0 ? options.parts_bytes : limit / kShareOfMemory;

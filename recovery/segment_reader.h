@@ -82,6 +82,8 @@ class SegmentReader {
   log::Marker marker() const;
   /// Returns, after kContinues, the sequence of the segment in which the log goes on.
   std::uint64_t next_segment() const;
+  /// Returns the size of the transaction's entry; for a packed transaction, as it is when it is unpacked.
+  std::uint64_t entry_bytes() const { return entry_.header.bytes(); }
   /// Returns where the entry stands in the file; for a packed transaction, where the packed entry stands.
   std::uint64_t offset() const { return offset_; }
   /// Returns where the next entry of the file begins, or the fault if there is one; after kEnd, where the entries end.

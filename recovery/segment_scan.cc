@@ -14,9 +14,10 @@ class ChunkCutter {
  public:
   ChunkCutter(std::vector<Chunk>& chunks, std::uint64_t begin) : chunks_(chunks) { chunk_.begin = begin; }
 
-  void transaction(epoch::Epoch epoch) {
+  void transaction(epoch::Epoch epoch, std::uint64_t bytes) {
     chunk_.first_epoch = used_ ? std::min(chunk_.first_epoch, epoch) : epoch;
     chunk_.last_epoch = std::max(chunk_.last_epoch, epoch);
+    chunk_.unpacked += bytes;
     used_ = true;
   }
   /// Notes that all entries before `end` have passed.
@@ -74,7 +75,7 @@ void walk(SegmentReader& reader, const SegmentScanOptions& options, ScannedSegme
         scanned.greatest_epoch = std::max(scanned.greatest_epoch, epoch);
         if (concerns(options.home, reader.body())) {
           scanned.latest_transaction = std::max(scanned.latest_transaction, epoch);
-          cutter.transaction(epoch);
+          cutter.transaction(epoch, reader.entry_bytes());
         }
         if (!reader.inside_packed()) cutter.entry_ends(reader.position());
         break;

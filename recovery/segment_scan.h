@@ -18,6 +18,7 @@ namespace granary::recovery {
 struct Chunk {
   std::uint64_t begin = 0, end = 0;              ///< offsets in the file
   epoch::Epoch first_epoch = 0, last_epoch = 0;  ///< the epochs of its transactions
+  std::uint64_t unpacked = 0;                    ///< the bytes of its transactions' entries, unpacked
   bool behind_fault = false;                     ///< whether there is a fault before it in the segment
 };
 

@@ -8,7 +8,8 @@
 namespace granary::recovery {
 namespace {
 
-/// Maps each epoch to the bytes of log that end in it, as far as that is known.
+/// Maps each epoch to the bytes of log that end in it, as far as that is known. Packed log counts as it is unpacked,
+/// since that is what memory has to hold.
 using BytesByEpoch = std::map<epoch::Epoch, std::uint64_t>;
 
 /// Adds the bytes of a chunk. A chunk does not say how they are spread over its epochs, so they are taken to be spread
@@ -17,8 +18,7 @@ void add_chunk(const Chunk& chunk, BytesByEpoch& bytes) {
   constexpr epoch::Epoch kParts = 64;
   const epoch::Epoch step = (chunk.last_epoch - chunk.first_epoch) / kParts + 1;
   const std::uint64_t parts = (chunk.last_epoch - chunk.first_epoch) / step + 1;
-  for (std::uint64_t part = 0; part < parts; ++part)
-    bytes[chunk.last_epoch - part * step] += (chunk.end - chunk.begin) / parts;
+  for (std::uint64_t part = 0; part < parts; ++part) bytes[chunk.last_epoch - part * step] += chunk.unpacked / parts;
 }
 
 void add_ring(const RingEntries& ring, BytesByEpoch& bytes) {

@@ -26,8 +26,8 @@ struct Stretch {
   epoch::Epoch last = kNoLimit;
 };
 
-/// Divides the epochs into stretches of about so many bytes of log each, unless one epoch has more. The last stretch
-/// has no end.
+/// Divides the epochs into stretches of about so many bytes of unpacked log each, unless one epoch has more. The last
+/// stretch has no end.
 std::vector<Stretch> stretches(const LogScan& scan, std::span<const RingEntries> rings, epoch::Epoch from,
                                std::uint64_t bytes);
 
