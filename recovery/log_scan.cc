@@ -75,6 +75,7 @@ class Scanner {
   Status admit(const Found& file, std::vector<Found>& found);
   Status admit_unknown(const Found& file);
   static Status unknown(const Found& file);
+  Result<unsigned> threads_for(const std::vector<Found>& found) const;
   Status read_all(const std::vector<Found>& found);
   Status judge(const Generation& generation);
   Status check_reached(const Generation& generation, const Chain& chain) const;
@@ -153,8 +154,25 @@ Status Scanner::admit_unknown(const Found& file) {
   return {};
 }
 
+/// Returns how many threads are of use, and have the memory for the largest of the segments.
+Result<unsigned> Scanner::threads_for(const std::vector<Found>& found) const {
+  std::uint64_t threads = std::min<std::uint64_t>(options_.threads, found.size());
+  if (threads <= 1 || options_.memory_bytes == 0) return static_cast<unsigned>(threads);
+  std::uint64_t largest = 1;
+  for (const Found& each : found) {
+    const auto file = files_.open(each.path);
+    if (!file.ok()) return file.status();
+    const auto size = (*file)->size();
+    if (!size.ok()) return size.status();
+    largest = std::max(largest, *size);
+  }
+  return static_cast<unsigned>(std::clamp<std::uint64_t>(options_.memory_bytes / largest, 1, threads));
+}
+
 /// Walks all segments, each by one of the threads.
 Status Scanner::read_all(const std::vector<Found>& found) {
+  const auto threads = threads_for(found);
+  if (!threads.ok()) return threads.status();
   scan_.segments.resize(found.size());
   std::atomic<std::size_t> next{0};  // taken by all threads; only has to be unique, so relaxed
   std::mutex mutex;                  // guards error
@@ -176,7 +194,7 @@ Status Scanner::read_all(const std::vector<Found>& found) {
       return;
     }
   };
-  base::share_out(static_cast<unsigned>(std::min<std::size_t>(options_.threads, found.size())), work);
+  base::share_out(*threads, work);
   return error;
 }
 

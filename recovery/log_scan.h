@@ -28,6 +28,9 @@ namespace granary::recovery {
 
 struct ScanOptions {
   unsigned threads = 1;
+  /// How much memory the threads may take together, each of which holds a whole segment. One of them takes what it
+  /// needs in any case. 0: no limit.
+  std::uint64_t memory_bytes = 0;
   /// Whether to go on where something durable is lost, and to report the losses in `losses`.
   bool salvage = false;
   /// Whether the manifest is another node's. That node may have begun a newer generation by now, and a running

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
+
+#include <granary/function_ref.h>
 
 #include "src/base/test_hooks.h"
 
@@ -26,32 +30,72 @@ const DroppedTail* tail_of(const LogScan& scan, const std::string& path) {
   return found == scan.tails.end() ? nullptr : &*found;
 }
 
+/// Reads a file in pieces, since a whole segment may not fit into the memory that is left.
+class Pieces {
+ public:
+  static constexpr std::uint64_t kBytes = std::uint64_t{1} << 20;
+
+  explicit Pieces(base::File& file) : file_(file), bytes_(kBytes, '\0') {}
+
+  /// Calls visit(offset, bytes) for one piece after the other, up to the first error. A visitor may change the bytes.
+  Status visit(std::uint64_t begin, std::uint64_t end, FunctionRef<Status(std::uint64_t, std::span<char>)> visit) {
+    for (std::uint64_t at = begin; at < end;) {
+      const auto got = file_.read_at(at, {bytes_.data(), std::min(kBytes, end - at)});
+      if (!got.ok()) return got.status();
+      if (*got == 0) return {StatusCode::kIoError, "a segment became shorter while its end was written again"};
+      if (const Status visited = visit(at, {bytes_.data(), *got}); !visited.ok()) return visited;
+      at += *got;
+    }
+    return {};
+  }
+
+ private:
+  base::File& file_;
+  std::string bytes_;
+};
+
 /// Replaces the whole segment by its bytes up to the tail. This is needed only for a logger's last segment, and for the
 /// name of the last segment in the previous one, because a segment is synced before the next one begins.
 Status rewrite_whole(base::FileSystem& files, const std::string& path, const DroppedTail* tail) {
-  auto bytes = base::read_file(files, path);
-  if (!bytes.ok()) return bytes.status();
-  if (tail != nullptr) bytes->resize(std::min<std::size_t>(bytes->size(), tail->offset));
-  return base::replace_file(files, path, *bytes);
+  auto readable = files.open(path);
+  if (!readable.ok()) return readable.status();
+  const auto size = (*readable)->size();
+  if (!size.ok()) return size.status();
+  const std::uint64_t end = tail == nullptr ? *size : std::min(*size, tail->offset);
+  return base::replace_file(files, path, [&](base::File& aside) {
+    return Pieces(**readable).visit(0, end, [&](std::uint64_t, std::span<char> bytes) { return aside.append(bytes); });
+  });
 }
 
-/// Writes the bytes from `begin` to `end` again, and zeros over all bytes after them that are not zero, in one go.
+/// Returns where the last byte from `begin` on ends that is not zero; `begin` if there is none.
+Result<std::uint64_t> end_of_bytes(base::File& file, std::uint64_t begin) {
+  const auto size = file.size();
+  if (!size.ok()) return size.status();
+  std::uint64_t end = begin;
+  const Status read = Pieces(file).visit(begin, *size, [&](std::uint64_t at, std::span<char> bytes) {
+    const std::size_t last = std::string_view(bytes.data(), bytes.size()).find_last_not_of('\0');
+    if (last != std::string_view::npos) end = at + last + 1;
+    return Status();
+  });
+  return read.ok() ? Result<std::uint64_t>(end) : read;
+}
+
+/// Writes the bytes from `begin` to `end` again, and zeros over all bytes after them that are not zero, and then syncs
+/// them together.
 Status rewrite_from(base::FileSystem& files, const std::string& path, std::uint64_t begin, std::uint64_t end,
                     bool torn) {
   auto readable = files.open(path);
   if (!readable.ok()) return readable.status();
-  const auto size = torn ? (*readable)->size() : Result<std::uint64_t>(end);
-  if (!size.ok()) return size.status();
-  std::string bytes(*size - begin, '\0');
-  const auto got = (*readable)->read_at(begin, bytes);
-  if (!got.ok()) return got.status();
-  const std::size_t last = bytes.find_last_not_of('\0');
-  bytes.resize(std::max<std::uint64_t>(end - begin, last == std::string::npos ? 0 : last + 1));
-  std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(end - begin), bytes.end(), '\0');
+  const auto last = torn ? end_of_bytes(**readable, end) : Result<std::uint64_t>(end);
+  if (!last.ok()) return last.status();
   auto file = files.open_at(path, begin);
   if (!file.ok()) return file.status();
-  if (const Status written = (*file)->append(bytes); !written.ok()) return written;
-  return (*file)->sync();
+  const Status written = Pieces(**readable).visit(begin, *last, [&](std::uint64_t at, std::span<char> bytes) {
+    const std::uint64_t kept = std::min<std::uint64_t>(end - std::min(at, end), bytes.size());
+    std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(kept), bytes.end(), '\0');
+    return (*file)->append(bytes);
+  });
+  return written.ok() ? (*file)->sync() : written;
 }
 
 }  // namespace

@@ -284,20 +284,24 @@ Result<std::string> read_file(FileSystem& files, const std::string& path) {
 
 namespace {
 
-Status write_synced(FileSystem& files, const std::string& path, std::span<const char> bytes) {
+Status write_synced(FileSystem& files, const std::string& path, FunctionRef<Status(File& file)> write) {
   auto file = files.create(path);
   if (!file.ok()) return file.status();
-  if (const Status written = (*file)->append(bytes); !written.ok()) return written;
+  if (const Status written = write(**file); !written.ok()) return written;
   return (*file)->sync();
 }
 
 }  // namespace
 
 Status replace_file(FileSystem& files, const std::string& path, std::span<const char> bytes) {
+  return replace_file(files, path, [bytes](File& aside) { return aside.append(bytes); });
+}
+
+Status replace_file(FileSystem& files, const std::string& path, FunctionRef<Status(File& aside)> write) {
   const std::string aside = path + std::string(kAsideSuffix);
   if (const Status removed = files.remove(aside); !removed.ok() && removed.code() != StatusCode::kNotFound)
     return removed;
-  const Status written = write_synced(files, aside, bytes);
+  const Status written = write_synced(files, aside, write);
   if (const Status renamed = written.ok() ? files.rename(aside, path) : written; !renamed.ok()) {
     static_cast<void>(files.remove(aside));  // the caller gets the first error
     return renamed;

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include <granary/function_ref.h>
 #include <granary/status.h>
 
 namespace granary::base {
@@ -94,5 +95,7 @@ inline constexpr std::string_view kAsideSuffix = ".new";
 /// directory. A crash leaves the old file or the new one, and perhaps an unfinished one beside it. An error before the
 /// renaming leaves the old one alone.
 Status replace_file(FileSystem& files, const std::string& path, std::span<const char> bytes);
+/// Replaces a file as replace_file() above does, by what `write` appends to the new one.
+Status replace_file(FileSystem& files, const std::string& path, FunctionRef<Status(File& aside)> write);
 
 }  // namespace granary::base

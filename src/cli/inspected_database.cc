@@ -10,6 +10,7 @@
 
 #include "cluster_config/membership/life.h"
 #include "src/base/private_directory.h"
+#include "src/db/memory_limit.h"
 
 namespace granary::cli {
 namespace {
@@ -132,7 +133,10 @@ bool InspectedDatabase::of_node() const {
 }
 
 recovery::ScanOptions InspectedDatabase::scan_options(bool salvage) const {
-  return {.threads = std::max(1u, std::thread::hardware_concurrency()), .salvage = salvage, .progress = progress};
+  return {.threads = std::max(1u, std::thread::hardware_concurrency()),
+          .memory_bytes = db::scan_memory_bytes(),
+          .salvage = salvage,
+          .progress = progress};
 }
 
 Status InspectedDatabase::add_kept_log(bool salvage, recovery::LogScan& scan) const {

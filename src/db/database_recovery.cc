@@ -10,6 +10,7 @@
 #include "recovery/manifest_text.h"
 #include "recovery/mend_indexes.h"
 #include "src/base/test_hooks.h"
+#include "src/db/memory_limit.h"
 
 namespace granary::db {
 namespace {
@@ -56,7 +57,8 @@ void DatabaseRecovery::begin_behind(epoch::Epoch loaded) {
 
 Status DatabaseRecovery::survey_own(const recovery::Settled& settled) {
   if (manifest_.now().generations.empty()) return {};
-  const recovery::ScanOptions scanning{.threads = recovery_threads(), .salvage = options_.salvage};
+  const recovery::ScanOptions scanning{
+      .threads = recovery_threads(), .memory_bytes = scan_memory_bytes(), .salvage = options_.salvage};
   auto surveyed = part_.recent_log_only ? recovery::survey_recent_log(files_, manifest_.now(), settled, scanning)
                                         : recovery::survey_log(files_, manifest_.now(), settled, scanning);
   if (!surveyed.ok()) return surveyed.status();
@@ -66,7 +68,8 @@ Status DatabaseRecovery::survey_own(const recovery::Settled& settled) {
 }
 
 Status DatabaseRecovery::survey_whole(const recovery::Settled& settled) {
-  auto surveyed = recovery::survey_log(files_, manifest_.now(), settled, {.threads = recovery_threads()});
+  auto surveyed = recovery::survey_log(files_, manifest_.now(), settled,
+                                       {.threads = recovery_threads(), .memory_bytes = scan_memory_bytes()});
   if (!surveyed.ok()) return surveyed.status();
   survey_ = std::move(*surveyed);
   return {};
@@ -275,9 +278,13 @@ Status DatabaseRecovery::take_by(const recovery::Manifest& manifest, base::FileS
   const auto start = std::chrono::steady_clock::now();
   if (manifest.generations.empty()) return {};
   const auto threads = static_cast<unsigned>(workers.size());
-  const auto scan = recovery::scan_logs(
-      files, manifest,
-      {.threads = threads, .salvage = options_.salvage, .elsewhere = true, .home = part_.node, .up_to = other.up_to});
+  const auto scan = recovery::scan_logs(files, manifest,
+                                        {.threads = threads,
+                                         .memory_bytes = scan_memory_bytes(),
+                                         .salvage = options_.salvage,
+                                         .elsewhere = true,
+                                         .home = part_.node,
+                                         .up_to = other.up_to});
   if (!scan.ok()) return scan.status();
   if (!scan->losses.empty() && !is_still(manifest, files, other)) return {StatusCode::kDamaged, scan->losses[0].cause};
   if (const Status behind = note_loaded(*scan, other, workers.front()->shared.epochs); !behind.ok()) return behind;

@@ -15,6 +15,11 @@ std::uint64_t available_memory_bytes() {
   return std::min(machine, base::group_memory().limit_bytes);
 }
 
+std::uint64_t scan_memory_bytes() {
+  constexpr std::uint64_t kShare = 8;
+  return available_memory_bytes() / kShare;
+}
+
 std::uint64_t reserve_of_loading(std::uint64_t limit_bytes) {
   constexpr std::uint64_t kShare = 256, kMostOfSmallLimit = 128;
   return std::max(limit_bytes / kShare,

@@ -8,6 +8,9 @@ namespace granary::db {
 /// Returns the bytes of the machine's memory, or the least limit of the process's control groups if that is less.
 std::uint64_t available_memory_bytes();
 
+/// Returns how much memory the scan of a log may take for the segments that it holds at a time.
+std::uint64_t scan_memory_bytes();
+
 /// One part in so many of the memory limit is a reserve that only deletions may use, and half of it indexes
 /// (memory::Urgency).
 inline constexpr std::uint64_t kReserveShare = 32;

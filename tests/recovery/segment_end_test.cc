@@ -101,6 +101,24 @@ TEST_F(SegmentEnd, OfADamagedSegmentIsReplaced) {
   EXPECT_EQ(files_.calls(FileCall::kRename), renamed + 1);
 }
 
+/// The segment may be larger than the memory that is left, so it is read and written in pieces.
+TEST_F(SegmentEnd, OfALargeSegmentIsWrittenPieceByPiece) {
+  constexpr std::size_t kPiece = std::size_t{1} << 20;
+  std::string bytes(2 * kPiece + 1000, 's');
+  for (std::size_t i = 0; i < bytes.size(); i += 100) bytes[i] = static_cast<char>(i / 100);
+  const std::size_t end = kPiece + 500;
+  survey_.scan.tails.push_back({.path = segment_.path, .offset = end, .bytes = bytes.size() - end, .cause = "torn"});
+  segment_.faults.emplace_back();
+  for (const bool ringed : {false, true}) {
+    if (ringed) add_ring(0, 1, {3, 700});
+    files_.put(segment_.path, bytes);
+    const std::uint64_t appends = files_.calls(FileCall::kAppend);
+    ASSERT_TRUE(rewrite_end(files_, survey_, segment_, end).ok());
+    EXPECT_EQ(after_power_loss(), bytes.substr(0, end) + std::string(ringed ? bytes.size() - end : 0, '\0'));
+    EXPECT_EQ(files_.calls(FileCall::kAppend) - appends, ringed ? 3u : 2u);
+  }
+}
+
 TEST_F(SegmentEnd, ACrashMeanwhileLeavesWhatWasSynced) {
   add_ring(0, 1, {3, synced_.size()});
   for (const FileCall call : {FileCall::kAppend, FileCall::kSync, FileCall::kRead, FileCall::kOpen}) {
