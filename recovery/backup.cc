@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "recovery/manifest_text.h"
 #include "src/base/crc32c.h"
 #include "src/base/directory.h"
 
@@ -14,6 +15,10 @@ namespace granary::recovery {
 namespace {
 
 constexpr std::size_t kPiece = std::size_t{1} << 20;
+
+Status unlike(const std::string& path) {
+  return {StatusCode::kIoError, fmt::format("'{}' does not read back as it was written", path)};
+}
 
 struct CopiedFile {
   std::string from, to;
@@ -50,6 +55,7 @@ class Backup {
   Status make_target();
   Status lock_target();
   Status write();
+  Status write_manifest();
   Status copy(const CopiedFile& file);
   Result<std::uint32_t> checksum_of(const std::string& path);
   void remove_created();
@@ -142,14 +148,25 @@ Status Backup::write() {
     if (!synced.ok()) return synced;
   }
   if (const Status synced = files_.sync_directory(to_); !synced.ok()) return synced;
+  return write_manifest();
+}
+
+Status Backup::write_manifest() {
   Manifest manifest = manifest_;
   manifest.instance = {};
   manifest.residence.reset();
   manifest.reliable_directory.clear();
   manifest.boot.clear();
   manifest.log_directories = {to_};
-  created_.push_back(fmt::format("{}/{}", to_, kManifestName));
-  return write_manifest(files_, to_, manifest);
+  const std::string path = fmt::format("{}/{}", to_, kManifestName);
+  created_.push_back(path);
+  if (const Status written = recovery::write_manifest(files_, to_, manifest); !written.ok()) return written;
+  const auto file = files_.open(path);
+  if (!file.ok()) return file.status();
+  (*file)->drop_cache();
+  const auto found = read_manifest(files_, to_);
+  if (!found.ok()) return found.status();
+  return manifest_text(*found) == manifest_text(manifest) ? Status() : unlike(path);
 }
 
 Status Backup::copy(const CopiedFile& file) {
@@ -170,10 +187,11 @@ Status Backup::copy(const CopiedFile& file) {
     if (!progress_(done_, bytes_)) return {StatusCode::kUnavailable, "the backup was interrupted"};
   }
   if (const Status synced = (*to)->sync(); !synced.ok()) return synced;
+  (*to)->drop_cache();
   const auto found = checksum_of(file.to);
   if (!found.ok()) return found.status();
   if (*found == crc) return {};
-  return {StatusCode::kIoError, fmt::format("'{}' does not read back as it was written", file.to)};
+  return unlike(file.to);
 }
 
 Result<std::uint32_t> Backup::checksum_of(const std::string& path) {

@@ -28,10 +28,11 @@ Status check_backup_target(base::FileSystem& files, const std::string& to);
 
 /// Copies the database in `directory`, whose manifest and scan are given, to the directory `to`, which must pass
 /// check_backup_target(). `also` are names of further files in the directory, which are copied if they are there. No
-/// process has the database open. Every file is synced, read again, and compared with the bytes that were written. The
-/// manifest comes last, so a backup that was cut short is no database. After an error nothing of the backup is left, as
-/// far as it can be removed; a directory that was there before stays, and so do files of other processes. While it
-/// writes, it holds the lock of a database's directory on `to`.
+/// process has the database open. Every file is synced, read again, from the device as far as the system can do that,
+/// and compared with the bytes that were written. The manifest comes last, so a backup that was cut short is no
+/// database. After an error nothing of the backup is left, as far as it can be removed; a directory that was there
+/// before stays, and so do files of other processes. While it writes, it holds the lock of a database's directory on
+/// `to`.
 Result<BackupFigures> write_backup(base::FileSystem& files, const std::string& directory, const Manifest& manifest,
                                    const LogScan& scan, const std::vector<std::string>& also, const std::string& to,
                                    const BackupProgress& progress);

@@ -104,6 +104,8 @@ class SystemFile : public File {
     return static_cast<std::uint64_t>(status.st_size);
   }
 
+  void drop_cache() override { static_cast<void>(::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_DONTNEED)); }
+
  private:
   const int descriptor_;
   const std::string path_;

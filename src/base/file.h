@@ -30,6 +30,9 @@ class File {
   /// Reads up to bytes.size() bytes from `offset`; fewer only at the end of the file. Returns how many.
   virtual Result<std::size_t> read_at(std::uint64_t offset, std::span<char> bytes) = 0;
   virtual Result<std::uint64_t> size() = 0;
+  /// Makes the system forget what it holds of the file in memory, so that the next reads come from the device. What is
+  /// not synced stays, and so does all of it where the system cannot do that.
+  virtual void drop_cache() {}
 };
 
 /// The mode of new files. They hold committed data, which not every user of the machine may read.

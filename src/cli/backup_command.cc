@@ -91,11 +91,11 @@ const Tool& backup_tool() {
       .summary = "copies a database that no process has open, verified and synced",
       .description =
           "Verifies the database, which has ended in order or was recovered, copies its checkpoint and what counts of "
-          "its log, from all of its log directories, into one directory, and reads the copy again. Of a cluster's "
-          "node, that is also what only other nodes need of its log. If the backup fails, or is interrupted by Ctrl-C "
-          "or SIGTERM, its files are removed. The manifest is written last, so a backup that was killed is no "
-          "database: remove its directory. A backup is a database of its own: open it where it is, or restore it by "
-          "'granary backup BACKUP --to=DIR' or by copying the directory.",
+          "its log, from all of its log directories, into one directory, and reads the copy again from the device. Of "
+          "a cluster's node, that is also what only other nodes need of its log. If the backup fails, or is "
+          "interrupted by Ctrl-C or SIGTERM, its files are removed. The manifest is written last, so a backup that was "
+          "killed is no database: remove its directory. A backup is a database of its own: open it where it is, or "
+          "restore it by 'granary backup BACKUP --to=DIR' or by copying the directory.",
       .examples = {"/var/lib/bank --to=/backup/bank-monday"},
       .flags = {bench::text_flag("to", "", "DIR", "The backup's directory; missing or empty."), log_dirs_flag()},
       .run = run,

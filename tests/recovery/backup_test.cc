@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -42,7 +43,22 @@ TEST_P(BackupFault, AtTheManifestLeavesNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Calls, BackupFault,
-                         testing::Values(FileCall::kCreate, FileCall::kAppend, FileCall::kSync, FileCall::kRename));
+                         testing::Values(FileCall::kCreate, FileCall::kAppend, FileCall::kSync, FileCall::kRename,
+                                         FileCall::kRead));
+
+TEST(Backup, IsReadFromTheDevice) {
+  tests::FaultFiles files;
+  files.put("/db/DATA", "data");
+  std::map<std::string, std::vector<FileCall>> calls;
+  files.set_observer([&calls](FileCall call, const std::string& path) {
+    if (call == FileCall::kSync || call == FileCall::kRename || call == FileCall::kDropCache || call == FileCall::kRead)
+      calls[path].push_back(call);
+  });
+  ASSERT_TRUE(back_up(files, "/db", "/to").ok());
+  calls["/to/DATA"].resize(3);  // it is read up to its end
+  EXPECT_THAT(calls["/to/DATA"], testing::ElementsAre(FileCall::kSync, FileCall::kDropCache, FileCall::kRead));
+  EXPECT_THAT(calls["/to/MANIFEST"], testing::ElementsAre(FileCall::kRename, FileCall::kDropCache, FileCall::kRead));
+}
 
 TEST(Backup, ThatIsInterruptedLeavesNothing) {
   tests::FaultFiles files;

@@ -91,6 +91,12 @@ class FaultFile final : public base::File {
     return std::uint64_t{inode_->cache.size()};
   }
 
+  /// Only counts and shows the call, which has no effect here and cannot fail.
+  void drop_cache() override {
+    std::unique_lock<std::mutex> lock;
+    disk_->begin(FileCall::kDropCache, path_, lock);
+  }
+
  private:
   const std::shared_ptr<Disk> disk_;
   const std::shared_ptr<Inode> inode_;

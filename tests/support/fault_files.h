@@ -35,6 +35,7 @@ enum class FileCall : std::uint8_t {
   kRename,
   kRemove,
   kSyncDirectory,
+  kDropCache,
   kCount,
 };
 
