@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -123,12 +124,28 @@ void print_report(const RecoveryReport& report, double opening_seconds) {
   for (const std::string& note : report.notes) base::print("{}\n", note);
 }
 
+/// Returns the log directories that the last process has used: those with segments of its generation. The manifest also
+/// names older ones, which their users may want to do without.
+std::vector<std::string> latest_log_directories(const recovery::Manifest& manifest) {
+  const auto segments = segment_files(manifest);
+  if (!segments.ok() || manifest.generations.empty()) return manifest.log_directories;
+  std::vector<std::string> latest;
+  for (const std::string& directory : manifest.log_directories) {
+    const bool used = std::ranges::any_of(*segments, [&](const SegmentFile& segment) {
+      return segment.name.generation == manifest.generations.back().number &&
+             segment.path.substr(0, segment.path.rfind('/')) == directory;
+    });
+    if (used) latest.push_back(directory);
+  }
+  return latest.empty() ? manifest.log_directories : latest;
+}
+
 /// Returns options for an opening with the directories that the manifest names.
 Options options_for(const InspectedDatabase& database, const bench::FlagValues& flags) {
   const recovery::Manifest& manifest = database.manifest;
   Options options;
   options.directory = database.directory;
-  options.log_directories = manifest.log_directories;
+  options.log_directories = latest_log_directories(manifest);
   const bool own = !database.settled.copy || recovery::is_inside(database.directory, manifest.reliable_directory);
   if (!manifest.reliable_directory.empty() && own)
     options.reliable_directory = std::filesystem::path(manifest.reliable_directory).parent_path();

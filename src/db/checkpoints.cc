@@ -21,8 +21,8 @@ namespace granary::db {
 namespace {
 
 /// Returns how many cores' time a checkpoint takes beside transactions, so that they keep more than nine tenths of the
-/// machine, caches included. A low priority of its threads would not do instead: a thread that has entered an epoch and has to
-/// wait for a core holds E back.
+/// machine, caches included. A low priority of its threads would not do instead: a thread that has entered an epoch and
+/// has to wait for a core holds E back.
 double checkpoint_cores() {
   constexpr double kShare = 0.075;
   return kShare * std::max(1u, std::thread::hardware_concurrency());
@@ -66,6 +66,24 @@ Result<std::uint64_t> bytes_to_leave(const Options& options, const log::Log& log
 epoch::Epoch logs_needed_from(const recovery::CheckpointEntry& checkpoint, const epoch::EpochManager& epochs) {
   if (!epochs.in_cluster()) return checkpoint.epoch;
   return std::min(checkpoint.epoch, epochs.control().by_leader.checkpoint.load(std::memory_order_acquire));
+}
+
+/// Returns the log directories in which this process does not log, and which hold no segment any more. Their users may
+/// remove them once the manifest does not name them. One that cannot be looked at, or synced, is kept: a segment might
+/// come back there.
+std::vector<std::string> empty_log_directories(base::FileSystem& files, const Options& options,
+                                               const recovery::Manifest& manifest) {
+  std::vector<std::string> used = options.log_directories;
+  if (used.empty()) used.push_back(options.directory);
+  std::vector<std::string> empty;
+  for (const std::string& directory : manifest.log_directories) {
+    if (std::ranges::find(used, directory) != used.end()) continue;
+    const auto names = files.list(directory);
+    const auto is_segment = [](const std::string& name) { return recovery::parse_segment_name(name).has_value(); };
+    if (!names.ok() || std::ranges::any_of(*names, is_segment) || !files.sync_directory(directory).ok()) continue;
+    empty.push_back(directory);
+  }
+  return empty;
 }
 
 }  // namespace
@@ -188,12 +206,14 @@ Status Checkpoints::await_durable(const recovery::CheckpointEntry& checkpoint, c
 }
 
 /// Makes the checkpoint the current one, and then removes what it makes needless: former checkpoints, and the logs
-/// before it. The argument is a copy, as the caller may pass doubtful_, which this changes.
+/// before it. Log directories that former checkpoints have emptied are forgotten. The argument is a copy, as the caller
+/// may pass doubtful_, which this changes.
 Status Checkpoints::install(recovery::CheckpointEntry checkpoint, const cc::DatabaseState& shared) {
   std::optional<recovery::CheckpointEntry> former;
   recovery::Manifest now;
   const epoch::Epoch needed_from = logs_needed_from(checkpoint, shared.epochs);
   const std::vector<std::uint64_t> first = shared.log->first_after(needed_from == 0 ? 0 : needed_from - 1);
+  const std::vector<std::string> retired = empty_log_directories(files_, options_, manifest_.copy());
   doubtful_ = checkpoint;
   const Status named = manifest_.change([&](recovery::Manifest& next) {
     former = std::exchange(next.checkpoint, checkpoint);
@@ -204,6 +224,9 @@ Status Checkpoints::install(recovery::CheckpointEntry checkpoint, const cc::Data
     // opening misses each one that is lost, and no other.
     std::vector<recovery::SegmentRange>& segments = next.generations.back().segments;
     for (std::size_t i = 0; i < segments.size(); ++i) segments[i].first = first[i];
+    std::erase_if(next.log_directories, [&retired](const std::string& directory) {
+      return std::ranges::find(retired, directory) != retired.end();
+    });
     now = next;
   });
   if (!named.ok()) return named;

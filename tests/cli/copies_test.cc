@@ -1,6 +1,7 @@
 // The tools on copies, backups, moved directories, read-only file systems and what is no database; `granary backup` and
 // `granary rings`. What opening does with copies is tested in tests/durability/copies_test.cc.
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -262,6 +263,24 @@ TEST_F(CopiesForTools, ADirectoryThatCannotBeLookedAtIsNotCalledMissing) {
   }
   EXPECT_THAT(run("log verify", "missing").err, HasSubstr("there is no such directory"));
   EXPECT_THAT(run("log verify", "db", "--log_dirs=" + (root_ / "missing")).err, HasSubstr("is no directory"));
+}
+
+/// Not where the log was before, which the manifest names as well.
+TEST_F(CopiesForTools, ARecoveryLogsWhereTheLastProcessDid) {
+  const auto segments_in = [this](const std::string& name) {
+    const auto files = fs::directory_iterator(root_ / name);
+    return std::count_if(begin(files), end(files), [](const fs::directory_entry& entry) {
+      return entry.path().filename().string().starts_with("log-g");
+    });
+  };
+  make_closed(options(/*logs_outside=*/true));
+  Options later = options();
+  later.log_directories = {root_ / "later"};
+  ASSERT_TRUE(Database::open(later).value()->close().ok());
+  const Ran recovered = run("recover", "db");
+  EXPECT_EQ(recovered.exit_code, 0) << recovered.err;
+  EXPECT_EQ(segments_in("logs"), 1);
+  EXPECT_EQ(segments_in("later"), 2);
 }
 
 TEST_F(CopiesForTools, AFileWithTheNameOfACheckpointStays) {

@@ -45,5 +45,34 @@ TEST_F(LogDirectoriesLater, OfAnotherDatabaseAreRefusedByName) {
   EXPECT_TRUE(Database::open(other).ok());
 }
 
+/// The first checkpoint makes its segments needless, and the next one finds it empty.
+TEST_F(LogDirectoriesLater, AreNotNeededOnceCheckpointsHaveEmptiedThem) {
+  const auto write = [](Database& database, std::string_view key) {
+    Worker worker = database.register_worker().value();
+    const Table table = database.table("t").ok() ? database.table("t").value() : database.create_table("t").value();
+    EXPECT_TRUE(worker.run([&](Transaction& t) { static_cast<void>(t.put(table, key, "value")); }));
+  };
+  const Options before = options("db", {root_ / "old log"}), after = options("db", {root_ / "new log"});
+  {
+    const auto database = Database::open(before).value();
+    write(*database, "a");
+  }
+  {
+    const auto database = Database::open(after).value();
+    for (const char* key : {"b", "c"}) {
+      write(*database, key);
+      for (std::uint32_t i = 0; i <= 2 * after.snapshot_epochs; ++i) database->step();
+      const Status taken = database->checkpoint();
+      ASSERT_TRUE(taken.ok()) << taken.message();
+    }
+  }
+  std::filesystem::remove_all(root_ / "old log");
+  const auto database = Database::open(after);
+  ASSERT_TRUE(database.ok()) << database.status().message();
+  Worker worker = (*database)->register_worker().value();
+  Transaction t = worker.begin();
+  EXPECT_EQ(scan_text(t, (*database)->table("t").value()), "a=value b=value c=value ");
+}
+
 }  // namespace
 }  // namespace granary::tests
