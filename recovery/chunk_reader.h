@@ -43,7 +43,9 @@ class ChunkReader {
     auto file = files_.open(segment.path);
     if (!file.ok()) return file.status();
     const std::uint64_t bytes = chunk.end - chunk.begin;
-    if (const Status loaded = bytes_.load(**file, segment.path, chunk.begin, bytes); !loaded.ok()) return loaded;
+    const Status loaded = segment.unreadable ? bytes_.load_readable(**file, segment.path, chunk.begin, bytes).status()
+                                             : bytes_.load(**file, segment.path, chunk.begin, bytes);
+    if (!loaded.ok()) return loaded;
     Entry entry;
     for (std::size_t at = 0; at < bytes; at += entry.header.bytes()) {
       const std::uint64_t offset = chunk.begin + at;

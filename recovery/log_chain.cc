@@ -25,7 +25,7 @@ bool ends_early(const ScannedSegment& segment, const ScannedSegment& next) {
 
 /// Whether the missing part at the segment's end may never have been synced.
 bool may_end_torn(const LogSegment& segment, const Chain& chain, const SegmentRange& range) {
-  if (range.end) return false;
+  if (range.end || segment.unreadable) return false;
   const LogSegment& last = *chain.segments.back();
   if (&segment == &last) return !segment.continued_in;
   // The last segment but one may lack the name of the last one, if nothing was written to the last one but the marker

@@ -175,13 +175,14 @@ Status Scanner::read_all(const std::vector<Found>& found) {
   if (!threads.ok()) return threads.status();
   scan_.segments.resize(found.size());
   std::atomic<std::size_t> next{0};  // taken by all threads; only has to be unique, so relaxed
+  std::atomic<bool> failed{false};   // a hint to stop, so relaxed; the cause is under the mutex
   std::mutex mutex;                  // guards error
   Status error;
   const auto work = [&](unsigned) {
     FileBytes buffer;
     for (;;) {
       const std::size_t i = next.fetch_add(1, std::memory_order_relaxed);
-      if (i >= found.size()) return;
+      if (i >= found.size() || failed.load(std::memory_order_relaxed)) return;
       const log::SegmentHeader header = expected_header(manifest_, found[i].name);
       auto scanned = scan_segment(files_, found[i].path, found[i].name, header, segment_options(), buffer);
       if (scanned.ok()) {
@@ -191,6 +192,7 @@ Status Scanner::read_all(const std::vector<Found>& found) {
       }
       const std::lock_guard lock(mutex);
       if (error.ok()) error = scanned.status();
+      failed.store(true, std::memory_order_relaxed);
       return;
     }
   };

@@ -101,6 +101,8 @@ Status rewrite_from(base::FileSystem& files, const std::string& path, std::uint6
 }  // namespace
 
 Status rewrite_end(base::FileSystem& files, const LogSurvey& survey, const LogSegment& segment, std::uint64_t end) {
+  // It cannot be read as a whole, and the checkpoint of the salvage makes it needless.
+  if (segment.unreadable) return {};
   const DroppedTail* const tail = tail_of(survey.scan, segment.path);
   const std::uint64_t synced = synced_until(survey.rings, segment.name);
   if (base::injected("count-end-as-synced")) return {};

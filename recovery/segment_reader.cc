@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <new>
+#include <span>
 
 #include "recovery/manifest.h"
 #include "src/base/test_hooks.h"
@@ -122,6 +123,29 @@ Status FileBytes::load(base::File& file, const std::string& path, std::uint64_t 
   if (!got.ok()) return got.status();
   size_ = *got;
   return {};
+}
+
+Result<std::vector<Unreadable>> FileBytes::load_readable(base::File& file, const std::string& path,
+                                                         std::uint64_t offset, std::uint64_t bytes) {
+  std::vector<Unreadable> unreadable;
+  const Status whole = load(file, path, offset, bytes);
+  if (whole.ok()) return unreadable;
+  if (whole.code() != StatusCode::kIoError) return whole;
+  const auto size = file.size();
+  if (!size.ok()) return size.status();
+  const std::uint64_t end = offset + std::min(bytes, *size - std::min(offset, *size));
+  for (std::uint64_t at = offset, next = 0; at < end; at = next) {
+    next = std::min(end, (at / base::kDirectBlock + 1) * base::kDirectBlock);
+    const std::span<char> block(buffer_.get() + (at - offset), next - at);
+    std::fill(block.begin(), block.end(), '\0');
+    const auto got = file.read_at(at, block);
+    if (got.ok()) continue;
+    if (got.status().code() != StatusCode::kIoError) return got.status();
+    if (unreadable.empty() || unreadable.back().end != at) unreadable.push_back({at, at, got.status().message()});
+    unreadable.back().end = next;
+  }
+  size_ = end - offset;
+  return unreadable;
 }
 
 Result<SegmentReader> SegmentReader::open(std::string_view bytes, const std::string& path,

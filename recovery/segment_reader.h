@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <granary/status.h>
 
@@ -37,6 +38,12 @@ log::SegmentHeader expected_header(const log::DatabaseId& database, const Segmen
 /// any stamp fits.
 log::SegmentHeader expected_header(const Manifest& manifest, const SegmentName& name);
 
+/// Bytes that the device does not give back.
+struct Unreadable {
+  std::uint64_t begin = 0, end = 0;  ///< offsets in the file
+  std::string cause;
+};
+
 /// Holds one file, or a part of one, after the other in the same memory.
 class FileBytes {
  public:
@@ -44,6 +51,9 @@ class FileBytes {
   /// memory.
   Status load(base::File& file, const std::string& path, std::uint64_t offset = 0,
               std::uint64_t bytes = ~std::uint64_t{0});
+  /// Reads as load() does, with zeros for what the device does not give back. Returns these places, in ascending order.
+  Result<std::vector<Unreadable>> load_readable(base::File& file, const std::string& path, std::uint64_t offset = 0,
+                                                std::uint64_t bytes = ~std::uint64_t{0});
   std::string_view view() const { return {buffer_.get(), size_}; }
 
  private:

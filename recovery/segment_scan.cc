@@ -1,6 +1,7 @@
 #include "recovery/segment_scan.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "src/record/tid.h"
 
@@ -102,6 +103,24 @@ void walk(SegmentReader& reader, const SegmentScanOptions& options, ScannedSegme
   }
 }
 
+/// Notes what the device does not give back: as the cause of the faults that this has made, or as a fault of its own if
+/// it lies behind all entries, as nobody knows what stood there. Zeros that an entry has there anyway are no fault.
+void note_unreadable(const std::vector<Unreadable>& places, std::uint64_t entries_end, ScannedSegment& scanned) {
+  for (const Unreadable& place : places) {
+    scanned.unreadable = true;
+    if (!scanned.header.ok() && place.begin < sizeof(log::SegmentHeader))
+      scanned.header = {StatusCode::kDamaged, place.cause};
+    bool known = false;
+    for (ScannedFault& each : scanned.faults) {
+      if (place.end <= each.fault.offset || place.begin >= each.fault.next.value_or(scanned.bytes)) continue;
+      each.fault.cause = place.cause;
+      known = true;
+    }
+    if (!known && place.begin >= entries_end)
+      scanned.faults.push_back({{place.begin, place.cause, std::nullopt}, scanned.complete_any, std::nullopt});
+  }
+}
+
 }  // namespace
 
 Result<ScannedSegment> scan_segment(base::FileSystem& files, const std::string& path, const SegmentName& name,
@@ -109,7 +128,14 @@ Result<ScannedSegment> scan_segment(base::FileSystem& files, const std::string& 
                                     FileBytes& buffer) {
   auto file = files.open(path);
   if (!file.ok()) return file.status();
-  if (const Status loaded = buffer.load(**file, path); !loaded.ok()) return loaded;
+  std::vector<Unreadable> unreadable;
+  if (options.salvage) {
+    auto places = buffer.load_readable(**file, path);
+    if (!places.ok()) return places.status();
+    unreadable = std::move(*places);
+  } else if (const Status loaded = buffer.load(**file, path); !loaded.ok()) {
+    return loaded;
+  }
   ScannedSegment scanned;
   scanned.name = name;
   scanned.path = path;
@@ -122,6 +148,7 @@ Result<ScannedSegment> scan_segment(base::FileSystem& files, const std::string& 
   }
   scanned.crc = reader->segment_crc();
   walk(*reader, options, scanned);
+  note_unreadable(unreadable, reader->position(), scanned);
   return scanned;
 }
 

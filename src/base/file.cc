@@ -91,7 +91,7 @@ class SystemFile : public File {
       const ssize_t got =
           ::pread(descriptor_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
       if (got < 0 && errno == EINTR) continue;
-      if (got < 0) return failed("read", path_);
+      if (got < 0) return unreadable_at(offset + done, errno);
       if (got == 0) break;
       done += static_cast<std::size_t>(got);
     }
@@ -102,6 +102,11 @@ class SystemFile : public File {
     struct stat status {};
     if (::fstat(descriptor_, &status) != 0) return failed("look at", path_);
     return static_cast<std::uint64_t>(status.st_size);
+  }
+
+  Status unreadable_at(std::uint64_t offset, int error) const {
+    const Status plain = file_error("read", path_, error);
+    return {plain.code(), plain.message() + " (at offset " + std::to_string(offset) + ")"};
   }
 
   void drop_cache() override { static_cast<void>(::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_DONTNEED)); }

@@ -25,8 +25,10 @@ Result<LogReport> examine_logs(const InspectedDatabase& database) {
   // not only the first.
   auto survey = database.survey(/*salvage=*/false);
   const Status first = survey.status();
-  if (!survey.ok() && first.code() == StatusCode::kDamaged) {
+  if (first.code() == StatusCode::kDamaged || first.code() == StatusCode::kIoError) {
     survey = database.survey(/*salvage=*/true);
+    // A device that gives back not even the names of the files, or their sizes, tells nothing.
+    if (survey.status().code() == StatusCode::kIoError) return survey.status();
     if (survey.ok()) {
       for (const recovery::Loss& loss : survey->scan.losses) report.damages.push_back(text_of(loss));
     }

@@ -130,7 +130,9 @@ Status Preview::segment(const recovery::LogSegment& segment) {
   if (segment.chunks.empty()) return {};  // it holds no transaction, and perhaps not even a header
   auto file = base::system_files().open(segment.path);
   if (!file.ok()) return file.status();
-  if (const Status loaded = bytes_.load(**file, segment.path); !loaded.ok()) return loaded;
+  const Status loaded =
+      salvaged_ ? bytes_.load_readable(**file, segment.path).status() : bytes_.load(**file, segment.path);
+  if (!loaded.ok()) return loaded;
   if (database_.progress) database_.progress(bytes_.view().size());
   for (const recovery::Chunk& chunk : segment.chunks) {
     if (chunk.last_epoch >= from_epoch_) preview_.bytes += chunk.end - chunk.begin;

@@ -152,6 +152,16 @@ TEST(SystemFiles, ADirectoryThatCannotBeReadToItsEndIsAnError) {
 
 /// A file system in memory ends the call at a signal, as setting its pages aside takes longer than a timer's period;
 /// Linux 6.18 does not any more.
+TEST(SystemFiles, AReadThatFailsTellsWhere) {
+  const tests::TemporaryDirectory directory;
+  const auto opened = system_files().open(directory.path());  // which cannot be read as a file
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  char bytes[10];
+  EXPECT_THAT((*opened)->read_at(8192, bytes).status().message(),
+              testing::AllOf(testing::HasSubstr("cannot read '" + directory.path() + "'"),
+                             testing::EndsWith("(at offset 8192)")));
+}
+
 TEST(SystemFiles, SpaceIsSetAsideAlthoughSignalsKeepComing) {
   constexpr std::uint64_t kBytes = (std::uint64_t{5} << 20) + 4096;
   const tests::TemporaryDirectory directory;

@@ -15,6 +15,11 @@ std::string parent_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+bool Inode::readable(std::uint64_t begin, std::uint64_t end) const {
+  return std::none_of(unreadable.begin(), unreadable.end(),
+                      [&](std::uint64_t block) { return block < end && begin < block + base::kDirectBlock; });
+}
+
 void Inode::write(std::size_t at, std::string_view bytes) {
   if (bytes.empty()) return;
   const std::size_t end = at + bytes.size();

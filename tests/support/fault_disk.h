@@ -20,11 +20,13 @@ inline constexpr std::size_t kSector = 512;
 
 /// A file.
 struct Inode {
-  std::string cache;        ///< the bytes that reads show
-  std::string device;       ///< the bytes that power loss leaves
-  std::vector<bool> dirty;  ///< the sectors that a sync will write
+  std::string cache;                        ///< the bytes that reads show
+  std::string device;                       ///< the bytes that power loss leaves
+  std::vector<bool> dirty;                  ///< the sectors that a sync will write
+  std::set<std::uint64_t> unreadable = {};  ///< offsets of blocks that the device does not give back
   bool locked = false;
 
+  bool readable(std::uint64_t begin, std::uint64_t end) const;
   void write(std::size_t at, std::string_view bytes);
   void sync();
   void lose_dirty_pages() { dirty.assign(dirty.size(), false); }

@@ -82,6 +82,7 @@ class FaultFile final : public base::File {
     if (const auto fault = disk_->begin(FileCall::kRead, path_, lock)) return failure(fault->code, "read", path_);
     if (offset >= inode_->cache.size()) return std::size_t{0};
     const std::size_t got = std::min<std::size_t>(bytes.size(), inode_->cache.size() - offset);
+    if (!inode_->readable(offset, offset + got)) return failure(StatusCode::kIoError, "read", path_);
     std::copy_n(inode_->cache.data() + offset, got, bytes.data());
     return got;
   }
@@ -182,6 +183,11 @@ void FaultFiles::put(const std::string& path, std::string bytes) {
                 [&](const NameChange& change) { return change.added == path || change.removed == path; });
   disk_->names[path] = inode;
   disk_->durable_names[path] = inode;
+}
+
+void FaultFiles::make_unreadable(const std::string& path, std::uint64_t offset) {
+  const std::lock_guard lock(disk_->mutex);
+  disk_->names.at(path)->unreadable.insert(offset);
 }
 
 void FaultFiles::edit(const std::string& path, const std::function<void(std::string& bytes)>& change) {

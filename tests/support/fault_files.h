@@ -87,6 +87,8 @@ class FaultFiles final : public base::FileSystem {
   /// Returns a file's bytes, or "" if there is no such file.
   std::string contents(const std::string& path) const;
   void put(const std::string& path, std::string bytes);
+  /// Makes reads of the file's block at `offset`, of base::kDirectBlock bytes, fail with kIoError until it is put anew.
+  void make_unreadable(const std::string& path, std::uint64_t offset);
   void edit(const std::string& path, const std::function<void(std::string& bytes)>& change);
 
   // --- base::FileSystem ---
