@@ -31,7 +31,8 @@ Status NodeService::begin(const Node& node) {
   if (!endpoint.ok()) return endpoint.status();
   endpoint_ = std::move(endpoint).value();
   tables_ = engine.schema().tables();
-  owner_ = std::make_unique<cluster::messages::Owner>(*worker_.core(), *slot_, tables_, engine.region());
+  owner_ = std::make_unique<cluster::messages::Owner>(*worker_.core(), *slot_, tables_, engine.region(),
+                                                      node.layout.most_bytes);
   calls_ = std::make_unique<cluster::messages::CallQueue>(kMostCalls);
   if (!node.data_directory.empty()) log_files_ = std::make_unique<LogFiles>(node.data_directory, base::system_files());
   const cluster::messages::ServiceParts parts{

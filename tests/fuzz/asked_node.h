@@ -13,6 +13,7 @@
 #include "src/base/check.h"
 #include "src/base/shared_words.h"
 #include "src/db/engine.h"
+#include "src/cluster/messages/layout.h"
 #include "src/cluster/messages/owner.h"
 #include "src/record/shared_record.h"
 
@@ -33,7 +34,8 @@ class AskedNode {
         worker_(database_->register_worker().value()),
         owners_(database_->register_worker().value()),
         tables_(engine().schema().tables()),
-        owner_(*owners_.core(), *engine().epochs().acquire_slot(), tables_, engine().region()) {
+        owner_(*owners_.core(), *engine().epochs().acquire_slot(), tables_, engine().region(),
+               cluster::messages::MailboxLayout{}.most_bytes) {
     for (const Table& table : {hashed_, ordered_, local_}) {
       for (const std::string key : {"key", "a", "c", "removed", "8 bytes!", ""}) put(table, key, "value of " + key);
       put(table, "key", "a newer value");

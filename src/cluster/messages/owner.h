@@ -6,10 +6,12 @@
 #include <string>
 #include <string_view>
 
+#include "rdma/mailbox/rpc.h"
 #include "src/base/arena.h"
 #include "src/base/waiter.h"
 #include "src/cc/access_set.h"
 #include "src/cc/index.h"
+#include "src/cluster/messages/frame.h"
 #include "src/cluster/messages/lent_blocks.h"
 #include "src/cluster/messages/requests.h"
 #include "src/memory/region.h"
@@ -24,17 +26,19 @@ class Owner {
  public:
   /// A longer value is not sent along.
   static constexpr std::size_t kMostValueBytes = std::size_t{16} << 10;
-  /// A scan's piece ends with the entry that makes it so long.
+  /// A scan's piece ends with the entry that makes it so long, or before one that does not fit into its message.
   static constexpr std::size_t kPieceBytes = std::size_t{32} << 10;
 
   /// `tables`: all of the database, secondary indexes too, by id. `region`: the engine's memory. `slot`: one that
-  /// nobody else uses, to enter for each answer. All outlive the owner.
+  /// nobody else uses, to enter for each answer. All outlive the owner. An answer goes into a message of at most
+  /// `most_message_bytes`.
   Owner(txn::WorkerCore& worker, epoch::Slot& slot, std::span<txn::TableCore* const> tables,
-        const memory::Region& region)
+        const memory::Region& region, std::uint64_t most_message_bytes)
       : worker_(worker),
         slot_(slot),
         tables_(tables),
         region_(region),
+        most_body_bytes_(most_message_bytes - rdma::mailbox::Rpc::kHeaderBytes - kFrameBytes),
         lent_(worker.state()),
         buffer_(kMostValueBytes, '\0') {
     worker_.lending().allow(false);  // answers use the worker's memory in a slot of their own
@@ -91,6 +95,7 @@ class Owner {
   epoch::Slot& slot_;
   const std::span<txn::TableCore* const> tables_;
   const memory::Region& region_;
+  const std::size_t most_body_bytes_;  ///< of an answer
   LentBlocks lent_;
   base::BriefWaiter brief_;  ///< other nodes wait for answers, too
   std::string buffer_;       ///< for values that may still prove torn

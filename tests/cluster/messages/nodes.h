@@ -88,7 +88,8 @@ class TestNode {
                                      .core());
     }
     tables_.push_back(schema_.immutable.core());
-    owner_ = std::make_unique<Owner>(owner_worker(), *engine().epochs().acquire_slot(), tables_, engine().region());
+    owner_ = std::make_unique<Owner>(owner_worker(), *engine().epochs().acquire_slot(), tables_, engine().region(),
+                                     layout.most_bytes);
     service_ = std::make_unique<Service>(ServiceParts{.layout = layout_,
                                                       .mailboxes = mail_->base(),
                                                       .own_node = id(),

@@ -326,5 +326,31 @@ TEST(ScansWithSmallMessages, SayThatWhatIsAskedDoesNotFit) {
   EXPECT_EQ(cluster.node(0).worker().snapshot().get(large[0], "1", value), Outcome::kValueTooLarge);
 }
 
+/// Each of the values fits into a message, and no two of them do.
+TEST(ScansWithSmallMessages, OfASnapshotSeeValuesThatFitOneByOne) {
+  constexpr std::uint64_t kMessageBytes = 40'000;
+  SimCluster cluster(
+      2, 1, {.seed = 1}, [](unsigned) { return tests::manual_options(); }, kMessageBytes);
+  const std::vector<Table> tables = cluster.tables("t", {.max_value_bytes = kMessageBytes, .shared = true});
+  cluster.start();
+  cluster.pass_epochs(2);
+  Transaction load = cluster.node(1).worker().begin();
+  ASSERT_EQ(load.put(tables[1], "1a", std::string(20'000, 'a')), Outcome::kOk);
+  ASSERT_EQ(load.put(tables[1], "1b", std::string(30'000, 'b')), Outcome::kOk);
+  ASSERT_TRUE(load.commit().committed());
+  cluster.pass_epochs(9);
+  Snapshot snapshot = cluster.node(0).worker().snapshot();
+  for (const Order order : {Order::kAscending, Order::kDescending}) {
+    std::string seen;
+    const ScanResult scanned =
+        snapshot.scan(tables[0], {.from = "1", .order = order}, [&](std::string_view key, std::string_view value) {
+          seen += std::string(key) + "=" + std::to_string(value.size()) + " ";
+          return true;
+        });
+    EXPECT_EQ(scanned.outcome, Outcome::kOk) << name(scanned.outcome);
+    EXPECT_EQ(seen, order == Order::kAscending ? "1a=20000 1b=30000 " : "1b=30000 1a=20000 ");
+  }
+}
+
 }  // namespace
 }  // namespace granary::cluster::test

@@ -149,7 +149,8 @@ class SimClusterNode {
     service_worker_ = database_->register_worker().value();
     slot_ = database_->engine().epochs().acquire_slot();
     service_endpoint_ = fabric_->open_endpoint().value();
-    owner_ = std::make_unique<messages::Owner>(*service_worker_.core(), *slot_, tables_, database_->engine().region());
+    owner_ = std::make_unique<messages::Owner>(*service_worker_.core(), *slot_, tables_, database_->engine().region(),
+                                               parts_.layout.most_bytes);
     service_ = std::make_unique<messages::Service>(messages::ServiceParts{.layout = parts_.layout,
                                                                           .mailboxes = mail_->base(),
                                                                           .own_node = id(),
