@@ -3,13 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <utility>
 
+#include <granary/limits.h>
+
 namespace granary::db {
 
+using cluster::messages::Describe;
 using cluster::messages::DescribeAnswer;
+using cluster::messages::QuestionOf;
 
 void ClusterTables::place(txn::TableCore* core, Placement placement) {
   made_.push_back(core);
@@ -47,6 +52,25 @@ Result<NodeNumber> ClusterTables::home_of(const Table& table, std::string_view k
                   fmt::format("the keys of table '{}' have no home: it was not made by Cluster::create_table", name));
   }
   return core->placement() == nullptr ? own_ : core->placement()->home(key);
+}
+
+/// Asks for the tables piece by piece. Nobody has more than kMaxTables, so a node that never says that it has told all
+/// (I26) is not asked for ever.
+Result<std::optional<DescribeAnswer>> ask_for_tables(NodeNumber node,
+                                                     FunctionRef<Result<bool>(cluster::messages::Question&)> ask) {
+  DescribeAnswer all{.more = true};
+  while (all.more && all.tables.size() <= kMaxTables) {
+    QuestionOf<Describe> question(node, {.from = all.tables.empty() ? 0 : all.tables.back().id + 1});
+    const Result<bool> answered = ask(question);
+    if (!answered.ok()) return answered.status();
+    if (!*answered) return std::optional<DescribeAnswer>();
+    DescribeAnswer& piece = question.answer();
+    all.region_base = piece.region_base;
+    all.protocol = std::move(piece.protocol);
+    all.more = piece.more && !piece.tables.empty();
+    std::ranges::move(piece.tables, std::back_inserter(all.tables));
+  }
+  return std::optional(std::move(all));
 }
 
 Status compare_tables(const DescribeAnswer& own, NodeNumber node, const DescribeAnswer& said) {

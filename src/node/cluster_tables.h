@@ -2,11 +2,13 @@
 // Makes the tables and indexes of a cluster, notes which node has which of their keys, and checks that all nodes have
 // made the same ones. All are made before the cluster starts.
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include <granary/cluster.h>
 
+#include "src/cluster/messages/question.h"
 #include "src/cluster/messages/requests.h"
 #include "src/txn/table_core.h"
 
@@ -36,6 +38,11 @@ class ClusterTables {
   bool left_ = false;
   std::vector<txn::TableCore*> made_;
 };
+
+/// Returns what the node says of its shared tables, which takes a question for each piece of it. `ask` asks a question,
+/// and tells whether it was answered. Returns nothing if one was not, and the error that `ask` returns.
+Result<std::optional<cluster::messages::DescribeAnswer>> ask_for_tables(
+    NodeNumber node, FunctionRef<Result<bool>(cluster::messages::Question&)> ask);
 
 /// Returns kFailedPrecondition, naming the difference, unless the protocol and the shared tables of a node are the same
 /// as this node's own.

@@ -74,17 +74,17 @@ void ClusterNode::learn_returned(const Configuration& configuration) {
     if (!back) continue;
     if (membership_->configuration()->number != configuration.number) return;  // the node may be gone
     base::sync_point("survivor.learns");
-    cluster::messages::QuestionOf<cluster::messages::Describe> question(member.id, {});
-    survivor_worker_->messenger().ask(question);
-    if (question.outcome() != cluster::messages::AskOutcome::kAnswered) continue;  // it is asked again
+    const auto theirs = ask_for_tables(member.id, [this](cluster::messages::Question& question) -> Result<bool> {
+      survivor_worker_->messenger().ask(question);
+      return question.outcome() == cluster::messages::AskOutcome::kAnswered;
+    });
+    if (!*theirs) continue;  // it is asked again
     learned_[member.id] = member.generation;
-    const auto own = service_.description();
-    const Status same = own ? compare_tables(*own, member.id, question.answer()) : Status();
-    if (!same.ok()) {
+    if (const Status same = compare_tables(service_.description(), member.id, **theirs); !same.ok()) {
       tell(NoticeSeverity::kError, NoticeTopic::kPeers, same.message() + ", so this node uses none of its tables");
       continue;
     }
-    cluster::FormerLife former = directory_.learn(member.id, member.generation, question.answer());
+    cluster::FormerLife former = directory_.learn(member.id, member.generation, **theirs);
     if (former != nullptr) former_tables_.emplace_back(database_->engine().epochs().current(), std::move(former));
   }
 }

@@ -66,14 +66,6 @@ void NodeService::end() {
   worker_ = {};
 }
 
-/// May use owner_, which is the service's thread's otherwise: descriptions do not change any more, so they are only
-/// read.
-std::optional<cluster::messages::DescribeAnswer> NodeService::description() const {
-  cluster::messages::DescribeAnswer own;
-  if (owner_->answer(cluster::messages::Describe{}, own) != cluster::messages::ReplyStatus::kDone) return std::nullopt;
-  return own;
-}
-
 void NodeService::forget(rdma::NodeId node) {
   const std::lock_guard lock(mutex_);
   if (service_ != nullptr) service_->forget(node);

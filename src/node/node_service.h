@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,9 +44,9 @@ class NodeService {
   /// Returns the queue in which procedures that other nodes call wait for a CallWorkers thread. It is there from
   /// begin() on.
   cluster::messages::CallQueue& calls() { return *calls_; }
-  /// Returns this node's shared tables, as other nodes are told of them; nothing if that cannot be told. Called between
-  /// begin() and end().
-  std::optional<cluster::messages::DescribeAnswer> description() const;
+  /// Returns this node's shared tables, as other nodes are told of them. Called between begin() and end(). It may use
+  /// owner_, which is the service's thread's otherwise: descriptions do not change any more, so they are only read.
+  cluster::messages::DescribeAnswer description() const { return owner_->description(); }
   /// Takes back what the other node was lent of this node's memory (Service::forget()). Any thread may call it.
   void forget(rdma::NodeId node);
   /// Returns how often a worker of another node was cut off (ClusterStatistics::cut_off). Any thread may call it.

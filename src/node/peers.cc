@@ -23,6 +23,16 @@ constexpr std::string_view kRefusal = "refused: ";
 /// The note of a life that only visits: it recovers a former life, and the node's next life follows.
 constexpr std::string_view kVisit = "visits";
 
+/// Returns an error if the node would answer in the same way when it is asked again.
+Status check_outcome(const cluster::messages::Question& question) {
+  using cluster::messages::AskOutcome;
+  const AskOutcome outcome = question.outcome();
+  const bool too_large = outcome == AskOutcome::kTooLarge || outcome == AskOutcome::kAnswerTooLarge;
+  if (!too_large && outcome != AskOutcome::kMalformed) return {};
+  return Status(too_large ? StatusCode::kResourceExhausted : StatusCode::kUnavailable,
+                fmt::format("node {} was asked in vain: {}", question.node(), name(outcome)));
+}
+
 void pause_briefly() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
 
 }  // namespace
@@ -193,6 +203,7 @@ Status Peers::ask(cluster::messages::Question& question) const {
   for (;;) {
     messenger_->ask(question);
     if (question.outcome() == cluster::messages::AskOutcome::kAnswered) return {};
+    if (Status again = check_outcome(question); !again.ok()) return again;
     if (const Status standing = check_standing(); !standing.ok()) return standing;
     const auto configuration = membership_.configuration();
     const membership::Member* const member = configuration->find(question.node());
@@ -212,6 +223,7 @@ Result<bool> Peers::ask(cluster::messages::Question& question, const ServingLife
     messenger_->ask(question);
     if (!serves(life)) return false;
     if (question.outcome() == cluster::messages::AskOutcome::kAnswered) return true;
+    if (Status again = check_outcome(question); !again.ok()) return again;
     if (const Status standing = check_standing(); !standing.ok()) return standing;
     if (std::chrono::steady_clock::now() > end) {
       return Status(StatusCode::kUnavailable,

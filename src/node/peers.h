@@ -55,10 +55,10 @@ class Peers {
   void ask_with(cluster::messages::Messenger& messenger) { messenger_ = &messenger; }
   /// Notes that this node has started, so that refusals to start do not matter any more.
   void note_start() { started_ = true; }
-  /// Asks until there is an answer.
+  /// Asks until there is an answer, or one that would be the same each time.
   Status ask(cluster::messages::Question& question) const;
-  /// Asks a node until there is an answer. Returns false if this life of the node has ended: the answer, if there is
-  /// one, may be another life's.
+  /// Does the same with this life of a node. Returns false if it has ended: the answer, if there is one, may be another
+  /// life's.
   Result<bool> ask(cluster::messages::Question& question, const ServingLife& life) const;
 
   // The following are for a node that comes back while others serve. It goes on without nodes that end meanwhile, as

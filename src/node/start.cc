@@ -30,6 +30,16 @@ std::string start_id_of(const Configuration& configuration) {
   return id;
 }
 
+/// Asks a node for its tables until it has answered.
+Result<cluster::messages::DescribeAnswer> tables_of(NodeNumber node, const Peers& peers) {
+  auto told = ask_for_tables(node, [&peers](cluster::messages::Question& question) -> Result<bool> {
+    if (Status asked = peers.ask(question); !asked.ok()) return asked;
+    return true;
+  });
+  if (!told.ok()) return told.status();
+  return *std::move(*told);
+}
+
 }  // namespace
 
 /// Passes a configuration on to all that follows it. The membership's thread calls it after the fence has moved.
@@ -237,29 +247,28 @@ Status ClusterNode::learn_all_tables() {
   for (const NodeNumber node : ids_) {
     if (node == own_.id) continue;
     const auto asked_in = membership_->configuration();
-    cluster::messages::QuestionOf<cluster::messages::Describe> question(node, {});
-    if (Status asked = peers_->ask(question); !asked.ok()) return asked;
+    const auto theirs = tables_of(node, *peers_);
+    if (!theirs.ok()) return theirs.status();
     const ServingLife life{.node = node, .generation = asked_in->find(node)->generation};
-    if (Status learned = learn_tables(life, question.answer()); !learned.ok()) return learned;
+    if (Status learned = learn_tables(life, *theirs); !learned.ok()) return learned;
   }
   return {};
 }
 
 Status ClusterNode::learn_tables_of(const std::vector<ServingLife>& others) {
   for (const ServingLife& life : others) {
-    cluster::messages::QuestionOf<cluster::messages::Describe> question(life.node, {});
-    const Result<bool> asked = peers_->ask(question, life);
-    if (!asked.ok()) return asked.status();
-    if (!*asked) continue;
-    if (Status learned = learn_tables(life, question.answer()); !learned.ok()) return learned;
+    const auto theirs =
+        ask_for_tables(life.node, [&](cluster::messages::Question& question) { return peers_->ask(question, life); });
+    if (!theirs.ok()) return theirs.status();
+    if (!*theirs) continue;
+    if (Status learned = learn_tables(life, **theirs); !learned.ok()) return learned;
   }
   return peers_->check_any_serves(others);
 }
 
 /// Learns the tables of another node's life. Precondition: no transaction has begun.
 Status ClusterNode::learn_tables(const ServingLife& life, const cluster::messages::DescribeAnswer& theirs) {
-  const auto own = service_.description();
-  if (const Status same = own ? compare_tables(*own, life.node, theirs) : Status(); !same.ok()) return same;
+  if (Status same = compare_tables(service_.description(), life.node, theirs); !same.ok()) return same;
   static_cast<void>(directory_.learn(life.node, life.generation, theirs));
   learned_[life.node] = life.generation;
   return {};
@@ -280,8 +289,8 @@ Status ClusterNode::barrier() {
   for (const NodeNumber node : ids_) {
     const membership::Member* const member = asked_in->find(node);
     if (node == own_.id || member == nullptr || !member->live()) continue;
-    cluster::messages::QuestionOf<cluster::messages::Describe> question(node, {});
-    if (peers_->ask(question).ok()) directory_.note_sealed(node, member->generation, question.answer());
+    if (const auto theirs = tables_of(node, *peers_); theirs.ok())
+      directory_.note_sealed(node, member->generation, *theirs);
   }
   return {};
 }

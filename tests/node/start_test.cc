@@ -86,6 +86,27 @@ TEST(Start, NodesHaveTheSameProtocol) {
   EXPECT_EQ(other.message(), "Options::protocol is 'silo' here, and 'tictoc' at node 2; all nodes have the same one");
 }
 
+/// What tells of all of them is longer than a message.
+TEST(Start, LearnsMoreTablesThanAMessageTellsOf) {
+  constexpr unsigned kNodes = 2, kTables = 900;
+  const ClusterFile file(kNodes);
+  on_each_node(file, kNodes, [](Cluster& cluster) {
+    Table last;
+    for (unsigned i = 0; i < kTables; ++i) {
+      std::string name = std::to_string(i);
+      name.resize(kMaxNameBytes, 'x');
+      const Placement at_two{[](std::string_view) { return NodeNumber{2}; }};
+      last = cluster.create_table(name, {.max_value_bytes = 8}, at_two).value();
+    }
+    const Status started = cluster.start();
+    ASSERT_TRUE(started.ok()) << started.message();
+    auto worker = cluster.register_worker().value();
+    const std::string key(1, static_cast<char>('0' + cluster.node()));
+    EXPECT_TRUE(worker->run([&](Transaction& t) { EXPECT_EQ(t.put(last, key, "v"), Outcome::kOk); }).committed());
+    ASSERT_TRUE(cluster.barrier().ok());
+  });
+}
+
 /// A node on its way back has nobody to come back to when all others that served have ended.
 TEST(Start, OthersServeUntilTheLastOneEnds) {
   membership::Configuration configuration;

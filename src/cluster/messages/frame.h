@@ -13,7 +13,7 @@ namespace granary::cluster::messages {
 
 /// The version of frames and bodies. Nodes with another version are refused when they connect, so this check is a
 /// second line (I26).
-inline constexpr std::uint8_t kVersion = 8;
+inline constexpr std::uint8_t kVersion = 9;
 inline constexpr std::size_t kFrameBytes = 8;
 
 struct Frame {

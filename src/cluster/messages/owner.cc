@@ -62,13 +62,25 @@ ChangedNode Owner::change(const cc::PlaceChange<cc::IndexNode>& change) const {
           .split_from = change.made ? offset_of(change.split_from.address()) : 0};
 }
 
-ReplyStatus Owner::answer(const Describe&, DescribeAnswer& answer) {
-  answer.region_base = reinterpret_cast<std::uint64_t>(region_.base());
-  answer.protocol = cc::Protocols::kNames[worker_.shared().settings.protocol];
-  for (const txn::TableCore* const table : tables_) {
-    if (table->is_shared()) answer.tables.push_back(description(*table));
-  }
+ReplyStatus Owner::answer(const Describe& request, DescribeAnswer& answer) {
+  answer = describe(request.from, most_body_bytes_);
   return ReplyStatus::kDone;
+}
+
+/// Describes the shared tables from this one on, as many as fit into so many bytes.
+DescribeAnswer Owner::describe(TableId from, std::size_t most_bytes) const {
+  DescribeAnswer answer{.region_base = reinterpret_cast<std::uint64_t>(region_.base()),
+                        .protocol = std::string(cc::Protocols::kNames[worker_.shared().settings.protocol])};
+  std::size_t bytes = sizeof answer + answer.protocol.size();
+  for (const txn::TableCore* const table : tables_.subspan(std::min<std::size_t>(from, tables_.size()))) {
+    if (!table->is_shared()) continue;
+    TableDescription about = description(*table);
+    bytes += sizeof about + about.name.size();
+    answer.more = bytes > most_bytes;
+    if (answer.more) break;
+    answer.tables.push_back(std::move(about));
+  }
+  return answer;
 }
 
 TableDescription Owner::description(const txn::TableCore& table) const {

@@ -50,6 +50,8 @@ class Owner {
   Owner(const Owner&) = delete;
   Owner& operator=(const Owner&) = delete;
 
+  /// Returns what Describe tells of all shared tables.
+  DescribeAnswer description() const { return describe(0, ~std::size_t{0}); }
   // The bytes of views in an answer are valid until the next answer.
   ReplyStatus answer(const Describe& request, DescribeAnswer& answer);
   ReplyStatus answer(const FindRecord& request, FindRecordAnswer& answer);
@@ -73,6 +75,7 @@ class Owner {
   ReplyStatus find_table(TableId id, std::string_view key, txn::TableCore*& table) const;
   /// Finds the table like find_table(), but refuses immutable ones.
   ReplyStatus find_table_to_write(TableId id, std::string_view key, txn::TableCore*& table) const;
+  DescribeAnswer describe(TableId from, std::size_t most_bytes) const;
   TableDescription description(const txn::TableCore& table) const;
   cc::Record* make_placeholder(txn::TableCore& table, std::string_view key, FindRecordAnswer& answer);
   /// Returns the status that answers the asker for this look.

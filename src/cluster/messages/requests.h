@@ -117,12 +117,14 @@ struct SeenLeaf {
 
 // --- requests ---
 
-/// All tables of the node that others reach, with all that one-sided access needs to know.
+/// The tables of the node that others reach, with all that one-sided access needs to know; in the order of their ids,
+/// as many as fit into a message.
 struct DescribeAnswer;
 struct Describe {
   static constexpr RequestType kType = RequestType::kDescribe;
   using Answer = DescribeAnswer;
-  static constexpr auto kMembers = std::tuple{};
+  TableId from = 0;  ///< no tables before this one
+  static constexpr auto kMembers = std::tuple{&Describe::from};
   bool operator==(const Describe&) const = default;
 };
 enum class TableKind : std::uint8_t { kOrdered, kHash, kSecondaryIndex, kLast = kSecondaryIndex };
@@ -151,8 +153,9 @@ struct DescribeAnswer {
   std::uint64_t region_base = 0;  ///< address of the engine's memory in its process (RemoteTable::owner_base)
   std::string protocol{};         ///< Options::protocol, which is the same on all nodes
   std::vector<TableDescription> tables{};
-  static constexpr auto kMembers =
-      std::tuple{&DescribeAnswer::region_base, &DescribeAnswer::protocol, &DescribeAnswer::tables};
+  bool more = false;  ///< ask again from behind the last table
+  static constexpr auto kMembers = std::tuple{&DescribeAnswer::region_base, &DescribeAnswer::protocol,
+                                              &DescribeAnswer::tables, &DescribeAnswer::more};
   bool operator==(const DescribeAnswer&) const = default;
 };
 

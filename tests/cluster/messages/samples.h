@@ -14,7 +14,7 @@ inline std::string refusal(RequestType type, ReplyStatus status) {
 
 /// Calls `each` with a request and an answer of every kind.
 void for_each_sample(auto&& each) {
-  each(Describe{},
+  each(Describe{.from = 1},
        DescribeAnswer{.region_base = 0x7f0000000000,
                       .protocol = "silo",
                       .tables = {{.id = 1,
@@ -25,7 +25,8 @@ void for_each_sample(auto&& each) {
                                   .main_offset = 4096,
                                   .buckets = 17,
                                   .fingerprint = 99},
-                                 {.id = 2, .kind = TableKind::kSecondaryIndex, .base = 1, .name = "by name"}}});
+                                 {.id = 2, .kind = TableKind::kSecondaryIndex, .base = 1, .name = "by name"}},
+                      .more = true});
   const SeenRecord record{.offset = 64, .incarnation = 3, .tid = 0x1234567, .has_value = true, .value = "value"};
   const SeenLeaf leaf{.offset = 320,
                       .birth = 7,

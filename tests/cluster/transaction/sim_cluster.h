@@ -158,11 +158,7 @@ class SimClusterNode {
                                                                           .owner = *owner_,
                                                                           .control = {}});
   }
-  messages::DescribeAnswer describe() {
-    messages::DescribeAnswer answer;
-    EXPECT_EQ(owner_->answer(messages::Describe{}, answer), messages::ReplyStatus::kDone);
-    return answer;
-  }
+  messages::DescribeAnswer describe() { return owner_->description(); }
   void add_worker() { workers_.push_back(make_worker(workers_.size())); }
   /// The worker ends, and another one takes its number.
   void replace_worker(std::size_t number) {
