@@ -1,11 +1,15 @@
 #include "rdma/fiber/scheduler.h"
 
+#include <new>
+
 #include "src/base/region_mark.h"
 
 namespace granary::rdma::fiber {
 
 void Scheduler::spawn(std::function<void()> body) {
-  fibers_.push_back(std::make_unique<Fiber>(std::move(body)));
+  std::unique_ptr<Fiber> fiber = Fiber::try_make(std::move(body));
+  if (fiber == nullptr) throw std::bad_alloc();
+  fibers_.push_back(std::move(fiber));
   try {
     ready_.push_back(fibers_.back().get());
   } catch (...) {

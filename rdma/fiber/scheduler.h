@@ -23,7 +23,8 @@ class Scheduler {
   /// is base::ThreadWaiter, which spins briefly and then gives the processor away.
   Scheduler(std::function<void()> poll, base::Waiter& idle) : poll_(std::move(poll)), idle_(idle) {}
 
-  /// Adds a fiber, before or during run().
+  /// Adds a fiber, before or during run(). Throws std::bad_alloc, and adds none, if there is no memory for it or its
+  /// stack.
   void spawn(std::function<void()> body);
   /// Runs until all fibers have ended.
   void run();

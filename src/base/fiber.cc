@@ -31,6 +31,8 @@ char* try_map_stack() {
   return static_cast<char*>(at) + kGuardBytes;
 }
 
+void unmap_stack(char* stack) { ::munmap(stack - kGuardBytes, kGuardBytes + kStackBytes); }
+
 }  // namespace
 
 /// Begins a body, on its own stack.
@@ -48,7 +50,13 @@ struct FiberEntry {
 
 std::unique_ptr<Fiber> Fiber::try_make(std::function<void()> body) {
   char* const stack = try_map_stack();
-  return stack == nullptr ? nullptr : std::unique_ptr<Fiber>(new Fiber(std::move(body), stack));
+  if (stack == nullptr) return nullptr;
+  try {
+    return std::unique_ptr<Fiber>(new Fiber(std::move(body), stack));
+  } catch (...) {
+    unmap_stack(stack);
+    throw;
+  }
 }
 
 Fiber::Fiber(std::function<void()> body) : Fiber(std::move(body), try_map_stack()) {}
@@ -66,7 +74,7 @@ Fiber::~Fiber() {
   if constexpr (kThreadSanitizer) __tsan_destroy_fiber(body_side_.thread_state);
   // The memory may be mapped for something else later, which is no frame of a stack.
   if constexpr (kAddressSanitizer) __asan_unpoison_memory_region(stack_, kStackBytes);
-  ::munmap(stack_ - kGuardBytes, kGuardBytes + kStackBytes);
+  unmap_stack(stack_);
 }
 
 void Fiber::leave(Side& from, const Side& to, bool for_good) {

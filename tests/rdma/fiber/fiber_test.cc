@@ -4,11 +4,15 @@
 #include "src/base/fiber.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <array>
 #include <exception>
+#include <fstream>
 #include <functional>
 #include <memory>
+#include <new>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -18,6 +22,8 @@
 
 #include "rdma/fiber/fabric_wait.h"
 #include "rdma/sim/sim_network.h"
+#include "src/base/sanitizers.h"
+#include "tests/support/allocations.h"
 
 namespace granary::rdma::fiber {
 namespace {
@@ -155,6 +161,44 @@ TEST(Scheduler, StacksOfManyFibersAreTheirOwn) {
   scheduler.run();
   ASSERT_EQ(sums.size(), 50u);
   for (const std::uint64_t sum : sums) EXPECT_EQ(sum, sums[0]);
+}
+
+/// Returns how many bytes of addresses this process has.
+rlim_t address_bytes() {
+  rlim_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
+}
+
+TEST(Scheduler, AFiberWithoutRoomForItsStackIsNotMade) {
+  if (base::kAddressSanitizer || base::kThreadSanitizer) GTEST_SKIP() << "sanitizers map memory of their own";
+  base::ThreadWaiter idle;
+  Scheduler scheduler([] {}, idle);
+  int ran = 0;
+  scheduler.spawn([&] { ++ran; });
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_AS, &before), 0);
+  const rlimit low{.rlim_cur = address_bytes() + base::kStackBytes / 4, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &low), 0);
+  EXPECT_THROW(scheduler.spawn([&] { ++ran; }), std::bad_alloc);
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &before), 0);
+  scheduler.spawn([&] { ++ran; });
+  scheduler.run();
+  EXPECT_EQ(ran, 2);
+}
+
+TEST(Scheduler, AFiberWithoutMemoryLeavesNoStack) {
+  if (!tests::kCountsAllocations) GTEST_SKIP() << "sanitizers have allocators of their own";
+  constexpr int kFibers = 100;
+  base::ThreadWaiter idle;
+  Scheduler scheduler([] {}, idle);
+  const rlim_t before = address_bytes();
+  for (int i = 0; i < kFibers; ++i) {
+    tests::failing_allocation = tests::allocations + 1;
+    EXPECT_THROW(scheduler.spawn([] {}), std::bad_alloc);
+    tests::failing_allocation = 0;
+  }
+  EXPECT_LT(address_bytes(), before + kFibers * base::kStackBytes / 2);
 }
 
 TEST(Scheduler, FibersTakeTurnsAndMayMakeOthers) {
