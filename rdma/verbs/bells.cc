@@ -1,32 +1,12 @@
 #include "rdma/verbs/bells.h"
 
 #include <arpa/inet.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "src/base/check.h"
-
 namespace granary::rdma::verbs {
-
-Alarm::Alarm() : descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  base::always_check(descriptor_ >= 0, "an eventfd");
-}
-
-Alarm::~Alarm() { ::close(descriptor_); }
-
-void Alarm::raise() const {
-  const std::uint64_t one = 1;
-  (void)!::write(descriptor_, &one, sizeof one);
-}
-
-void Alarm::clear() const {
-  std::uint64_t count = 0;
-  (void)!::read(descriptor_, &count, sizeof count);
-}
 
 Result<std::unique_ptr<Bells>> Bells::open(const DeviceContext& device) {
   std::unique_ptr<Bells> bells(new Bells);

@@ -13,32 +13,17 @@
 #include <memory>
 #include <mutex>
 
+#include "rdma/verbs/alarm.h"
 #include "rdma/verbs/device_context.h"
 
 namespace granary::rdma::verbs {
-
-/// Wakes a sleeping endpoint of this node by a descriptor that is readable after raise(), until clear().
-class Alarm {
- public:
-  Alarm();
-  ~Alarm();
-  Alarm(const Alarm&) = delete;
-  Alarm& operator=(const Alarm&) = delete;
-
-  void raise() const;
-  void clear() const;
-  int descriptor() const { return descriptor_; }
-
- private:
-  const int descriptor_;
-};
 
 /// The bells of one fabric. Thread-safe.
 class Bells {
  public:
   static Result<std::unique_ptr<Bells>> open(const DeviceContext& device);
 
-  /// Makes rings for this bell raise the alarm from now on, until remove().
+  /// Makes rings for this bell raise the alarm of a sleeping endpoint from now on, until remove().
   void add(BellId bell, const Alarm& alarm);
   void remove(BellId bell);
 

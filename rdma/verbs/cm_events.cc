@@ -2,15 +2,12 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
 #include <fmt/format.h>
 
-#include "src/base/check.h"
 #include "src/base/threads.h"
 #include "src/base/tsc_clock.h"
 
@@ -37,34 +34,22 @@ CmEvent next_event(rdma_event_channel* channel, std::uint64_t deadline_us) {
   }
 }
 
-namespace {
-
-void wake(int eventfd) {
-  const std::uint64_t one = 1;
-  base::always_check(::write(eventfd, &one, sizeof(one)) == sizeof(one), "waking the event thread");
-}
-
-}  // namespace
-
 EventThread::EventThread(rdma_event_channel* channel, std::function<void()> after_each, int descriptor,
-                         std::function<void()> answer)
+                         std::function<void()> answer, Alarm wake)
     : channel_(channel),
       after_each_(std::move(after_each)),
       descriptor_(descriptor),
       answer_(std::move(answer)),
-      wake_(::eventfd(0, EFD_CLOEXEC)),
-      thread_([this] { run(); }) {
-  base::always_check(wake_ >= 0, "an eventfd");
-}
+      wake_(std::move(wake)),
+      thread_([this] { run(); }) {}
 
 EventThread::~EventThread() {
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
   }
-  wake(wake_);
+  wake_.raise();
   thread_.join();
-  ::close(wake_);
 }
 
 void EventThread::call(const std::function<void()>& task) {
@@ -77,7 +62,7 @@ void EventThread::call(const std::function<void()>& task) {
     const std::lock_guard lock(mutex_);
     calls_.push_back(std::move(call));
   }
-  wake(wake_);
+  wake_.raise();
   done.wait();
 }
 
@@ -86,7 +71,7 @@ void EventThread::run() {
   while (true) {
     pollfd waiting[3] = {{.fd = channel_->fd, .events = POLLIN, .revents = 0},
                          {.fd = descriptor_, .events = POLLIN, .revents = 0},
-                         {.fd = wake_, .events = POLLIN, .revents = 0}};
+                         {.fd = wake_.descriptor(), .events = POLLIN, .revents = 0}};
     if (::poll(waiting, 3, -1) < 0) continue;
     if (waiting[2].revents != 0 && !run_calls()) return;
     if (waiting[1].revents != 0) answer_();
@@ -95,8 +80,7 @@ void EventThread::run() {
 }
 
 bool EventThread::run_calls() {
-  std::uint64_t times = 0;
-  base::always_check(::read(wake_, &times, sizeof(times)) == sizeof(times), "an eventfd that was written");
+  wake_.clear();
   std::vector<std::packaged_task<void()>> calls;
   {
     const std::lock_guard lock(mutex_);

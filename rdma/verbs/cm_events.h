@@ -14,6 +14,8 @@
 
 #include <granary/status.h>
 
+#include "rdma/verbs/alarm.h"
+
 namespace granary::rdma::verbs {
 
 struct CloseChannel {
@@ -54,9 +56,9 @@ class CmTarget {
 class EventThread {
  public:
   /// `after_each` is called when an event has been acknowledged, and may destroy ids. `answer` is called when
-  /// `descriptor` is readable.
+  /// `descriptor` is readable. `wake` is raised for a call, and to end the thread.
   EventThread(rdma_event_channel* channel, std::function<void()> after_each, int descriptor,
-              std::function<void()> answer);
+              std::function<void()> answer, Alarm wake);
   ~EventThread();
 
   /// Runs `task` in the thread, and `after_each` after it. Returns when both have run. Any other thread calls it.
@@ -72,7 +74,7 @@ class EventThread {
   const std::function<void()> after_each_;
   const int descriptor_;
   const std::function<void()> answer_;
-  const int wake_;  ///< an eventfd, which is written for a call, and to end the thread
+  const Alarm wake_;
   std::mutex mutex_;
   std::vector<std::packaged_task<void()>> calls_;
   bool ending_ = false;

@@ -24,8 +24,10 @@ Result<std::unique_ptr<Endpoint>> VerbsEndpoint::open(const VerbsOptions& option
   OwnRegion::Word word = own.take();
   if (!word)
     return Status(StatusCode::kResourceExhausted, "this node has too many endpoints and connections; use fewer");
+  auto alarm = Alarm::open();
+  if (!alarm.ok()) return alarm.status();
   std::unique_ptr<VerbsEndpoint> endpoint(
-      new VerbsEndpoint(options, device, std::move(word), bells, open_connections, events, number));
+      new VerbsEndpoint(options, device, std::move(word), *std::move(alarm), bells, open_connections, events, number));
   endpoint->notices_.reset(ibv_create_comp_channel(device.verbs()));
   if (endpoint->notices_ == nullptr) return cm_error("make a completion channel");
   auto completions =

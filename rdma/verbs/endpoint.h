@@ -40,15 +40,16 @@ class VerbsEndpoint final : public Endpoint {
   void rouse() override { alarm_.raise(); }
 
  private:
-  VerbsEndpoint(const VerbsOptions& options, const DeviceContext& device, OwnRegion::Word word, Bells& bells,
-                OpenConnections& open_connections, rdma_event_channel* events, std::uint32_t number)
+  VerbsEndpoint(const VerbsOptions& options, const DeviceContext& device, OwnRegion::Word word, Alarm alarm,
+                Bells& bells, OpenConnections& open_connections, rdma_event_channel* events, std::uint32_t number)
       : options_(options),
         device_(device),
         word_(std::move(word)),
         bells_(bells),
         open_connections_(open_connections),
         events_(events),
-        number_(number) {
+        number_(number),
+        alarm_(std::move(alarm)) {
     bells_.add(number_, alarm_);
   }
 

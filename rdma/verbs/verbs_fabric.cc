@@ -96,13 +96,16 @@ Status VerbsFabric::listen() {
 Status VerbsFabric::let_in() {
   auto bells = Bells::open(*device_);
   if (!bells.ok()) return bells.status();
+  auto wake = Alarm::open();
+  if (!wake.ok()) return wake.status();
   const std::lock_guard lock(letting_in_);
   bells_ = std::move(bells).value();
   auto acceptor = Acceptor::listen(options_.node, cut_lives_, *device_, *own_, *bells_, *listener_);
   if (!acceptor.ok()) return acceptor.status();
   acceptor_ = std::move(acceptor).value();
   events_ = std::make_unique<EventThread>(
-      channel_.get(), [this] { acceptor_->clean_up(); }, bells_->descriptor(), [this] { bells_->answer(); });
+      channel_.get(), [this] { acceptor_->clean_up(); }, bells_->descriptor(), [this] { bells_->answer(); },
+      *std::move(wake));
   return {};
 }
 

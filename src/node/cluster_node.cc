@@ -10,6 +10,7 @@
 #include "src/db/engine.h"
 #include "src/db/shown_name.h"
 #include "src/cluster/record_access/regions.h"
+#include "src/node/node_needs.h"
 
 namespace granary::db {
 
@@ -24,12 +25,11 @@ namespace {
 // A message has room for its headers, and for the rest of a result, besides the arguments or the reply.
 static_assert(kMaxCallBytes + 1024 <= cluster::messages::MailboxLayout{}.most_bytes);
 
-/// Returns how many workers of a node may ask other nodes: those of the application, as many that run calls, the
-/// survivor's, and the node's own.
-std::uint32_t asking_workers(const ClusterConfig& config) {
+/// Returns for how many workers of each node there are mailboxes.
+std::uint32_t most_asking_workers(const ClusterConfig& config) {
   std::uint32_t most = 0;
   for (const NodeConfig& node : config.nodes) most = std::max(most, node.workers);
-  return 2 * most + 2;
+  return asking_workers(most);
 }
 
 std::vector<NodeNumber> all_of(const ClusterConfig& config) {
@@ -48,7 +48,7 @@ ClusterNode::ClusterNode(const ClusterOptions& options, ClusterConfig config)
       layout_{.region = cluster::kMailRegion,
               .nodes = static_cast<rdma::NodeId>(ids_.size()),
               .ids = ids_,
-              .workers = asking_workers(config_)} {}
+              .workers = most_asking_workers(config_)} {}
 
 ClusterOptions ClusterNode::with_life(ClusterOptions options) const {
   options.database.notices = [this, sink = options.database.notices](const Notice& notice) {

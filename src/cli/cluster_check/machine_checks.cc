@@ -6,6 +6,7 @@
 
 #include "src/base/byte_size.h"
 #include "src/cli/cluster_check/logout.h"
+#include "src/node/node_needs.h"
 
 namespace granary::cluster_check {
 namespace {
@@ -56,12 +57,13 @@ Finding check_limits(const ClusterConfig& config, Nodes here, const Machine& mac
   constexpr std::uint64_t kBesideMemory = 256 * kMiB;  // stacks, mailboxes and the program
   constexpr std::uint64_t kThreads = 16, kFiles = 64;  // for a node, beside its workers' and those for each other node
   constexpr std::uint64_t kThreadsOfWorker = 2, kFilesOfPeer = 8;
-  std::uint64_t bytes = 0, threads = 0;
+  const std::uint64_t files_of_endpoint = traits(config.provider).devices ? 2 : 0;
+  std::uint64_t bytes = 0, threads = 0, files = 0;
   for (const NodeConfig& node : here) {
     bytes = std::max(bytes, node.memory_bytes + node.location_cache_bytes + kBesideMemory);
     threads += kThreadsOfWorker * node.workers + kThreads;
+    files = std::max(files, kFiles + kFilesOfPeer * config.nodes.size() + files_of_endpoint * db::endpoints_of(node));
   }
-  const std::uint64_t files = kFiles + kFilesOfPeer * config.nodes.size();
   const ProcessLimits& limits = machine.limits;
   Finding finding{.subject = "process limits", .found = "leave room for the nodes"};
   const auto lacks = [&](std::string found, const char* mend) {

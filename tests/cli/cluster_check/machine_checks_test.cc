@@ -165,9 +165,9 @@ TEST_F(MachineChecks, WhatTheNodesNeedAndIsNotThereIsBad) {
   machine_.limits.threads = 17;
   expect_bad("process limits", "may have 17 threads, the nodes need some 18");
   machine_.limits.threads = 18;
-  machine_.limits.files = 79;
-  expect_bad("process limits", "may have 79 open files, a node needs some 80");
-  machine_.limits.files = 80;
+  machine_.limits.files = 91;
+  expect_bad("process limits", "may have 91 open files, a node needs some 92");
+  machine_.limits.files = 92;
   node().cpus = {1, 2};
   expect_bad("CPUs", "node 1 names CPU 2");
   node().cpus.clear();
@@ -179,6 +179,17 @@ TEST_F(MachineChecks, WhatTheNodesNeedAndIsNotThereIsBad) {
   node().device = "mlx5_0";
   node().address = "10.0.0.9";
   expect_bad("address of 1", "no network device here has 10.0.0.9");
+}
+
+/// Each endpoint of a device takes two.
+TEST_F(MachineChecks, ManyWorkersWithDevicesNeedManyFiles) {
+  node().workers = 127;
+  machine_.limits.files = 256;
+  machine_.memory_bytes = 64 * kGiB;
+  EXPECT_EQ(about(check(), "process limits").verdict, Verdict::kGood);
+  config_.provider = Provider::kVerbs;
+  EXPECT_EQ(about(check(), "process limits").verdict, Verdict::kBad);
+  EXPECT_THAT(about(check(), "process limits").found, HasSubstr("a node needs some 596"));
 }
 
 TEST_F(MachineChecks, WhatOnlyCostsSpeedIsAWarning) {
