@@ -9,20 +9,20 @@ namespace granary::rdma::fiber {
 void Scheduler::spawn(std::function<void()> body) {
   std::unique_ptr<Fiber> fiber = Fiber::try_make(std::move(body));
   if (fiber == nullptr) throw std::bad_alloc();
+  // With room for all fibers, waking one needs no memory: that is done in the turn of any other fiber, or of none.
+  fibers_.reserve(fibers_.size() + 1);
+  ready_.reserve(fibers_.size() + 1);
+  running_.reserve(fibers_.size() + 1);
+  ready_.push_back(fiber.get());
   fibers_.push_back(std::move(fiber));
-  try {
-    ready_.push_back(fibers_.back().get());
-  } catch (...) {
-    fibers_.pop_back();
-    throw;
-  }
 }
 
 bool Scheduler::turn() {
   poll_();
   if (ready_.empty()) return outside_awake_;
   running_.swap(ready_);
-  for (Fiber* const fiber : running_) {
+  for (std::size_t i = 0; i < running_.size(); ++i) {  // a fiber may spawn another one, which moves them
+    Fiber* const fiber = running_[i];
     current_ = fiber;
     fiber->resume();
     if (fiber->ended()) std::erase_if(fibers_, [fiber](const auto& one) { return one.get() == fiber; });

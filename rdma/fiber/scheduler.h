@@ -39,7 +39,7 @@ class Scheduler {
   void yield();
   /// Waits until wake() is called with this fiber.
   void park();
-  /// Makes a parked fiber run again; nullptr stands for code in no fiber. Called once for each park().
+  /// Makes a parked fiber run again; nullptr stands for code in no fiber. Called once for each park(). Needs no memory.
   void wake(Fiber* fiber) {
     if (fiber == nullptr) {
       outside_awake_ = true;

@@ -25,6 +25,7 @@ SendResult send(Sender& sender, Kind kind, Rpc::CallId call, std::string_view bo
 
 SendResult Rpc::call(std::string_view request, std::uint64_t now_us, std::uint64_t timeout_us, Done done) {
   if (calls_.size() >= kMostCalls) return SendResult::kFull;
+  calls_.reserve(calls_.size() + 1);  // a call that has been sent is noted whatever happens
   const SendResult result = send(sender_, Kind::kRequest, last_call_ + 1, request);
   if (result == SendResult::kTaken) calls_.push_back({++last_call_, now_us + timeout_us, std::move(done)});
   return result;
@@ -95,11 +96,14 @@ void Rpc::send_answers() {
 }
 
 void Rpc::end_overdue(std::uint64_t now_us) {
-  std::vector<CallId> over;
-  for (const Call& call : calls_) {
-    if (sender_.broken() || call.deadline_us <= now_us) over.push_back(call.id);
+  const CallId last = last_call_;  // what ends may make other calls
+  const auto is_over = [&](const Call& call) {
+    return call.id <= last && (sender_.broken() || call.deadline_us <= now_us);
+  };
+  for (auto over = std::ranges::find_if(calls_, is_over); over != calls_.end();
+       over = std::ranges::find_if(calls_, is_over)) {
+    end(over->id, sender_.broken() ? CallOutcome::kBroken : CallOutcome::kTimedOut, {});
   }
-  for (const CallId id : over) end(id, sender_.broken() ? CallOutcome::kBroken : CallOutcome::kTimedOut, {});
 }
 
 void Rpc::end(CallId call, CallOutcome outcome, std::string_view answer) {

@@ -46,7 +46,7 @@ class Rpc {
         handler_(std::move(handler)),
         last_call_(last_call) {}
 
-  /// Makes a call. Returns kFull also if there are kMostCalls under way.
+  /// Makes a call. Returns kFull also if there are kMostCalls under way. If it throws std::bad_alloc, there is no call.
   SendResult call(std::string_view request, std::uint64_t now_us, std::uint64_t timeout_us, Done done);
   /// Sends the answer to a request that the handler has put off.
   void answer(CallId call, std::string_view body);
@@ -58,8 +58,11 @@ class Rpc {
   /// Returns when the time of the next call is over, which is when step() is wanted; the greatest number if there is no
   /// call.
   std::uint64_t next_deadline_us() const;
-  /// Takes the messages that have arrived, sends answers, and ends calls whose time is over.
+  /// Takes the messages that have arrived, sends answers, and ends calls whose time is over. If it throws
+  /// std::bad_alloc, a message for which there is no memory lies where it was.
   void step(std::uint64_t now_us);
+  /// Ends the calls whose time is over, or all of them if the connection is broken. Needs no memory.
+  void end_overdue(std::uint64_t now_us);
 
  private:
   struct Call {
@@ -76,7 +79,6 @@ class Rpc {
   void handle(CallId call, std::string_view request);
   Answer& add_answer(CallId call);
   void send_answers();
-  void end_overdue(std::uint64_t now_us);
   void end(CallId call, CallOutcome outcome, std::string_view answer);
 
   Sender& sender_;

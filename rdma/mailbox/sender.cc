@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <new>
 
 #include "src/base/shared_words.h"
 #include "src/base/test_hooks.h"
@@ -26,6 +27,7 @@ SendResult Sender::send(std::string_view head, std::string_view body) {
   if (head.size() + body.size() > place_.most_bytes) return SendResult::kTooLarge;
   if (!idle()) step();
   if (!idle()) return SendResult::kFull;
+  message_.reserve(head.size() + body.size());  // if there is no memory, nothing has changed
   message_.assign(head).append(body);
   sent_ = 0;
   open_ = true;
@@ -40,8 +42,13 @@ void Sender::step() {
   if (state_ == State::kAwaitService || (state_ == State::kOpen && (open_ || look_again_))) ask();
 }
 
+/// Posts the chain. An endpoint without memory for it counts as full: a later step posts it.
 PostResult Sender::post(std::span<const Operation> chain, Signal signal) {
-  const PostResult result = endpoint_.post(connection_, chain, signal, place_.tag);
+  PostResult result = PostResult::kFull;
+  try {
+    result = endpoint_.post(connection_, chain, signal, place_.tag);
+  } catch (const std::bad_alloc&) {
+  }
   if (result != PostResult::kPosted && result != PostResult::kFull) state_ = State::kBroken;
   return result;
 }

@@ -32,7 +32,7 @@ class Sender {
  public:
   Sender(Endpoint& endpoint, ConnectionId connection, const SenderPlace& place);
 
-  /// Sends a message of two parts, of which the second may be empty.
+  /// Sends a message of two parts, of which the second may be empty. If it throws std::bad_alloc, it has taken nothing.
   SendResult send(std::string_view head, std::string_view body = {});
   /// Goes on with the message that has not been sent in full. Never waits. While idle() is false and nothing else
   /// happens, it has to be called now and then, since no completion tells the sender when there is room again.

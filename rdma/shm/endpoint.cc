@@ -81,6 +81,7 @@ PostResult ShmEndpoint::post(ConnectionId connection, std::span<const Operation>
   if (checked != PostResult::kPosted) return checked;
   const auto operations = static_cast<std::uint32_t>(chain.size());
   if (at.outstanding + operations > limits().outstanding) return PostResult::kFull;
+  done_.push_back({tag, connection, operations, signal});  // first, as there may be no memory for it
   if (at.peer->watched()) {
     execute_watched(chain, *at.peer, at.order);
   } else if (operations == 1) {
@@ -89,7 +90,6 @@ PostResult ShmEndpoint::post(ConnectionId connection, std::span<const Operation>
     execute_all(chain, at);
   }
   at.outstanding += operations;
-  done_.push_back({tag, connection, operations, signal});
   return PostResult::kPosted;
 }
 

@@ -28,6 +28,10 @@ class NodesExceptions : public testing::TestWithParam<IndexKind> {
  protected:
   /// Calls `body` on node 1, while node 2, whose accounts it uses, waits.
   static void run(const std::function<void(ClusterWorker&, const TypedTable<std::uint64_t, Account>&)>& body) {
+    run_at([&body](Cluster&, ClusterWorker& worker, const auto& accounts) { body(worker, accounts); });
+  }
+  static void run_at(
+      const std::function<void(Cluster&, ClusterWorker&, const TypedTable<std::uint64_t, Account>&)>& body) {
     const ClusterFile file(2);
     on_each_node(file, 2, [&](Cluster& cluster) {
       const auto accounts = make_accounts(cluster, GetParam());
@@ -39,7 +43,7 @@ class NodesExceptions : public testing::TestWithParam<IndexKind> {
         EXPECT_TRUE(worker->run([&](Transaction& t) { (void)t.put(accounts, own, {kGiven}); }));
       }
       ASSERT_TRUE(cluster.barrier().ok());
-      if (cluster.node() == 1) body(*worker, accounts);
+      if (cluster.node() == 1) body(cluster, *worker, accounts);
       ASSERT_TRUE(cluster.barrier().ok());
     });
   }
@@ -172,6 +176,37 @@ TEST_P(NodesExceptions, OneThatKeepsABodyFromBeginningComesOutOfRunTogether) {
     }
     EXPECT_GT(thrown, 0u);
     EXPECT_EQ(balance(worker, accounts, 0), kGiven);
+  });
+}
+
+/// Wherever memory is lacking while bodies wait for another node, none of them waits for ever, and the worker goes on.
+TEST_P(NodesExceptions, OneThatComesWhileBodiesWaitEndsTheCall) {
+  if (!tests::kCountsAllocations) GTEST_SKIP() << "sanitizers have allocators of their own";
+  run_at([](Cluster& cluster, ClusterWorker&, const TypedTable<std::uint64_t, Account>& accounts) {
+    constexpr std::uint32_t kBodies = 4;
+    std::uint64_t fails = 0;
+    for (bool failed = true; failed;) {
+      ++fails;
+      const auto worker = cluster.register_worker().value();  // a new one, which has no memory yet
+      std::array<bool, kBodies> committed{};
+      // Messages. A commit has to have the memory that it needs.
+      const auto ask = [&](std::uint32_t i) { (void)worker->snapshot().get(accounts, kAccounts + i); };
+      const auto commit = [&](std::uint32_t i) {
+        committed[i] = worker->run([&](Transaction& t) { add(t, accounts, i); }).committed();
+      };
+      tests::failing_allocation = tests::allocations + fails;
+      try {
+        (void)worker->run_together(kBodies, ask);
+      } catch (const std::bad_alloc&) {
+      }
+      failed = tests::allocations >= tests::failing_allocation;
+      tests::failing_allocation = 0;
+      EXPECT_TRUE(worker->run_together(kBodies, ask).ok());
+      EXPECT_TRUE(worker->run_together(kBodies, commit).ok());
+      EXPECT_THAT(committed, testing::Each(true)) << "after failure " << fails;
+    }
+    constexpr std::uint64_t kOnTheWay = 20;  // at least so many: fibers, mailboxes, questions, answers
+    EXPECT_GT(fails, kOnTheWay);
   });
 }
 

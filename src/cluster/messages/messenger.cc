@@ -1,6 +1,7 @@
 #include "src/cluster/messages/messenger.h"
 
 #include <algorithm>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -30,12 +31,17 @@ class Messenger::Link {
       : parts_(parts),
         node_(node),
         receiver_(parts.mailboxes + parts.layout.answer_ring(parts.worker, node), parts.layout.ring_bytes,
-                  parts.layout.most_bytes) {}
+                  parts.layout.most_bytes),
+        last_call_(receiver_.earlier() << kCallBits) {}
 
   void add(Question& question, Question::Asking& asking) {
     question.set_asking(&asking);
     waiting_.push_back({&question, parts_.now_us() + parts_.timeout_us});
     ++asking.open;
+  }
+  /// Takes back the questions that were added, of which none has been sent.
+  void withdraw(const Question::Asking& asking) {
+    std::erase_if(waiting_, [&asking](const Waiting& one) { return one.question->asking() == &asking; });
   }
   void step();
   void completed(const rdma::Completion& completion) {
@@ -61,11 +67,14 @@ class Messenger::Link {
     std::uint64_t deadline_us;
   };
 
+  void serve(std::uint64_t now_us);
   void drop_messages();
   void begin_anew_if_deaf();
   bool seems_deaf() const;
   bool open();
+  std::optional<SendResult> try_send(const Waiting& item, std::uint64_t now_us);
   SendResult send(const Waiting& item, std::uint64_t now_us);
+  static void receive(Question& question, std::string_view text);
   void end(Question& question, AskOutcome outcome) const;
   void ended(const Question& question) const;
 
@@ -74,6 +83,7 @@ class Messenger::Link {
   Receiver receiver_;
   std::optional<Sender> sender_;
   std::optional<Rpc> rpc_;
+  Rpc::CallId last_call_;  ///< before those of rpc_
   std::uint64_t tag_ = 0;
   std::uint64_t connections_ = 0;
   std::uint64_t retry_us_ = 0;    ///< when connecting may be tried again
@@ -91,7 +101,7 @@ void Messenger::Link::step() {
   if (idle() && !receiver_.has_something()) return;
   const std::uint64_t now_us = parts_.now_us();
   if (rpc_) {
-    rpc_->step(now_us);
+    serve(now_us);
     begin_anew_if_deaf();
   } else {
     drop_messages();
@@ -99,7 +109,8 @@ void Messenger::Link::step() {
   std::size_t done = 0;
   for (; done < waiting_.size(); ++done) {
     const Waiting next = waiting_[done];
-    const SendResult sent = send(next, now_us);
+    const std::optional<SendResult> sent = try_send(next, now_us);
+    if (!sent) end(*next.question, AskOutcome::kNoMemory);
     if (sent == SendResult::kFull && next.deadline_us > now_us) break;
     if (sent == SendResult::kBroken) end(*next.question, AskOutcome::kBroken);
     if (sent == SendResult::kTooLarge) end(*next.question, AskOutcome::kTooLarge);
@@ -109,10 +120,24 @@ void Messenger::Link::step() {
   waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(done));
 }
 
+/// Takes what has arrived. If there is no memory for it, it is taken in a later step, and questions end in time all the
+/// same.
+void Messenger::Link::serve(std::uint64_t now_us) {
+  try {
+    rpc_->step(now_us);
+  } catch (const std::bad_alloc&) {
+    rpc_->end_overdue(now_us);
+  }
+}
+
 /// Takes what arrives before this worker has asked the node: answers to an earlier worker with its number. While they
-/// lie there the worker could not sleep, nor the node's service, whose session nobody served.
+/// lie there the worker could not sleep, nor the node's service, whose session nobody served. What there is no memory
+/// for is dropped in a later step.
 void Messenger::Link::drop_messages() {
-  while (receiver_.poll()) {
+  try {
+    while (receiver_.poll()) {
+    }
+  } catch (const std::bad_alloc&) {
   }
 }
 
@@ -132,7 +157,24 @@ void Messenger::Link::begin_anew_if_deaf() {
   if (!std::exchange(deaf_, false) && !unreadable) return;
   unanswered_ = false;
   sender_->give_up();
-  rpc_->step(parts_.now_us());
+  serve(parts_.now_us());
+}
+
+/// Returns nothing if there is no memory to send it.
+std::optional<SendResult> Messenger::Link::try_send(const Waiting& item, std::uint64_t now_us) {
+  try {
+    return send(item, now_us);
+  } catch (const std::bad_alloc&) {
+    return std::nullopt;
+  }
+}
+
+void Messenger::Link::receive(Question& question, std::string_view text) {
+  try {
+    question.receive(text);
+  } catch (const std::bad_alloc&) {
+    question.end(AskOutcome::kNoMemory);
+  }
 }
 
 SendResult Messenger::Link::send(const Waiting& item, std::uint64_t now_us) {
@@ -145,7 +187,7 @@ SendResult Messenger::Link::send(const Waiting& item, std::uint64_t now_us) {
     switch (outcome) {
       case CallOutcome::kAnswered:
         unanswered_ = false;
-        question->receive(text);
+        receive(*question, text);
         break;
       case CallOutcome::kTimedOut:
         deaf_ |= !question->is_call() && seems_deaf();
@@ -166,7 +208,7 @@ SendResult Messenger::Link::send(const Waiting& item, std::uint64_t now_us) {
 bool Messenger::Link::open() {
   if (parts_.lives && !parts_.lives(node_)) return false;
   if (sender_ && !sender_->broken()) return true;
-  if (open_calls_ != 0) rpc_->step(parts_.now_us());
+  if (open_calls_ != 0) serve(parts_.now_us());
   if (parts_.now_us() < retry_us_) return false;
   if (!parts_.peers.connect(node_, parts_.connect_timeout_us).ok()) {
     retry_us_ = parts_.now_us() + parts_.connect_timeout_us;
@@ -179,6 +221,9 @@ bool Messenger::Link::open() {
                                  .generation = endpoint.peer_generation(connection),
                                  .offset = parts_.layout.request_ring(parts_.own_node, parts_.worker)};
   tag_ = (++connections_ << 17) | (std::uint64_t{node_} << 1) | 1;
+  // The calls of the former ones have ended. They go together, also if there is no memory for the next ones.
+  if (rpc_) last_call_ = rpc_->last_call();
+  rpc_.reset();
   sender_.emplace(
       endpoint, connection,
       rdma::mailbox::SenderPlace{.ring = ring,
@@ -186,9 +231,8 @@ bool Messenger::Link::open() {
                                  .most_bytes = parts_.layout.most_bytes,
                                  .staging = parts_.mailboxes + parts_.layout.request_staging(parts_.worker, node_),
                                  .tag = tag_});
-  const Rpc::CallId last_call = rpc_ ? rpc_->last_call() : receiver_.earlier() << kCallBits;
   rpc_.emplace(
-      *sender_, receiver_, [](Rpc::CallId, std::string_view, std::string&) { return true; }, last_call);
+      *sender_, receiver_, [](Rpc::CallId, std::string_view, std::string&) { return true; }, last_call_);
   return true;
 }
 
@@ -214,12 +258,27 @@ std::uint64_t Messenger::Link::most_sleep_us() const {
 Messenger::Messenger(MessengerParts parts) : parts_(std::move(parts)) {
   for (std::size_t at = 0; at < parts_.layout.nodes; ++at)
     links_.push_back(std::make_unique<Link>(parts_, parts_.layout.id_at(at)));
+  busy_.reserve(links_.size());
 }
 
 Messenger::~Messenger() = default;
 
 void Messenger::ask(std::span<Question* const> questions) {
   Question::Asking asking;
+  try {
+    add(questions, asking);
+  } catch (...) {
+    for (const auto& link : links_) link->withdraw(asking);
+    throw;
+  }
+  step();
+  if (asking.open == 0) return;
+  asking.fiber = parts_.scheduler.current();
+  asking.parked = true;
+  parts_.scheduler.park();
+}
+
+void Messenger::add(std::span<Question* const> questions, Question::Asking& asking) {
   for (Question* const question : questions) {
     const std::size_t index = parts_.layout.index_of(question->node());
     if (index < links_.size()) {
@@ -230,11 +289,6 @@ void Messenger::ask(std::span<Question* const> questions) {
       question->end(AskOutcome::kBroken);
     }
   }
-  step();
-  if (asking.open == 0) return;
-  asking.fiber = parts_.scheduler.current();
-  asking.parked = true;
-  parts_.scheduler.park();
 }
 
 void Messenger::step() {

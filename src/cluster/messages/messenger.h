@@ -50,13 +50,15 @@ class Messenger {
   Messenger(const Messenger&) = delete;
   Messenger& operator=(const Messenger&) = delete;
 
-  /// Returns when all questions have ended. Meanwhile the scheduler's other fibers run, and may ask as well.
+  /// Returns when all questions have ended. Meanwhile the scheduler's other fibers run, and may ask as well. If it
+  /// throws std::bad_alloc, nothing has been asked.
   void ask(std::span<Question* const> questions);
   void ask(std::initializer_list<Question*> questions) { ask(std::span(questions.begin(), questions.size())); }
   void ask(Question& question) { ask({&question}); }
 
   /// Takes what has arrived, sends what waits, ends what is overdue. The scheduler's poll calls it. Only the nodes that
-  /// are being asked are looked at, so it costs the same however many there are.
+  /// are being asked are looked at, so it costs the same however many there are. It serves the questions of all fibers,
+  /// so it throws no std::bad_alloc into one of them: a question for which there is no memory ends.
   void step();
   /// Does the same for all nodes: from one whose question was given up, an answer may still come. Called by who is
   /// about to sleep until something arrives.
@@ -73,6 +75,7 @@ class Messenger {
 
  private:
   class Link;
+  void add(std::span<Question* const> questions, Question::Asking& asking);
 
   const MessengerParts parts_;
   std::vector<std::unique_ptr<Link>> links_;  ///< by the nodes' indexes

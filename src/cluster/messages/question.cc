@@ -22,6 +22,7 @@ std::string_view name(AskOutcome outcome) {
     case AskOutcome::kMalformed: return "malformed answer";
     case AskOutcome::kTooLarge: return "question too large";
     case AskOutcome::kAnswerTooLarge: return "done, and the answer is too large";
+    case AskOutcome::kNoMemory: return "no memory here for question or answer";
   }
   return "unknown outcome";
 }

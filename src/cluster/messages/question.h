@@ -22,6 +22,7 @@ enum class AskOutcome : std::uint8_t {
   kMalformed,       ///< the answer could not be understood: the other node is damaged
   kTooLarge,        ///< the question is longer than a message may be
   kAnswerTooLarge,  ///< the other node has done it, and its answer is longer than a message may be
+  kNoMemory,        ///< there was none here for question or answer: the other node has done it, or has not
 };
 std::string_view name(AskOutcome outcome);
 

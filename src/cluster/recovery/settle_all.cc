@@ -163,7 +163,8 @@ void Settling::ask_removed() {
   std::vector<const Debt*> silent;
   for (std::size_t i = 0; i < questions_.size(); ++i) {
     const messages::AskOutcome outcome = questions_[i].outcome();
-    const bool unheard = outcome == messages::AskOutcome::kTimedOut || outcome == messages::AskOutcome::kBroken;
+    const bool unheard = outcome == messages::AskOutcome::kTimedOut || outcome == messages::AskOutcome::kBroken ||
+                         outcome == messages::AskOutcome::kNoMemory;
     counts_.removals += outcome == messages::AskOutcome::kAnswered ? 1 : 0;
     if (unheard && parts_.lives(removed_[i]->node)) silent.push_back(removed_[i]);
   }

@@ -66,6 +66,7 @@ AbortReason abort_reason_of(const messages::Question& question, const Reach& rea
   if (question.outcome() == AskOutcome::kAnswered) return AbortReason::kNone;
   if (question.outcome() == AskOutcome::kTooLarge || question.outcome() == AskOutcome::kAnswerTooLarge)
     return AbortReason::kMessageTooLarge;
+  if (question.outcome() == AskOutcome::kNoMemory) return AbortReason::kOutOfMemory;
   if (question.outcome() != AskOutcome::kRefused) return cc::abort_reason_of_node(question.node(), reach.worker);
   switch (question.status()) {
     case ReplyStatus::kBusy: return AbortReason::kRecordBusy;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "src/base/set_while.h"
 #include "src/cc/holder_liveness.h"
 #include "src/cc/versions.h"
 #include "src/cluster/transaction/abort_reasons.h"
@@ -62,9 +63,10 @@ AbortReason OldVersions::borrow_more(const Access& access, BorrowedBlocks::Stock
   questions.add(
       access.key.home,
       {.table = access.key.table->id(), .count = BorrowedBlocks::kAskedAtOnce, .removes = access.write.removes});
-  stock.asked = true;
-  footprint_.trips.ask(questions.all());
-  stock.asked = false;
+  {
+    const base::SetWhile asks(stock.asked);
+    footprint_.trips.ask(questions.all());
+  }
   if (const AbortReason reason = abort_reason_of(questions[0], footprint_.reach()); failed(reason)) return reason;
   const std::vector<std::uint64_t>& lent = questions[0].answer().blocks;
   const bool sound = !lent.empty() && stock.life == access.record.at.generation &&

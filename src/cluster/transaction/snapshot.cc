@@ -25,6 +25,7 @@ bool busy(const messages::Question* question) {
 Outcome outcome_of(const messages::Question& question) {
   if (question.outcome() == AskOutcome::kAnswered) return Outcome::kOk;
   if (question.outcome() == AskOutcome::kAnswerTooLarge) return Outcome::kValueTooLarge;
+  if (question.outcome() == AskOutcome::kNoMemory) return Outcome::kOutOfMemory;
   if (question.outcome() != AskOutcome::kRefused) return Outcome::kUnreachable;
   switch (question.status()) {
     case ReplyStatus::kBusy: return Outcome::kBusy;

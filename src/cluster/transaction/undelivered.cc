@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "src/base/set_while.h"
 #include "src/cluster/transaction/release_run.h"
 
 namespace granary::cluster {
@@ -20,9 +21,10 @@ void Undelivered::keep(std::deque<Release> releases, std::vector<Removal> remova
 void Undelivered::try_again(Reach& reach) {
   const std::uint64_t now_us = reach.now_us();
   if (all_.empty() || trying_ || now_us < next_us_) return;
-  trying_ = true;
-  try_all(reach);
-  trying_ = false;
+  {
+    const base::SetWhile tries(trying_);
+    try_all(reach);
+  }
   constexpr std::uint64_t kRest = 10;  // the pause is so many times as long as the try
   const std::uint64_t ended_us = reach.now_us();
   next_us_ = ended_us + std::max(kLeastRest_us, kRest * (ended_us - now_us));
