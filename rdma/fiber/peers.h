@@ -5,7 +5,8 @@
 // second, depending on how busy both hosts are, and one that is given up has to begin anew. So each attempt that failed
 // makes the next one wait longer. A node whose connection broke is more likely dead than busy: a process that was
 // killed needs a while to end, and does not answer meanwhile. So the first attempts to reach it again are brief, since
-// the caller does nothing else meanwhile.
+// the caller does nothing else meanwhile, and none is longer than the first one to reach it was. A caller that knows
+// that the node lives says so (note_heard), and is as patient as if the node had never been met.
 
 #include <algorithm>
 #include <optional>
@@ -46,8 +47,8 @@ class Peers {
     return {};
   }
 
-  /// Notes that the node has just been heard of, so it lives. If its connection is broken, the next wait is that for a
-  /// node that was never met.
+  /// Notes that the node is known to live, as it has just been heard of. If its connection is broken, the next wait is
+  /// that for a node that was never met.
   void note_heard(NodeId node) {
     if (const std::optional<ConnectionId> present = find(node); present && !endpoint_.status(*present).ok())
       peers_[node] = {};

@@ -98,12 +98,13 @@ Status Peers::await_members(std::chrono::steady_clock::time_point end) const {
           options_.start_timeout_ms, config_.file, fmt::join(configuration->missing(wanted), ", ")));
 }
 
-/// Connects with the node. Returns false if it does not live any more.
+/// Connects with the node. Returns false if it does not live any more. A handshake that is given up begins anew, so
+/// each turn is longer than the one before: a busy host may need longer for one than the first turn gives.
 Result<bool> Peers::meet(rdma::Endpoint& endpoint, NodeNumber node, std::chrono::steady_clock::time_point end,
                          const std::function<bool()>& lives) const {
-  constexpr std::uint64_t kTurn_us = 200'000;
-  for (;;) {
-    const Status connected = endpoint.connect(node, kTurn_us).status();
+  constexpr std::uint64_t kFirstTurn_us = 200'000, kLongestTurn_us = 1'600'000;
+  for (std::uint64_t turn_us = kFirstTurn_us;; turn_us = std::min(2 * turn_us, kLongestTurn_us)) {
+    const Status connected = endpoint.connect(node, turn_us).status();
     if (connected.ok()) return true;
     if (connected.code() == StatusCode::kFailedPrecondition) return refuse_start(connected);
     if (const Status standing = check_standing(); !standing.ok()) return standing;

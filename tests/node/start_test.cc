@@ -157,12 +157,12 @@ TEST(Start, WaitsForAMemberThatTurnsOutToBeDead) {
         return;
     }
   };
-  constexpr std::chrono::milliseconds kLongerThanATry(300);  // of node 1 to connect
+  constexpr std::chrono::milliseconds kLongerThanTheFirst(300), kLongerThanTheSecond(500);  // tries to connect
   await_state(1, membership::MemberState::kReady);
-  std::this_thread::sleep_for(kLongerThanATry);
+  std::this_thread::sleep_for(kLongerThanTheFirst);
   killed.reset();
   await_state(2, membership::MemberState::kDead);
-  std::this_thread::sleep_for(kLongerThanATry);
+  std::this_thread::sleep_for(kLongerThanTheSecond);
   auto second = Cluster::join(options(2));
   ASSERT_TRUE(second.ok()) << second.status().message();
   EXPECT_TRUE((*second)->start().ok());

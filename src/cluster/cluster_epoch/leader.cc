@@ -142,8 +142,11 @@ std::optional<TurnReport> EpochLeader::look() {
   return {};
 }
 
+/// Connects with the members. They live, as the configuration has them. So one whose connection broke is waited for
+/// with growing patience: the epoch of the whole cluster stands still until a handshake with it comes about.
 std::optional<TurnReport> EpochLeader::connect() {
   for (const rdma::RemoteAddress& member : options_.members) {
+    peers_.note_heard(member.node);
     const Status connected = peers_.connect(member.node, options_.connect_timeout_us);
     if (!connected.ok()) return unreachable(member.node, connected.message());
   }

@@ -19,7 +19,7 @@ struct LeaderOptions {
   std::vector<rdma::RemoteAddress> members{};  ///< where their control blocks are, the own node's too
   Going going{};
   std::uint64_t period_us = 40'000;           ///< between two advances
-  std::uint64_t connect_timeout_us = 50'000;  ///< for a connection that broke, in each turn
+  std::uint64_t connect_timeout_us = 50'000;  ///< for a connection, in the first turn (rdma::fiber::Peers: later)
   bool operator==(const LeaderOptions&) const = default;
 };
 
