@@ -91,10 +91,11 @@ void Acceptor::cut_off(NodeId node, Generation last) {
 
 Refusal Acceptor::accept(CmId& id, const rdma_conn_param& offered, const Request& request) {
   OwnRegion::Word welcome = own_.take();
+  if (!welcome) return Refusal::kConnections;
   ibv_qp_init_attr attributes = device_.queue_pair(completions_.get(), 0);
   attributes.recv_cq = bells_.completions();
   attributes.srq = bells_.receive_queue();
-  if (!welcome || rdma_create_qp(id.get(), device_.domain(), &attributes) != 0) return Refusal::kResources;
+  if (rdma_create_qp(id.get(), device_.domain(), &attributes) != 0) return Refusal::kResources;
   Answer yes = answer(Refusal::kNone);
   yes.welcome = welcome.place();
   yes.token = proof_of(node_.key, request, yes);

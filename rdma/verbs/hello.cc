@@ -69,6 +69,10 @@ Status explain(const Answer& answer, const Request& request, const std::string& 
     case Refusal::kResources:
       return Status(StatusCode::kUnavailable,
                     fmt::format("node {} at {} has no queue pair left for another connection", request.target, place));
+    case Refusal::kConnections:
+      return Status(StatusCode::kUnavailable,
+                    fmt::format("node {} at {} has as many connections as it can have; give the nodes fewer workers",
+                                request.target, place));
     case Refusal::kNone: break;
   }
   return refused("it gives a reason that this release does not know");

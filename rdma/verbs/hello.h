@@ -59,7 +59,8 @@ enum class Refusal : std::uint8_t {
   kResources,
   kChallenge,
   kKey,
-  kCutOff
+  kCutOff,
+  kConnections
 };
 
 struct RegionEntry {

@@ -5,7 +5,7 @@
 namespace granary::rdma::verbs {
 
 Result<std::unique_ptr<OwnRegion>> OwnRegion::map() {
-  auto region = memory::Region::map({.reserve_bytes = kWordsFrom + kMost * kApart, .huge_pages = HugePages::kOff});
+  auto region = memory::Region::map({.reserve_bytes = kWordsFrom + kMostWords * kApart, .huge_pages = HugePages::kOff});
   if (!region.ok()) return region.status();
   return std::unique_ptr<OwnRegion>(new OwnRegion(std::move(region).value()));
 }

@@ -41,6 +41,10 @@ class OwnRegion {
     std::uint16_t place_ = 0;
   };
 
+  /// The number of words: one for each endpoint of this node, and for each connection to it. A cluster with as many
+  /// nodes and workers as are allowed needs some 16 500.
+  static constexpr std::size_t kMostWords = 32 * 1024;
+
   static Result<std::unique_ptr<OwnRegion>> map();
 
   memory::Region& region() { return *region_; }
@@ -52,9 +56,8 @@ class OwnRegion {
  private:
   static constexpr std::uint64_t kWordsFrom = 64 * 1024;  ///< the memory before it is the probe's
   static constexpr std::uint64_t kApart = 64;             ///< each word has a cache line
-  static constexpr std::size_t kMost = 16 * 1024;
 
-  explicit OwnRegion(std::unique_ptr<memory::Region> region) : region_(std::move(region)), taken_(kMost) {}
+  explicit OwnRegion(std::unique_ptr<memory::Region> region) : region_(std::move(region)), taken_(kMostWords) {}
   void give_back(std::uint16_t place);
 
   const std::unique_ptr<memory::Region> region_;

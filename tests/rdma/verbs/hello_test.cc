@@ -65,6 +65,7 @@ TEST(Hello, ARefusalIsExplainedWithBothValues) {
                {Refusal::kCutOff, StatusCode::kFailedPrecondition, {"has cut off generation", "node 2 refuses"}},
                {Refusal::kChallenge, StatusCode::kUnavailable, {"try again", "node 2"}},
                {Refusal::kResources, StatusCode::kUnavailable, {"node 2", "queue pair"}},
+               {Refusal::kConnections, StatusCode::kUnavailable, {"node 2", "fewer workers"}},
                {Refusal{99}, StatusCode::kFailedPrecondition, {"does not know", "node 2"}}};
   for (const auto& [refusal, code, parts] : cases) {
     const Status status = explain({.version = 8, .node = 4, .refusal = refusal, .layout = 0xdef}, request(), "here:1");
