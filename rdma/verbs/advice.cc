@@ -60,14 +60,14 @@ std::string completion_advice(int status) {
   }
 }
 
-Status registration_error(int error, std::uint64_t bytes, std::uint64_t lock_limit) {
-  if (error == ENOMEM && lock_limit < bytes) {
+Status registration_error(int error, std::uint64_t bytes, std::uint64_t registered, std::uint64_t lock_limit) {
+  if (error == ENOMEM && lock_limit < registered + bytes) {
     return Status(
         StatusCode::kResourceExhausted,
         fmt::format(
-            "a region of {} bytes cannot be registered: this process may lock {} bytes of memory; raise the limit "
-            "(ulimit -l unlimited, or memlock in /etc/security/limits.d)",
-            bytes, lock_limit));
+            "a region of {} bytes cannot be registered beside others of {} bytes: this process may lock {} bytes of "
+            "memory; raise the limit (ulimit -l unlimited, or memlock in /etc/security/limits.d)",
+            bytes, registered, lock_limit));
   }
   if (error == ENOMEM) {
     return Status(

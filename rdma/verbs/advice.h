@@ -12,7 +12,8 @@ namespace granary::rdma::verbs {
 /// status.
 std::string completion_advice(int status);
 
-/// Returns why a region could not be registered. `error` is errno's value, `lock_limit` the process's RLIMIT_MEMLOCK.
-Status registration_error(int error, std::uint64_t bytes, std::uint64_t lock_limit);
+/// Returns why a region could not be registered. `error` is errno's value, `lock_limit` the process's RLIMIT_MEMLOCK,
+/// which holds for this region and the `registered` bytes of others together.
+Status registration_error(int error, std::uint64_t bytes, std::uint64_t registered, std::uint64_t lock_limit);
 
 }  // namespace granary::rdma::verbs

@@ -90,9 +90,10 @@ Status DeviceContext::add_region(const RegionSpec& spec, memory::Region& region)
   const int remote = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
   const int access = IBV_ACCESS_LOCAL_WRITE | (spec.access == Access::kRemote ? remote : 0);
   MemoryRegion key(ibv_reg_mr(domain_.get(), region.base(), region.size(), access));
-  if (key == nullptr) return registration_error(errno, region.size(), lock_limit());
+  if (key == nullptr) return registration_error(errno, region.size(), registered_, lock_limit());
   if (Status status = regions_.add(spec, region); !status.ok()) return status;
   keys_.push_back(std::move(key));
+  registered_ += region.size();
   return {};
 }
 

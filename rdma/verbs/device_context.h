@@ -59,6 +59,7 @@ class DeviceContext {
   Limits limits_;
   LocalRegions regions_;
   std::vector<MemoryRegion> keys_;
+  std::uint64_t registered_ = 0;  ///< the bytes of all regions
 };
 
 }  // namespace granary::rdma::verbs

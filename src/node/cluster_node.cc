@@ -25,13 +25,6 @@ namespace {
 // A message has room for its headers, and for the rest of a result, besides the arguments or the reply.
 static_assert(kMaxCallBytes + 1024 <= cluster::messages::MailboxLayout{}.most_bytes);
 
-/// Returns for how many workers of each node there are mailboxes.
-std::uint32_t most_asking_workers(const ClusterConfig& config) {
-  std::uint32_t most = 0;
-  for (const NodeConfig& node : config.nodes) most = std::max(most, node.workers);
-  return asking_workers(most);
-}
-
 std::vector<NodeNumber> all_of(const ClusterConfig& config) {
   std::vector<NodeNumber> all;
   for (const NodeConfig& node : config.nodes) all.push_back(node.id);

@@ -15,6 +15,7 @@
 #include "src/node/cluster_node.h"
 #include "src/node/cluster_protocol.h"
 #include "src/node/node_fabric.h"
+#include "src/node/node_needs.h"
 #include "src/node/node_watch.h"
 #include "src/node/prepare_directories.h"
 #include "src/db/engine.h"
@@ -28,9 +29,6 @@ using cluster_config::ClusterConfig;
 using cluster_config::NodeConfig;
 
 namespace {
-
-/// The size of the registered memory for a worker's operations.
-constexpr std::uint64_t kBufferBytes = std::uint64_t{4} << 20;
 
 /// For how long a node that starts asks ZooKeeper again if it does not answer; a server is looked for as long at first.
 constexpr std::uint64_t kUnreachable_us = 30'000'000;
@@ -286,7 +284,7 @@ Status ClusterNode::open_fabric() {
   if (!mail.ok()) return mail.status();
   mail_ = std::move(mail).value();
   const bool shared = false;
-  auto buffers = map(kBufferBytes * (2 * std::uint64_t{own_.workers} + 3), shared);
+  auto buffers = map(buffer_bytes(own_), shared);
   if (!buffers.ok()) return buffers.status();
   buffers_ = std::move(buffers).value();
   pool_ = std::make_unique<cluster::BufferPool>(*buffers_);

@@ -83,9 +83,10 @@ Finding check_limits(const ClusterConfig& config, Nodes here, const Machine& mac
 }
 
 /// Compares the limit of locked memory with the memory that RDMA devices reach: it is pinned, so it counts as locked.
-Finding check_lock_limit(Nodes here, const Machine& machine) {
+Finding check_lock_limit(const ClusterConfig& config, Nodes here, const Machine& machine) {
   std::uint64_t needed = 0;
-  for (const NodeConfig& node : here) needed = std::max(needed, node.memory_bytes);
+  for (const NodeConfig& node : here)
+    needed = std::max(needed, node.memory_bytes + db::buffer_bytes(node) + db::mailbox_bytes(config));
   Finding finding{.subject = "locked memory", .found = "no limit"};
   if (machine.lock_limit_bytes == kNoLimit) return finding;
   finding.found = fmt::format("a process may lock {} MiB, a node needs more than {} MiB",
@@ -171,7 +172,7 @@ Findings check_machine(const ClusterConfig& config, Nodes here, const Machine& m
   const cluster_config::ProviderTraits& provider = traits(config.provider);
   if (machine.logout_removes_rings && std::ranges::any_of(here, has_rings_in_shared_memory))
     findings.push_back(check_logout(machine.logout_removes_rings));
-  if (provider.devices) findings.push_back(check_lock_limit(here, machine));
+  if (provider.devices) findings.push_back(check_lock_limit(config, here, machine));
   for (const NodeConfig& node : here) {
     if (provider.addresses) findings.push_back(check_address(node, machine));
     if (provider.devices) findings.push_back(check_device(node, machine));

@@ -158,6 +158,8 @@ TEST_F(MachineChecks, WhatTheNodesNeedAndIsNotThereIsBad) {
   node().memory_bytes = kGiB;
   machine_.lock_limit_bytes = kGiB;
   expect_bad("locked memory", "may lock 1024 MiB");
+  machine_.lock_limit_bytes = kGiB + (20 << 20);
+  expect_bad("locked memory", "may lock 1044 MiB, a node needs more than 1044 MiB");
   machine_.lock_limit_bytes = 2 * kGiB;
   machine_.limits.address_bytes = kGiB;
   expect_bad("process limits", "may have 1024 MiB of addresses, a node needs 1344");

@@ -29,14 +29,22 @@ TEST(CompletionAdvice, SaysWhatToDoOfWhatANetworkCanDo) {
 }
 
 TEST(RegistrationError, TellsTheMemoryLockLimitFromALackOfMemory) {
-  const Status limit = registration_error(ENOMEM, 1 << 30, 8 << 20);
+  const Status limit = registration_error(ENOMEM, 1 << 30, 0, 8 << 20);
   EXPECT_EQ(limit.code(), StatusCode::kResourceExhausted);
   EXPECT_NE(limit.message().find("8388608"), std::string::npos) << limit.message();
   EXPECT_NE(limit.message().find("ulimit -l"), std::string::npos) << limit.message();
-  const Status memory = registration_error(ENOMEM, 1 << 20, ~std::uint64_t{0});
+  const Status memory = registration_error(ENOMEM, 1 << 20, 1 << 30, ~std::uint64_t{0});
   EXPECT_EQ(memory.code(), StatusCode::kResourceExhausted);
   EXPECT_EQ(memory.message().find("ulimit"), std::string::npos) << memory.message();
-  EXPECT_EQ(registration_error(EINVAL, 1, 1).code(), StatusCode::kUnavailable);
+  EXPECT_EQ(registration_error(EINVAL, 1, 1, 1).code(), StatusCode::kUnavailable);
+}
+
+/// The limit holds for all that is locked, so a small region may be the one too many.
+TEST(RegistrationError, CountsTheRegionsThatAreRegistered) {
+  constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+  const Status limit = registration_error(ENOMEM, 140 * kMiB, 1024 * kMiB, 1126 * kMiB);
+  EXPECT_NE(limit.message().find("ulimit -l"), std::string::npos) << limit.message();
+  EXPECT_NE(limit.message().find("beside others of 1073741824 bytes"), std::string::npos) << limit.message();
 }
 
 }  // namespace
