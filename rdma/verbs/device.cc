@@ -33,7 +33,23 @@ Status check_options(const VerbsOptions& options) {
   return {};
 }
 
-Status check_device(const DeviceFacts& device) {
+/// Returns how many operations of a connection may be outstanding.
+std::uint32_t outstanding_of(const DeviceFacts& device, const VerbsOptions& options) {
+  return std::min(options.outstanding, device.queue_length);
+}
+
+/// Returns whether a completion queue of the device has a place for each operation of each connection.
+Status check_completion_queue(const DeviceFacts& device, const VerbsOptions& options) {
+  const std::uint32_t outstanding = outstanding_of(device, options);
+  const std::uint32_t connections = device.completion_queue_length / outstanding;
+  if (connections >= options.connections) return {};
+  return unavailable(
+      fmt::format("device {} has completion queues of at most {} places (max_cqe), enough for {} connections of {} "
+                  "operations; {} are needed, one to each node: take another device, or fewer nodes",
+                  device.name, device.completion_queue_length, connections, outstanding, options.connections));
+}
+
+Status check_device(const DeviceFacts& device, const VerbsOptions& options) {
   if (!device.trouble.empty()) return unavailable(fmt::format("device {}: {}", device.name, device.trouble));
   if (!device.atomics) {
     return unavailable(
@@ -44,7 +60,7 @@ Status check_device(const DeviceFacts& device) {
   if (device.reads_out == 0 || device.reads_in == 0 || device.queue_length < 2) {
     return unavailable(fmt::format("device {} allows no outstanding READs; take another device", device.name));
   }
-  return {};
+  return check_completion_queue(device, options);
 }
 
 /// Reads an address. An IPv4 address becomes the IPv6 one that stands for it, as GIDs have it. Returns none if the text
@@ -90,7 +106,7 @@ Result<std::string> choose_address(const DeviceFacts& device, const PortFacts& p
 }
 
 Result<DeviceChoice> choose_port(const DeviceFacts& device, const VerbsOptions& options) {
-  if (const Status status = check_device(device); !status.ok()) return status;
+  if (const Status status = check_device(device, options); !status.ok()) return status;
   Status trouble = unavailable(fmt::format("device {} has no port {}", device.name, options.port));
   for (const PortFacts& port : device.ports) {
     if (options.port != 0 && port.number != options.port) continue;
@@ -104,8 +120,6 @@ Result<DeviceChoice> choose_port(const DeviceFacts& device, const VerbsOptions& 
       trouble = address.status();
       continue;
     }
-    const std::uint32_t outstanding =
-        std::min({options.outstanding, device.queue_length, device.completion_queue_length});
     return DeviceChoice{
         .device = device.name,
         .port = port.number,
@@ -113,8 +127,8 @@ Result<DeviceChoice> choose_port(const DeviceFacts& device, const VerbsOptions& 
         .region_bytes = device.region_bytes,
         .reads_out = static_cast<std::uint8_t>(std::min(device.reads_out, kGreatestReadDepth)),
         .reads_in = static_cast<std::uint8_t>(std::min(device.reads_in, kGreatestReadDepth)),
-        .outstanding = outstanding,
-        .connections = std::min(options.connections, device.completion_queue_length / outstanding),
+        .outstanding = outstanding_of(device, options),
+        .connections = options.connections,
         .operation_bytes = std::min(port.message_bytes, kGreatestOperation) & ~7u,
     };
   }

@@ -65,7 +65,7 @@ Status VerbsEndpoint::make_way(NodeId peer) {
   }
   if (living < device_.choice().connections) return {};
   return Status(StatusCode::kResourceExhausted,
-                fmt::format("this endpoint has {} connections, the most it may have; raise `connections`", living));
+                fmt::format("this endpoint has {} connections, as many as VerbsOptions::connections says", living));
 }
 
 std::unique_ptr<Connection> VerbsEndpoint::new_connection(NodeId peer, const NodeAddress& address) {

@@ -26,7 +26,7 @@ struct VerbsOptions {
   std::uint16_t service = 18515;  ///< where this node listens
   std::vector<NodeAddress> peers;
   std::uint32_t outstanding = 128;  ///< operations of one connection, 2 to 4096; less if the device allows less
-  std::uint32_t connections = 64;   ///< of one endpoint, 1 to 4096; less if the device's completion queues are small
+  std::uint32_t connections = 64;   ///< of one endpoint, 1 to 4096; a device that does not allow as many is refused
   /// Whether to take a device whose compare-and-swaps, when they fail, store back what they found (Soft-RoCE of Linux
   /// 6.1). They may undo a WRITE or store of the same word at the same moment. For tests in which no word is raced so.
   bool tolerate_swap_stores = false;

@@ -37,6 +37,7 @@ OpenedFabric open_verbs(const ClusterConfig& config, const NodeConfig& node, con
       .address = node.address,
       .service = node.port,
       .peers = {},
+      .connections = static_cast<std::uint32_t>(config.nodes.size()),
       .tolerate_swap_stores = config.swap_stores == cluster_config::SwapStores::kTolerated};
   for (const NodeConfig& peer : config.nodes) {
     options.peers.push_back({.node = peer.id, .host = peer.address, .service = peer.port});

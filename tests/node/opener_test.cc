@@ -20,6 +20,7 @@ TEST(Openers, EachProviderHasOne) {
     cluster_config::NodeConfig node;
     node.id = 1;
     node.address = "127.0.0.1";
+    config.nodes = {node};
     const auto fabric = db::open_provider(config, node, {.node = 1});
     if (fabric.ok()) {
       EXPECT_EQ((*fabric)->provider(), row.name);

@@ -51,6 +51,7 @@ double median_us(Endpoint& endpoint, ConnectionId connection, const Operation& o
 
 int run() {
   VerbsOptions options;
+  options.connections = 1;
   options.tolerate_swap_stores = true;  // no other thread uses the region, so no operation races with another
   const auto memory = require(memory::Region::map({.reserve_bytes = 1, .huge_pages = HugePages::kOff}));
   const auto fabric = require(open_verbs_fabric(options));

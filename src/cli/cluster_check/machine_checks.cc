@@ -141,8 +141,9 @@ Finding check_address(const NodeConfig& node, const Machine& machine) {
   return finding;
 }
 
-Finding check_device(const NodeConfig& node, const Machine& machine) {
+Finding check_device(const ClusterConfig& config, const NodeConfig& node, const Machine& machine) {
   rdma::verbs::VerbsOptions options;
+  options.connections = static_cast<std::uint32_t>(config.nodes.size());
   options.device = node.device;
   options.port = node.device_port;
   options.address = node.address;
@@ -175,7 +176,7 @@ Findings check_machine(const ClusterConfig& config, Nodes here, const Machine& m
   if (provider.devices) findings.push_back(check_lock_limit(config, here, machine));
   for (const NodeConfig& node : here) {
     if (provider.addresses) findings.push_back(check_address(node, machine));
-    if (provider.devices) findings.push_back(check_device(node, machine));
+    if (provider.devices) findings.push_back(check_device(config, node, machine));
   }
   return findings;
 }

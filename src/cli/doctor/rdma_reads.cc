@@ -31,6 +31,7 @@ Result<rdma::verbs::VerbsOptions> options_of(rdma::NodeId node, std::uint16_t se
   rdma::verbs::VerbsOptions options;
   options.node.node = node;
   options.service = service;
+  options.connections = 1;
   options.tolerate_swap_stores = true;  // nothing is swapped here
   const auto choice = rdma::verbs::choose_device(rdma::verbs::list_devices(), options);
   if (!choice.ok()) return choice.status();

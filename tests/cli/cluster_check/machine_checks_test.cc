@@ -194,6 +194,13 @@ TEST_F(MachineChecks, ManyWorkersWithDevicesNeedManyFiles) {
   EXPECT_THAT(about(check(), "process limits").found, HasSubstr("a node needs some 596"));
 }
 
+TEST_F(MachineChecks, ADeviceHasAConnectionForEachNode) {
+  config_.provider = Provider::kVerbs;
+  while (config_.nodes.size() <= 1024 / 128) config_.nodes.push_back({.id = 3, .host = "b", .address = "10.0.0.2"});
+  EXPECT_EQ(about(check(), "device of 1").verdict, Verdict::kBad);
+  EXPECT_THAT(about(check(), "device of 1").found, HasSubstr("9 are needed"));
+}
+
 TEST_F(MachineChecks, WhatOnlyCostsSpeedIsAWarning) {
   machine_.free_huge_pages = 511;
   node().workers = 3;

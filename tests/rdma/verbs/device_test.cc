@@ -89,10 +89,25 @@ TEST(ChooseDevice, StaysWithinTheDevicesQueues) {
   DeviceFacts small = card("small");
   small.queue_length = 40;
   small.completion_queue_length = 100;
-  const Result<DeviceChoice> choice = choose_device(std::vector{small}, options());
+  VerbsOptions wanted = options();
+  wanted.connections = 2;
+  const Result<DeviceChoice> choice = choose_device(std::vector{small}, wanted);
   ASSERT_TRUE(choice.ok());
   EXPECT_EQ(choice->outstanding, 40u);
-  EXPECT_EQ(choice->connections, 2u) << "each operation has its place in the completion queue";
+  EXPECT_EQ(choice->connections, 2u);
+}
+
+/// Each operation has its place in the completion queue. A node that came to the limit only when it needed the last
+/// connection would be told of it while it runs.
+TEST(ChooseDevice, RefusesOneForTooFewConnections) {
+  DeviceFacts small = card("small");
+  small.completion_queue_length = 4096;
+  VerbsOptions wanted = options();
+  wanted.connections = 32;
+  EXPECT_TRUE(choose_device(std::vector{small}, wanted).ok());
+  wanted.connections = 64;
+  expect_refusal({small}, wanted, StatusCode::kUnavailable,
+                 "at most 4096 places (max_cqe), enough for 32 connections of 128 operations; 64 are needed");
 }
 
 TEST(ChooseDevice, SaysWhatIsInTheWay) {
