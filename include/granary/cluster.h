@@ -107,8 +107,9 @@ class GRANARY_EXPORT ClusterWorker {
   /// waits, as Database::checkpoint() and Cluster::barrier() do: the other bodies do not go on meanwhile, and what one
   /// of them holds would be waited for for ever. If an exception leaves a body, bodies that have not begun do not run,
   /// the others end, and the first such exception comes out of this function; the transaction that it has left is
-  /// aborted, and the worker goes on as before. kInvalidArgument unless 1 ≤ count ≤ kMostTogether; kFailedPrecondition
-  /// from within a body, or if another thread uses the worker.
+  /// aborted, and the worker goes on as before. Throws std::bad_alloc if there is no memory for the bodies; then none
+  /// runs. kInvalidArgument unless 1 ≤ count ≤ kMostTogether; kFailedPrecondition from within a body, or if another
+  /// thread uses the worker.
   Status run_together(std::uint32_t count, FunctionRef<void(std::uint32_t)> body);
   /// Lets the other bodies of run_together() go on, and then other threads. A body that waits for something besides,
   /// such as the release of a result, calls it again and again: if it kept the thread, what the others have open would

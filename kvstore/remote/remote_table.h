@@ -9,10 +9,9 @@
 namespace granary::kvstore::remote {
 
 struct RemoteTable {
-  rdma::RemoteAddress main;         ///< the address of the main header
-  std::uint64_t buckets = 0;        ///< the number of its buckets
-  std::uint64_t owner_base = 0;     ///< the region's address in its owner's process, from which names' values count
-  std::uint32_t max_key_bytes = 8;  ///< no key is longer
+  rdma::RemoteAddress main;      ///< the address of the main header
+  std::uint64_t buckets = 0;     ///< the number of its buckets
+  std::uint64_t owner_base = 0;  ///< the region's address in its owner's process, from which names' values count
   std::uint32_t max_value_bytes = 0;
 
   rdma::RemoteAddress at(std::uint64_t offset) const {

@@ -47,7 +47,7 @@ std::string completion_advice(int status) {
       return "the peer's device does not answer: its host is down or cut off, or the network lost too much; check the "
              "network, then connect again";
     case IBV_WC_RNR_RETRY_EXC_ERR:
-      return our_mistake("the peer was not ready to receive, although nothing is sent that needs it");
+      return our_mistake("the peer awaited no ring, although this device should try again without end");
     case IBV_WC_REM_ABORT_ERR:
       return "the peer's device gave the operation up: see the kernel log of its host, then connect again";
     case IBV_WC_FATAL_ERR:

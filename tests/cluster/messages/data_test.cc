@@ -50,7 +50,6 @@ class Data : public testing::Test {
     return {.main = asking().at(kOwner, about.main_offset),
             .buckets = about.buckets,
             .owner_base = all.region_base,
-            .max_key_bytes = 64,
             .max_value_bytes = about.max_value_bytes};
   }
   RemoteRecord record(const SeenRecord& seen, std::string_view key, std::uint32_t max_value_bytes) {

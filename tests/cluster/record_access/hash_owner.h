@@ -21,7 +21,6 @@ class HashOwner {
     return {.main = {.node = node, .region = 1, .generation = 1, .offset = 0},
             .buckets = fixture_.table.buckets(),
             .owner_base = reinterpret_cast<std::uint64_t>(region()->base()),
-            .max_key_bytes = 64,
             .max_value_bytes = kMaxValue};
   }
 
