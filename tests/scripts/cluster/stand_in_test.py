@@ -6,99 +6,20 @@ Not covered: what the real `granary cluster check` finds (tests/cli), and real h
 
 import argparse
 import contextlib
-import hashlib
-import io
 import json
-import os
 import pathlib
-import shutil
 import subprocess
-import tarfile
-import tempfile
 import unittest
 from unittest import mock
 
-from rig import Rig
+from stand_in import TWO_HOSTS, StandIn, finding
 
 from cluster import errors, hosts, inventory, session
 from cluster.agent import processes
 from cluster.verbs import gone
 
-NAME = "granary-9.9.9-linux-x86_64"
-GRANARY = """\
-#!/usr/bin/env bash
-case "$*" in
-  --version) echo "granary 9.9.9 (stand-in)" ;;
-  node*)
-    echo "node ${3#--id=} of 3 serves"
-    trap 'exit 0' TERM
-    while :; do sleep 0.05; done ;;
-  "cluster check"*) cat "$STAND_IN/findings" ;;
-  "log verify"*) echo "all was read" ;;
-  "cluster merge"*) echo "all conditions hold" ;;
-  bench*)
-    last=${!#}
-    if [[ $* != *--node=2\\ * || ! -e $STAND_IN/node-2-reports-nothing ]]; then echo '{}' > "${last#--json=}"; fi
-    if [[ $* == *--node=2\\ * && -e $STAND_IN/node-2-dies ]]; then kill -SEGV $$; fi ;;
-esac
-"""
-SSH = """\
-#!/usr/bin/env bash
-if [[ -e $STAND_IN/away && $* == *"-- 192.0.2.2"* ]]; then echo "Connection refused" >&2; exit 255; fi
-case " $* " in
-  *" -O exit "* | *" -M "*) ;;
-  *) exec bash -c "${@: -1}" ;;
-esac
-"""
-TWO_HOSTS = """\
-[cluster]
-name = "trial"
-run_directory = "run"
-[[node]]
-id = 1
-host = "192.0.2.1"
-install_directory = "{0}/first"
-[[node]]
-id = 2
-host = "192.0.2.2"
-install_directory = "{0}/second"
-"""
 
-
-def finding(subject, verdict="ok", found="so it is"):
-    return {"check": subject, "verdict": verdict, "found": found, "mend": ""}
-
-
-class StandIn(Rig):
-    @classmethod
-    def setUpClass(cls):
-        cls.packages = pathlib.Path(tempfile.mkdtemp(prefix="granary-package-"))
-        cls.addClassCleanup(shutil.rmtree, cls.packages)
-        cls.package = cls.packages / f"{NAME}.tar.gz"
-        with tarfile.open(cls.package, "w:gz") as tar:
-            program = tarfile.TarInfo(f"{NAME}/bin/granary")
-            program.size, program.mode = len(GRANARY), 0o755
-            tar.addfile(program, io.BytesIO(GRANARY.encode()))
-        digest = hashlib.sha256(cls.package.read_bytes()).hexdigest()
-        cls.package.with_name(cls.package.name + ".sha256").write_text(f"{digest}  {cls.package.name}\n")
-
-    def setUp(self):
-        super().setUp()
-        (self.folder / "ssh").write_text(SSH)
-        (self.folder / "ssh").chmod(0o755)
-        self.environment = {"STAND_IN": str(self.folder), "PATH": f"{self.folder}:{os.environ['PATH']}"}
-
-    def findings(self, *each):
-        (self.folder / "findings").write_text(json.dumps({"findings": each}))
-
-    def pids(self):
-        return [each["pid"] for each in self.status().values()]
-
-    def begin(self):
-        self.write_file()
-        self.must(0, "deploy", f"--package={self.package}", "--supervisor=own")
-        self.must(0, "start")
-
+class Commands(StandIn):
     def test_rolling_needs_to_know_of_all_members(self):
         self.begin()
         before = self.pids()
@@ -181,18 +102,6 @@ class StandIn(Rig):
         said = self.must(0, *deploy, "--while-running")
         self.assertRegex(said, "192.0.2.3 +deploy +ended node-2, as the cluster file no longer has .*/second'")
         self.assertEqual([pathlib.Path(f"/proc/{pid}/exe").exists() for pid in pids], [True, False])
-
-    def begin_on_two(self):
-        """Starts two nodes, node 2 on 192.0.2.3. Returns the file by which they run, what is called to deploy another,
-        and the nodes' processes.
-        """
-        whole = TWO_HOSTS.format(self.folder).replace("192.0.2.2", "192.0.2.3")
-        self.file.write_text(whole)
-        deploy = ("deploy", f"--package={self.package}", "--supervisor=own")
-        self.must(0, *deploy)
-        self.must(0, "start")
-        self.addCleanup(self.end_by, whole)
-        return whole, deploy, self.pids()
 
     def test_a_host_that_may_be_one_that_does_not_answer_is_not_gone(self):
         whole, deploy, pids = self.begin_on_two()
@@ -375,10 +284,6 @@ class StandIn(Rig):
             with self.subTest(place):
                 self.file.write_text(f'{text}[membership]\nkind = "zookeeper"\nservers = ["{place}"]\n')
                 self.assertIn(said, self.must(code, *deploy))
-
-    def end_by(self, file):
-        self.file.write_text(file)
-        self.end_all()
 
 
 if __name__ == "__main__":
