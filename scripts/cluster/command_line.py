@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from .output import say
-from .verbs import bench, deploy, logs, remove, run, status
+from .verbs import bench, deploy, logs, remove, restart, run, status
 
 EPILOG = """\
 The cluster file is the list of hosts; docs/cluster-file.md has its keys, docs/deployment.md an example from the first
@@ -103,7 +103,7 @@ def _add_deploy(add: object) -> None:
 
 def _add_runs(add: object) -> None:
     for name, verb, summary in (("start", run.start, "start all nodes, and wait until they serve"),
-                                ("restart", run.restart, "stop and start all nodes, or one after the other")):
+                                ("restart", restart.restart, "stop and start all nodes, or one after the other")):
         command = add(name, verb, summary)
         command.add_argument("--timeout", metavar="SECONDS", type=_seconds, default=120,
                              help="how long to wait until nodes serve (120)")

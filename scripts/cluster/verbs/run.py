@@ -1,4 +1,4 @@
-"""Does `start`, `stop`, `restart` and `kill`, which are about the processes of nodes."""
+"""Does `start`, `stop` and `kill`, which are about the processes of nodes. restart.py does `restart`."""
 
 import hashlib
 import time
@@ -8,20 +8,18 @@ from ..errors import HostError, UsageError
 from ..hosts import Host, on_all
 from ..session import Session
 
-LOOK_S = 0.2
-
 
 def start(session: Session) -> None:
     """Starts ZooKeeper first, if deploy set it up, and then all nodes at once, since they wait for each other."""
     if session.dry_run:
-        return _would(session, "start")
-    if _start_zookeeper(session):
-        _start_nodes(session)
+        return would(session, "start")
+    if start_zookeeper(session):
+        start_nodes(session)
     return None
 
 
-def _start_nodes(session: Session) -> None:
-    file = _file_hash(session)
+def start_nodes(session: Session) -> None:
+    file = file_hash(session)
     hosts = session.hosts_with_chosen()
 
     def begin(host: Host) -> "dict[str, Any]":
@@ -44,11 +42,11 @@ def _start_nodes(session: Session) -> None:
             if not each["ok"]:
                 session.report.add(host.label, name, each["what"], ok=False)
             else:
-                _report_serving(session, host, name, each["what"], states[name], time.monotonic() - began)
+                report_serving(session, host, name, each["what"], states[name], time.monotonic() - began)
 
 
-def _report_serving(session: Session, host: Host, name: str, what: str, state: "dict[str, Any]",
-                    seconds: float) -> None:
+def report_serving(session: Session, host: Host, name: str, what: str, state: "dict[str, Any]",
+                   seconds: float) -> None:
     if state["serves"]:
         session.report.add(host.label, name, f"{what}; serves", seconds=None if what.startswith("runs") else seconds)
         return
@@ -62,11 +60,11 @@ def _report_serving(session: Session, host: Host, name: str, what: str, state: "
     session.report.add(host.label, name, "\n".join(lines), ok=False)
 
 
-def _file_hash(session: Session) -> str:
+def file_hash(session: Session) -> str:
     return hashlib.sha256(session.inventory.text.encode()).hexdigest()
 
 
-def _start_zookeeper(session: Session) -> bool:
+def start_zookeeper(session: Session) -> bool:
     """Starts the servers that deploy set up, and waits until they serve. Returns whether nodes may begin: one server
     that serves is enough, since it does so only as part of a majority. So a host that does not answer keeps no node of
     the others from beginning.
@@ -109,10 +107,10 @@ def _zookeepers(session: Session) -> "tuple[dict[Host, list[str]], dict[str, str
 def stop(session: Session) -> None:
     """Stops all nodes at once, and ZooKeeper after them, if asked for."""
     if session.dry_run:
-        return _would(session, "stop")
+        return would(session, "stop")
     if session.flags.with_zookeeper:
         _refuse_others_that_run(session)
-    ended, untold = _stop_nodes(session)
+    ended, untold = stop_nodes(session)
     if not session.flags.with_zookeeper:
         return None
     if not ended or (untold and session.chosen_nodes() is not None) or _nodes_run(session.hosts):
@@ -169,7 +167,7 @@ def _refuse_others_that_run(session: Session) -> None:
                 raise HostError(f"{host.label}: {name} {does}, which needs ZooKeeper, and {why}; nothing was stopped")
 
 
-def _stop_nodes(session: Session) -> "tuple[bool, list[Host]]":
+def stop_nodes(session: Session) -> "tuple[bool, list[Host]]":
     """Returns whether all nodes have ended on the hosts that could be told to stop them, and the hosts that could not.
     """
     hosts = session.hosts_with_chosen()
@@ -178,88 +176,6 @@ def _stop_nodes(session: Session) -> "tuple[bool, list[Host]]":
         _report(session, host, result)
     ended = all(each["ok"] for result in stopped.values() for each in result.values())
     return ended, [host for host in hosts if host not in stopped]
-
-
-def restart(session: Session) -> None:
-    """Restarts all nodes together, or one after the other while the others serve."""
-    if session.dry_run:
-        return _would(session, "restart one after the other" if session.flags.rolling else "restart")
-    _refuse_other_file(session)
-    if session.report.exit_code():
-        return None
-    if session.flags.rolling:
-        return _restart_rolling(session)
-    if not _start_zookeeper(session):  # whether nodes could begin is found out first
-        return None
-    if _stop_nodes(session) == (True, []):
-        _start_nodes(session)
-    return None
-
-
-def _refuse_other_file(session: Session) -> None:
-    """Refuses a restart where the copy that was deployed, by which nodes run, is not this file. `start` would notice
-    that only once all nodes are down, and a rolling restart never would.
-    """
-    file = _file_hash(session)
-    inspect = {"package": {"directory": "-"}}
-    hosts = session.hosts_with_chosen()
-    found = session.on_all("restart", lambda host: host.call("inspect", inspect), hosts)
-    if len(found) < len(hosts):
-        raise HostError("a host does not answer, so nobody knows by which cluster file its nodes run; nothing was "
-                        "stopped")
-    for host, result in found.items():
-        if not result["deployed"]:
-            why = "nothing is installed; run 'deploy' first"
-        elif result["deployed"]["file_sha256"] != file:
-            why = "the cluster file has changed since it was deployed; run 'deploy --while-running' first"
-        else:
-            continue
-        session.report.add(host.label, "restart", f"{why}; nothing was stopped", ok=False)
-
-
-def _restart_rolling(session: Session) -> None:
-    chosen = session.chosen_nodes()
-    nodes = [node for node in session.inventory.nodes if chosen is None or node.id in chosen]
-    _await_whole(session, "before anything was restarted")
-    for node in nodes:
-        host, began = session.host_of(node.id), time.monotonic()
-        answer = host.call("restart", {"services": [node.service], "seconds": session.flags.timeout})
-        result, state = answer["results"][node.service], answer["states"].get(node.service)
-        if not result["ok"]:
-            raise HostError(f"{host.label}: {node.service}: {result['what']}; the nodes after it were not restarted")
-        seconds = time.monotonic() - began
-        if not state["serves"]:
-            _report_serving(session, host, node.service, "restarted", state, seconds)
-            session.report.add(host.label, "restart", "the nodes after it were not restarted", ok=False)
-            return
-        _await_whole(session, f"after {node.service} came back")
-        session.report.add(host.label, node.service, "restarted; serves", seconds=seconds)
-
-
-def _await_whole(session: Session, when: str) -> None:
-    """Waits until all nodes are members and serve, and nothing of a dead life is owed."""
-    until = time.monotonic() + session.flags.timeout
-    while (trouble := _not_whole(session)) and time.monotonic() < until:
-        time.sleep(LOOK_S)
-    if trouble:
-        raise HostError(f"{when}, the cluster is not whole: {trouble}; nothing more was restarted")
-
-
-def _not_whole(session: Session) -> str:
-    """Returns what keeps the cluster from being whole; empty if nothing does."""
-    found = session.on_all("restart", lambda host: host.call("status", {"patience_s": 10}))
-    if len(found) < len(session.hosts):
-        raise HostError("a host does not answer, so nobody knows whether the cluster is whole; nothing more was "
-                        "restarted")
-    for host, result in found.items():
-        for name, each in result["services"].items():
-            if not each["serves"]:
-                return f"{name} on {host.label} does not serve ({each['state']})"
-        if result["board"]["owed"]:
-            return result["board"]["owed"][0]
-        if result["board"]["unknown"]:
-            return result["board"]["unknown"]
-    return ""
 
 
 def kill(session: Session) -> None:
@@ -277,7 +193,7 @@ def _report(session: Session, host: Host, result: "dict[str, Any]") -> None:
         session.report.add(host.label, name, each["what"], ok=each["ok"], seconds=seconds)
 
 
-def _would(session: Session, what: str) -> None:
+def would(session: Session, what: str) -> None:
     for host in session.hosts_with_chosen():
         session.report.add(host.label, ", ".join(session.services(host)), f"would {what}")
     if not session.report.outcomes:

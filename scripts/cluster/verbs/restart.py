@@ -1,0 +1,91 @@
+"""Does `restart`, of all nodes together or of one after the other."""
+
+import time
+
+from ..errors import HostError
+from ..session import Session
+from .run import file_hash, report_serving, start_nodes, start_zookeeper, stop_nodes, would
+
+LOOK_S = 0.2
+
+
+def restart(session: Session) -> None:
+    """Restarts all nodes together, or one after the other while the others serve."""
+    if session.dry_run:
+        return would(session, "restart one after the other" if session.flags.rolling else "restart")
+    _refuse_other_file(session)
+    if session.report.exit_code():
+        return None
+    if session.flags.rolling:
+        return _restart_rolling(session)
+    if not start_zookeeper(session):  # whether nodes could begin is found out first
+        return None
+    if stop_nodes(session) == (True, []):
+        start_nodes(session)
+    return None
+
+
+def _refuse_other_file(session: Session) -> None:
+    """Refuses a restart where the copy that was deployed, by which nodes run, is not this file. `start` would notice
+    that only once all nodes are down, and a rolling restart never would.
+    """
+    file = file_hash(session)
+    inspect = {"package": {"directory": "-"}}
+    hosts = session.hosts_with_chosen()
+    found = session.on_all("restart", lambda host: host.call("inspect", inspect), hosts)
+    if len(found) < len(hosts):
+        raise HostError("a host does not answer, so nobody knows by which cluster file its nodes run; nothing was "
+                        "stopped")
+    for host, result in found.items():
+        if not result["deployed"]:
+            why = "nothing is installed; run 'deploy' first"
+        elif result["deployed"]["file_sha256"] != file:
+            why = "the cluster file has changed since it was deployed; run 'deploy --while-running' first"
+        else:
+            continue
+        session.report.add(host.label, "restart", f"{why}; nothing was stopped", ok=False)
+
+
+def _restart_rolling(session: Session) -> None:
+    chosen = session.chosen_nodes()
+    nodes = [node for node in session.inventory.nodes if chosen is None or node.id in chosen]
+    _await_whole(session, "before anything was restarted")
+    for node in nodes:
+        host, began = session.host_of(node.id), time.monotonic()
+        answer = host.call("restart", {"services": [node.service], "seconds": session.flags.timeout})
+        result, state = answer["results"][node.service], answer["states"].get(node.service)
+        if not result["ok"]:
+            raise HostError(f"{host.label}: {node.service}: {result['what']}; the nodes after it were not restarted")
+        seconds = time.monotonic() - began
+        if not state["serves"]:
+            report_serving(session, host, node.service, "restarted", state, seconds)
+            session.report.add(host.label, "restart", "the nodes after it were not restarted", ok=False)
+            return
+        _await_whole(session, f"after {node.service} came back")
+        session.report.add(host.label, node.service, "restarted; serves", seconds=seconds)
+
+
+def _await_whole(session: Session, when: str) -> None:
+    """Waits until all nodes are members and serve, and nothing of a dead life is owed."""
+    until = time.monotonic() + session.flags.timeout
+    while (trouble := _not_whole(session)) and time.monotonic() < until:
+        time.sleep(LOOK_S)
+    if trouble:
+        raise HostError(f"{when}, the cluster is not whole: {trouble}; nothing more was restarted")
+
+
+def _not_whole(session: Session) -> str:
+    """Returns what keeps the cluster from being whole; empty if nothing does."""
+    found = session.on_all("restart", lambda host: host.call("status", {"patience_s": 10}))
+    if len(found) < len(session.hosts):
+        raise HostError("a host does not answer, so nobody knows whether the cluster is whole; nothing more was "
+                        "restarted")
+    for host, result in found.items():
+        for name, each in result["services"].items():
+            if not each["serves"]:
+                return f"{name} on {host.label} does not serve ({each['state']})"
+        if result["board"]["owed"]:
+            return result["board"]["owed"][0]
+        if result["board"]["unknown"]:
+            return result["board"]["unknown"]
+    return ""
