@@ -11,6 +11,7 @@ LOOK_S = 0.2
 
 def restart(session: Session) -> None:
     """Restarts all nodes together, or one after the other while the others serve."""
+    _refuse_without_logs(session)
     if session.dry_run:
         return would(session, "restart one after the other" if session.flags.rolling else "restart")
     _refuse_other_file(session)
@@ -23,6 +24,17 @@ def restart(session: Session) -> None:
     if stop_nodes(session) == (True, []):
         start_nodes(session)
     return None
+
+
+def _refuse_without_logs(session: Session) -> None:
+    """Refuses to restart some nodes while others serve if no node has a log to come back with: it would wait for all
+    others to end, and give up.
+    """
+    nodes, chosen = session.inventory.nodes, session.chosen_nodes()
+    some = session.flags.rolling or (chosen is not None and len(chosen) < len(nodes))
+    if some and not any(node.data_directory for node in nodes):
+        raise HostError("this cluster keeps no logs (it has no data_directory), so its nodes start together only: use "
+                        "'restart' without --rolling and --nodes; nothing was stopped")
 
 
 def _refuse_other_file(session: Session) -> None:

@@ -87,8 +87,8 @@ class StandIn(Rig):
     def pids(self):
         return [each["pid"] for each in self.status().values()]
 
-    def begin(self):
-        self.write_file()
+    def begin(self, **file):
+        self.write_file(**file)
         self.must(0, "deploy", f"--package={self.package}", "--supervisor=own")
         self.must(0, "start")
 
