@@ -50,11 +50,12 @@ def run(flags: argparse.Namespace) -> int:
     ssh = Ssh(flags.accept_new, flags.ssh_config)
     session = Session(inventory, all_hosts(inventory, ssh), flags, ssh)
     failure: "BaseException | None" = None
-    code = None
+    code, left = None, []
     try:
         code = apart(lambda: flags.verb(session))
     except (UsageError, HostError, output.OutputError, OSError, Ended) as error:
         failure = error
+        left = _left_under_way(session, error)
     finally:
         hold_back()
         ssh.close()
@@ -65,9 +66,19 @@ def run(flags: argparse.Namespace) -> int:
     except output.OutputError as error:
         error.code = session.report.exit_code() or error.code
         failure = failure or error
+    for each in left:
+        output.complain(each)
     if failure is not None:
         raise failure
     return code if code is not None else session.report.exit_code()
+
+
+def _left_under_way(session: Session, error: BaseException) -> "list[str]":
+    """Returns what hosts do to its end although a signal ends the command. The report has what they have done."""
+    if not isinstance(error, Ended):
+        return []
+    works = [f"{host.label} goes on with {' and '.join(host.under_way)}" for host in session.hosts if host.under_way]
+    return [f"{error}; {each}" for each in works]
 
 
 sys.exit(main())

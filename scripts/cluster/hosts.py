@@ -27,6 +27,8 @@ sys.meta_path.insert(0,Loader())
 import agent.main;agent.main.answer(call)
 """
 
+# A host does these verbs to their end although nobody waits for the answer any more.
+LASTING = ("install", "start", "stop", "restart", "end_former", "wipe", "wipe_run_directory", "wipe_zookeeper", "down")
 CLOSING_S = 5.0  # how long one step of closing a connection may take
 
 Event = Callable[["dict[str, Any]"], None]
@@ -47,6 +49,7 @@ class Host:
         self.cluster = cluster
         self.entry = entry
         self.modules = modules
+        self.under_way: "list[str]" = []  # what it does to its end, such as "restart node-1"
 
     @property
     def label(self) -> str:
@@ -65,8 +68,20 @@ class Host:
         """Returns the result of a verb of agent/main.py. A HostError says what went wrong there."""
         call = {"modules": self.modules, "verb": verb,
                 "arguments": {"directory": self.entry.install_directory, "cluster": self.cluster} | (arguments or {})}
+        words = [" ".join([verb, *(arguments or {}).get("services", [])])] if verb in LASTING else []
+        self.under_way.extend(words)
+        try:
+            return self._call(call, payload, on_event)
+        finally:
+            for each in words:
+                self.under_way.remove(each)
+
+    def _call(self, call: "dict[str, Any]", payload: Optional[BinaryIO],
+              on_event: Optional[Event]) -> "dict[str, Any]":
+        # Ctrl-C signals all processes of the terminal's session, but the agent has to do its work to the end: a node
+        # that it has stopped is to be started again.
         process = subprocess.Popen(self.command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE)
+                                   stderr=subprocess.PIPE, start_new_session=True)
         said: "list[bytes]" = []
         threads = [threading.Thread(target=_send, args=(process, call, payload)),
                    threading.Thread(target=lambda: said.append(process.stderr.read()))]

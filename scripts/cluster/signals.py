@@ -18,7 +18,7 @@ class Ended(BaseException):
     """Says that a signal ends the command. `code` is the exit code that tells so."""
 
     def __init__(self, number: int) -> None:
-        super().__init__(f"ended by signal {number}")
+        super().__init__(f"ended by {signal.Signals(number).name}")
         self.code = 128 + number
 
 

@@ -8,9 +8,10 @@ import platform
 import subprocess
 import tarfile
 import tempfile
+import threading
 from typing import Any, Optional
 
-from . import channel, handed_out, services, systemd
+from . import channel, handed_out, logs, services, systemd
 from .place import Place
 
 VERIFY_S = 300
@@ -60,13 +61,22 @@ def _host(place: Place) -> "dict[str, Any]":
 
 
 def _said(place: Place, words: "list[str]", patience_s: float) -> "tuple[int, str]":
+    """Returns the program's exit code and all that it said. It ends when the caller does, since it may lock what a node
+    needs.
+    """
     try:
-        done = subprocess.run([str(place.program()), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, errors="replace", timeout=patience_s, check=False,
-                              **place.run_as())
-        return done.returncode, done.stdout
-    except (OSError, subprocess.TimeoutExpired) as error:
+        process = subprocess.Popen([str(place.program()), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, text=True, errors="replace", **place.run_as())
+    except OSError as error:
         return -1, str(error)
+    threading.Thread(target=logs.end_with_caller, args=(process,), daemon=True).start()
+    try:
+        said, _ = process.communicate(timeout=patience_s)
+        return process.returncode, said
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        return -1, f"timed out after {patience_s} s"
 
 
 def _add_text(tar: tarfile.TarFile, name: str, text: str) -> None:

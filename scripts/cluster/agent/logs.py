@@ -67,7 +67,7 @@ def show_journal(name: str, count: int, following: bool) -> None:
     with subprocess.Popen(command + (["--follow"] if following else []), stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, text=True, errors="replace") as process:
         if following:
-            threading.Thread(target=_end_with_caller, args=(process,), daemon=True).start()
+            threading.Thread(target=end_with_caller, args=(process,), daemon=True).start()
         try:
             for line in process.stdout:
                 tell({"line": line.rstrip("\n"), "service": name})
@@ -75,8 +75,8 @@ def show_journal(name: str, count: int, following: bool) -> None:
             process.terminate()
 
 
-def _end_with_caller(process: subprocess.Popen) -> None:
-    """Ends the process, which may be silent for long, once nobody reads any more what we tell."""
+def end_with_caller(process: subprocess.Popen) -> None:
+    """Ends a process, which may be silent for long, once nobody reads any more what we tell."""
     while process.poll() is None:
         try:
             tell({"alive": True})

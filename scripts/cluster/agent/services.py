@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Optional
 
 from . import handed_out, own, page, systemd, zookeeper
+from .channel import tell
 from .place import Place
 from .trouble import Trouble
 
@@ -106,7 +107,9 @@ def _each(place: Place, arguments: "dict[str, Any]", action: Any) -> "dict[str, 
 
 
 def await_serving(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
-    """Waits until services serve, or have ended for good, or the time is over. Returns the status of each."""
+    """Waits until services serve, or have ended for good, or the time is over. Returns the status of each. A
+    BrokenPipeError ends it once nobody waits for the answer any more.
+    """
     place.require()
     wanted = chosen(place, arguments.get("services"))
     until, pause_s = time.monotonic() + arguments["seconds"], 0.05
@@ -119,6 +122,7 @@ def await_serving(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]"
         settled = (each["serves"] or each["state"] in ("failed", "ended", "dead") for each in found.values())
         if all(settled) or time.monotonic() > until:
             return found
+        tell({"alive": True})
         time.sleep(pause_s)
         pause_s = min(pause_s * 1.2, LONGEST_PAUSE_S)
 

@@ -4,9 +4,14 @@ nodes when it is interrupted or when they do not end in order.
 Not covered: nodes that work while they are restarted (rolling_test.py).
 """
 
+import os
+import pathlib
+import signal
 import unittest
 
-from stand_in import StandIn
+from stand_in import StandIn, finding
+
+from cluster.agent import processes
 
 
 class Restart(StandIn):
@@ -20,6 +25,48 @@ class Restart(StandIn):
         self.assertEqual(self.pids(), before)
         self.must(0, "restart", "--nodes=1,2,3")
         self.must(0, "restart")
+
+    def all_are_members(self):
+        self.findings(*(finding(f"member {node}") for node in (1, 2, 3)))
+
+    def test_ctrl_c_leaves_no_node_stopped(self):
+        self.begin()
+        self.all_are_members()
+        (self.folder / "on-term").write_text("touch $STAND_IN/ends; sleep 2")
+        for flags in (["--rolling"], ["--rolling", "--nodes=1"]):
+            before = self.pids()
+            command = self.begin_command("restart", *flags)
+            self.wait_for((self.folder / "ends").exists)
+            os.killpg(command.pid, signal.SIGINT)
+            _, said = command.communicate(timeout=20)
+            self.assertEqual(command.returncode, 128 + signal.SIGINT)
+            self.assertIn("ended by SIGINT; localhost goes on with restart node-1", said)
+            self.wait_for(lambda: self.pids()[0] not in (None, before[0]))  # pylint: disable=cell-var-from-loop
+            self.assertEqual(self.pids()[1:], before[1:])
+            (self.folder / "ends").unlink()
+
+    def test_ctrl_c_ends_what_only_serves_the_caller(self):
+        self.begin()
+        follows = self.begin_command("logs", "-f")
+        self.assertRegex(follows.stdout.readline(), r"node-\d\| ")
+        agents = [int(pid) for path in pathlib.Path(f"/proc/{follows.pid}/task").glob("*/children")
+                  for pid in path.read_text().split()]
+        self.assertNotEqual(agents, [])
+        self.interrupt(follows, agents)
+        self.must(0, "stop")
+        (self.folder / "bench-lasts").touch()
+        measures = self.begin_command("bench", "smallbank")
+        pid = self.folder / "bench-pid"
+        self.wait_for(lambda: pid.exists() and pid.read_text())
+        self.interrupt(measures, [int(pid.read_text())])
+
+    def interrupt(self, command, others):
+        """Ends a command as Ctrl-C does, and sees that the other processes end, too."""
+        self.assertTrue(all(processes.start_ticks(pid) for pid in others))
+        os.killpg(command.pid, signal.SIGINT)
+        command.communicate(timeout=20)
+        self.assertEqual(command.returncode, 128 + signal.SIGINT)
+        self.wait_for(lambda: not any(processes.start_ticks(pid) for pid in others))
 
 
 if __name__ == "__main__":

@@ -8,10 +8,13 @@ import json
 import os
 import pathlib
 import shutil
+import subprocess
+import sys
 import tarfile
 import tempfile
+import time
 
-from rig import Rig
+from rig import SCRIPT, Rig
 
 NAME = "granary-9.9.9-linux-x86_64"
 GRANARY = """\
@@ -24,8 +27,10 @@ case "$*" in
     while :; do sleep 0.05; done ;;
   "cluster check"*) cat "$STAND_IN/findings" ;;
   "log verify"*) echo "all was read" ;;
+  "cluster run"*) exec "$0" bench "${@:3}" ;;
   "cluster merge"*) echo "all conditions hold" ;;
   bench*)
+    if [[ -e $STAND_IN/bench-lasts ]]; then echo $$ > "$STAND_IN/bench-pid"; exec sleep 1000; fi
     last=${!#}
     if [[ $* != *--node=2\\ * || ! -e $STAND_IN/node-2-reports-nothing ]]; then echo '{}' > "${last#--json=}"; fi
     if [[ $* == *--node=2\\ * && -e $STAND_IN/node-2-dies ]]; then kill -SEGV $$; fi ;;
@@ -91,6 +96,22 @@ class StandIn(Rig):
         self.write_file(**file)
         self.must(0, "deploy", f"--package={self.package}", "--supervisor=own")
         self.must(0, "start")
+
+    def begin_command(self, *words):
+        """Starts cluster.sh as a shell does in a terminal: in a group of processes of its own, which Ctrl-C signals."""
+        # pylint: disable-next=consider-using-with
+        process = subprocess.Popen([SCRIPT, *words, f"--cluster={self.file}"], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, process_group=0,
+                                   env=os.environ | {"PYTHON": sys.executable} | self.environment)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
+
+    def wait_for(self, condition, seconds=20):
+        until = time.monotonic() + seconds
+        while not condition():
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.02)
 
     def begin_on_two(self):
         """Starts two nodes, node 2 on 192.0.2.3. Returns the file by which they run, what is called to deploy another,
