@@ -6,7 +6,8 @@
 #   scripts/cluster.sh COMMAND --help
 #
 # It needs Python 3.11 here (PYTHON names one that is not python3) and 3.9 on the hosts. Exit codes: 0 ok, 1 a check
-# failed, 2 wrong usage, 3 something did not work on some host or the output cannot be written, 128 + N signal N ended it.
+# failed or a node did not end in order, 2 wrong usage, 3 something did not work on some host or the output cannot be
+# written, 128 + N signal N ended it.
 
 set -euo pipefail
 here=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)

@@ -19,8 +19,8 @@ command to the last. A usual day:
 Nodes whose host is this machine are reached without ssh. Others need a key or an agent for ssh (no password is asked
 for) and Python 3.9. All hosts work at the same time; one that fails does not stop the others, and the table tells why.
 
-Exit codes: 0 ok, 1 a check failed or a node does not serve, 2 wrong usage, 3 something did not work on some host or
-the output cannot be written, 128 + N ended by signal N."""
+Exit codes: 0 ok, 1 a check failed, a node did not end in order or does not serve, 2 wrong usage, 3 something did not
+work on some host or the output cannot be written, 128 + N ended by signal N."""
 
 
 class Parser(argparse.ArgumentParser):

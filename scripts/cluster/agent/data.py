@@ -61,7 +61,7 @@ def wipe_zookeeper(place: Place) -> "dict[str, Any]":
     removed = []
     for server in place.deployed().get("zookeepers", []):
         stopped = services.stop(place, {"services": [server["name"]]})[server["name"]]
-        if not stopped["ok"]:
+        if not stopped["ended"]:
             raise Trouble(f"{server['name']}: {stopped['what']}; what it has stored stays")
         path = zookeeper.directory(place, server["name"]) / "data" / "version-2"
         if path.is_dir():

@@ -72,8 +72,8 @@ def _has_begun(directory: pathlib.Path, pid: int) -> bool:
     return state.get("supervisor", {}).get("pid") == pid
 
 
-def stop(place: Place, name: str) -> str:
-    """Ends a service in order, and then its supervisor. Returns what happened."""
+def stop(place: Place, name: str) -> "tuple[str, bool]":
+    """Ends a service in order, and then its supervisor. Returns what happened, and False if it did not end in order."""
     state = files.read_json(place.service(name) / "state.json") or {}
     job = files.read_json(place.service(name) / "job.json") or {"stop_s": 30}
     keeper, process = state.get("supervisor"), state.get("process")
@@ -84,18 +84,27 @@ def stop(place: Place, name: str) -> str:
         state = files.read_json(place.service(name) / "state.json") or {}
         if state.get("state") not in ("ended", "failed"):
             raise Trouble(f"{name} has ended, but {UNKNOWN_END}")
-        return state.get("why") or "ended"
+        why = state.get("why") or "ended"
+        return why, _is_in_order(name, why)
     if processes.lives(process):
         processes.send(process, signal.SIGTERM)
         if processes.await_end(process, job["stop_s"]):
-            why = "ended, without a supervisor"
+            why, in_order = "ended, without a supervisor", True
         else:
             processes.send(process, signal.SIGKILL)
             processes.await_end(process, SUPERVISOR_GRACE_S)
-            why = f"killed after {job['stop_s']} s, without a supervisor"
+            why, in_order = f"killed after {job['stop_s']} s, without a supervisor", False
         files.write_json(place.service(name) / "state.json", state | {"state": "ended", "process": None, "why": why})
-        return why
-    return "did not run"
+        return why, in_order
+    return "did not run", True
+
+
+def _is_in_order(name: str, why: str) -> bool:
+    """Tells whether the words of a supervisor are about an end in order. The JVM of a ZooKeeper server has no other end
+    than by the signal. A service that waited to begin again did not run.
+    """
+    good = ("exit code 0", "exit code 143", "SIGTERM") if name.startswith("zookeeper-") else ("exit code 0",)
+    return why.startswith("told to, after ") or why.endswith(good)
 
 
 def kill(place: Place, name: str) -> str:

@@ -22,7 +22,7 @@ def down(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     if place.deployed():
         nodes = [f"node-{node}" for node in place.deployed().get("nodes", [])]
         stopped = services.stop(place, {"services": nodes}) | services.stop(place, {})
-        bad = [f"{name}: {each['what']}" for name, each in stopped.items() if not each["ok"]]
+        bad = [f"{name}: {each['what']}" for name, each in stopped.items() if not each["ended"]]
         if bad:
             raise Trouble("; ".join(bad))
         if place.deployed().get("supervisor") == systemd.NAME:

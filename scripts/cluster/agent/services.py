@@ -74,23 +74,35 @@ def start(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
         raise Trouble("the cluster file has changed since it was deployed; run 'deploy' first")
     if deployed.get("run_directory"):  # below /run, a directory is gone once the host was started again
         place.make_directory(deployed["run_directory"])
-    return _each(place, arguments, lambda name: backend(place, name).start(place, name, job(place, name)))
+
+    def one(name: str) -> "dict[str, Any]":
+        return {"what": backend(place, name).start(place, name, job(place, name)), "ok": True}
+
+    return _each(place, arguments, one)
 
 
 def stop(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
-    """Ends services in order, all at the same time, since nodes may wait for each other."""
+    """Ends services in order, all at the same time, since nodes may wait for each other. Says of each whether it has
+    `ended`, and with "ok" that this was in order.
+    """
     place.require()
-    return _each(place, arguments, lambda name: backend(place, name).stop(place, name))
+
+    def one(name: str) -> "dict[str, Any]":
+        what, in_order = backend(place, name).stop(place, name)
+        return {"what": what, "ok": in_order, "ended": True}
+
+    return _each(place, arguments, one)
 
 
 def restart(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     """Ends services, starts them again, and waits until they serve: in one call, since their keys are away meanwhile.
+    One that did not end in order is started all the same, since the others wait for it.
     """
     stopped = stop(place, arguments)
-    if not all(each["ok"] for each in stopped.values()):
-        return {"results": stopped, "states": {}}
+    if not all(each["ended"] for each in stopped.values()):
+        return {"stopped": stopped, "started": {}, "states": {}}
     started = start(place, arguments)
-    return {"results": started, "states": await_serving(place, arguments)}
+    return {"stopped": stopped, "started": started, "states": await_serving(place, arguments)}
 
 
 def _each(place: Place, arguments: "dict[str, Any]", action: Any) -> "dict[str, Any]":
@@ -98,9 +110,10 @@ def _each(place: Place, arguments: "dict[str, Any]", action: Any) -> "dict[str, 
     def one(name: str) -> "dict[str, Any]":
         began = time.monotonic()
         try:
-            return {"what": action(name), "ok": True, "seconds": time.monotonic() - began}
+            told = action(name)
         except (Trouble, OSError) as error:
-            return {"what": str(error), "ok": False, "seconds": time.monotonic() - began}
+            told = {"what": str(error), "ok": False, "ended": False}
+        return told | {"seconds": time.monotonic() - began}
 
     with ThreadPoolExecutor(max(1, len(wanted))) as pool:
         return dict(zip(wanted, pool.map(one, wanted)))

@@ -8,12 +8,13 @@ import subprocess
 import time
 from typing import Any
 
-from . import files, journal, processes
+from . import files, journal, processes, supervisor
 from .place import Place
 from .trouble import Trouble
 
 NAME = "systemd"
 UNIT = "granary@.service"
+STOP_S = 30  # how long systemd waits for the end of a node that it has told to end
 LATE_S = 10  # the journal may still get lines of a younger life, and has not forgotten them
 
 UNIT_TEXT = """\
@@ -33,7 +34,7 @@ RestartForceExitStatus=6
 # Wrong usage, damaged data, a disk fault: somebody has to look.
 RestartPreventExitStatus=2 4 5
 RestartSec=2
-TimeoutStopSec=30
+TimeoutStopSec={stop_s}
 LimitMEMLOCK=infinity
 LimitNOFILE=65536
 OOMScoreAdjust=-500
@@ -68,7 +69,7 @@ def unit_text(place: Place, program: str, run_directory: str) -> str:
     owner = place.directory.stat().st_uid
     user = f"User={pwd.getpwuid(owner).pw_name}\n" if owner != 0 else ""
     return UNIT_TEXT.format(cluster=place.cluster, directory=place.directory, user=user,
-                            run=_makes_run_directory(run_directory) if user else "",
+                            stop_s=STOP_S, run=_makes_run_directory(run_directory) if user else "",
                             program=program or "granary node")
 
 
@@ -141,11 +142,27 @@ def start(place: Place, name: str, _job: "dict[str, Any]") -> str:
     return "started"
 
 
-def stop(place: Place, name: str) -> str:
-    if status(place, name)["state"] in ("ended", "never started"):
-        return "did not run"
+def stop(place: Place, name: str) -> "tuple[str, bool]":
+    found = status(place, name)
+    if found["state"] in ("ended", "never started"):
+        return "did not run", True
     call("stop", instance(name))
-    return "ended"
+    return _end_of(name) if found["pid"] else ("ended", True)
+
+
+def _end_of(name: str) -> "tuple[str, bool]":
+    """Returns how the node's process has ended, and whether that was in order."""
+    said = _show(name, "Result", "ExecMainCode", "ExecMainStatus")
+    if said.get("Result") == "timeout":
+        return f"killed after {STOP_S} s", False
+    number = int(said.get("ExecMainStatus") or 0)
+    killed = said.get("ExecMainCode") in ("2", "3")  # CLD_KILLED and CLD_DUMPED: the status is the signal's number
+    return f"ended, {supervisor.describe_end(-number if killed else number)}", number == 0
+
+
+def _show(name: str, *properties: str) -> "dict[str, str]":
+    shown = call("show", instance(name), f"--property={','.join(properties)}")
+    return dict(line.split("=", 1) for line in shown.splitlines() if "=" in line)
 
 
 def kill(place: Place, name: str) -> str:
@@ -161,9 +178,7 @@ STATES = {"active": "running", "activating": "pausing", "deactivating": "ending"
 
 def status(place: Place, name: str) -> "dict[str, Any]":
     """Returns what systemd knows of a node. `serves` is None if systemd and the journal cannot tell."""
-    shown = call("show", instance(name),
-                 "--property=ActiveState,SubState,MainPID,NRestarts,ExecMainStatus,InvocationID,Job")
-    said = dict(line.split("=", 1) for line in shown.splitlines() if "=" in line)
+    said = _show(name, "ActiveState", "SubState", "MainPID", "NRestarts", "ExecMainStatus", "InvocationID", "Job")
     pid = int(said.get("MainPID") or 0)
     who = processes.identity(pid) if pid else None
     runs = processes.lives(who)

@@ -65,16 +65,22 @@ def _restart_rolling(session: Session) -> None:
     for node in nodes:
         host, began = session.host_of(node.id), time.monotonic()
         answer = host.call("restart", {"services": [node.service], "seconds": session.flags.timeout})
-        result, state = answer["results"][node.service], answer["states"].get(node.service)
+        stopped = answer["stopped"][node.service]
+        result = answer["started"].get(node.service, stopped)
         if not result["ok"]:
             raise HostError(f"{host.label}: {node.service}: {result['what']}; the nodes after it were not restarted")
-        seconds = time.monotonic() - began
+        seconds, state = time.monotonic() - began, answer["states"][node.service]
+        if not stopped["ok"]:
+            session.report.add(host.label, node.service, f"did not end in order: {stopped['what']}", ok=False, code=1)
         if not state["serves"]:
             report_serving(session, host, node.service, "restarted", state, seconds)
             session.report.add(host.label, "restart", "the nodes after it were not restarted", ok=False)
             return
         _await_whole(session, f"after {node.service} came back")
         session.report.add(host.label, node.service, "restarted; serves", seconds=seconds)
+        if not stopped["ok"]:  # the others may have the same fault
+            session.report.add(host.label, "restart", "the nodes after it were not restarted", ok=False, code=1)
+            return
 
 
 def _await_whole(session: Session, when: str) -> None:

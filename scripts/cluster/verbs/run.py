@@ -174,7 +174,7 @@ def stop_nodes(session: Session) -> "tuple[bool, list[Host]]":
     stopped = session.on_all("stop", lambda host: host.call("stop", {"services": session.services(host)}), hosts)
     for host, result in stopped.items():
         _report(session, host, result)
-    ended = all(each["ok"] for result in stopped.values() for each in result.values())
+    ended = all(each["ended"] for result in stopped.values() for each in result.values())
     return ended, [host for host in hosts if host not in stopped]
 
 
@@ -190,7 +190,8 @@ def kill(session: Session) -> None:
 def _report(session: Session, host: Host, result: "dict[str, Any]") -> None:
     for name, each in result.items():
         seconds = each["seconds"] if each["seconds"] > 0.1 else None
-        session.report.add(host.label, name, each["what"], ok=each["ok"], seconds=seconds)
+        session.report.add(host.label, name, each["what"], ok=each["ok"], seconds=seconds,
+                           code=1 if each.get("ended") else 3)
 
 
 def would(session: Session, what: str) -> None:

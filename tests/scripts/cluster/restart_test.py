@@ -60,6 +60,22 @@ class Restart(StandIn):
         self.wait_for(lambda: pid.exists() and pid.read_text())
         self.interrupt(measures, [int(pid.read_text())])
 
+    def test_nodes_that_do_not_end_in_order(self):
+        self.begin()
+        self.all_are_members()
+        (self.folder / "on-term").write_text("exit 5")
+        before = self.pids()
+        said = self.must(1, "restart", "--rolling")
+        self.assertRegex(said, "node-1 +FAILED: did not end in order: told to, exit code 5")
+        self.assertIn("the nodes after it were not restarted", said)
+        after = self.pids()
+        self.assertNotIn(after[0], (None, before[0]))
+        self.assertEqual(after[1:], before[1:])
+        said = self.must(1, "restart")
+        self.assertEqual((said.count("FAILED: told to, exit code 5"), said.count("started; serves")), (3, 3), said)
+        self.assertEqual(self.must(1, "stop").count("FAILED: told to, exit code 5"), 3)
+        self.assertEqual(self.must(0, "stop").count("did not run"), 3)
+
     def interrupt(self, command, others):
         """Ends a command as Ctrl-C does, and sees that the other processes end, too."""
         self.assertTrue(all(processes.start_ticks(pid) for pid in others))

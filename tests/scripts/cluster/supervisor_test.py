@@ -100,6 +100,24 @@ class Supervisor(unittest.TestCase):
         self.supervisor.wait(20)
         self.assertIn("killed after 0.5 s", self.state()["why"])
 
+    def test_only_an_end_in_order_is_a_success(self):
+        place = unittest.mock.Mock(service=lambda _: self.folder)
+        waits = "echo serves; while :; do sleep 0.05; done"
+        for service, trap, told in [("node-1", "trap '' TERM", ("killed after 0.5 s", False)),
+                                    ("node-1", "trap 'exit 5' TERM", ("told to, exit code 5", False)),
+                                    ("node-1", "trap 'exit 0' TERM", ("told to, exit code 0", True)),
+                                    ("node-1", ":", ("told to, SIGTERM", False)),
+                                    ("zookeeper-1", "trap 'exit 143' TERM", ("told to, exit code 143", True)),
+                                    ("zookeeper-1", ":", ("told to, SIGTERM", True))]:
+            with self.subTest(service=service, trap=trap):
+                self.begin(f"{trap}; {waits}", stop_s=0.5)
+                self.wait_for(lambda: self.state().get("serves"))
+                self.assertEqual(own.stop(place, service), told)
+                self.supervisor.wait(20)
+        self.begin("exit 6", tries=9)
+        self.wait_for(lambda: self.state().get("state") == "pausing")
+        self.assertEqual(own.stop(place, "node-1"), ("told to, after exit code 6", True))
+
     def test_a_program_that_is_missing(self):
         self.begin("", command=["/nowhere/granary"])
         self.supervisor.wait(20)

@@ -100,6 +100,16 @@ class Systemd(Rig):
         self.assertEqual([self.unit_state(node) for node in (1, 2, 3)], [(False, False)] * 3)
         self.assertEqual(list(self.units.iterdir()), [])
 
+    def test_only_an_end_in_order_is_a_success(self):
+        self.begin()
+        for node, result, code, status in [(1, "timeout", 2, 9), (2, "exit-code", 1, 5), (3, "success", 2, 15)]:
+            (self.folder / f"ended-granary@{node}.service").write_text(
+                f"Result={result}\nExecMainCode={code}\nExecMainStatus={status}")
+        said = self.must(1, "stop")
+        for words in ("killed after 30 s", "ended, exit code 5", "ended, SIGTERM"):
+            self.assertIn(f"FAILED: {words}", said)
+        self.assertEqual(self.must(0, "stop").count("did not run"), 3)
+
     def test_the_unit_goes_when_our_own_supervisors_take_over(self):
         self.begin()
         self.must(0, "stop")

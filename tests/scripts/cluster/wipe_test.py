@@ -70,7 +70,7 @@ class Wipe(unittest.TestCase):
         stored = self.folder / "zookeeper/1/data/version-2"
         stored.mkdir(parents=True)
         for ends in (False, True):
-            result = {SERVER: {"ok": ends, "what": "does not end", "seconds": 1.0}}
+            result = {SERVER: {"ended": ends, "what": "does not end", "seconds": 1.0}}
             with unittest.mock.patch.object(services, "stop", return_value=result):
                 if ends:
                     self.assertEqual(data.wipe_zookeeper(self.place), {"removed": [str(stored)]})
