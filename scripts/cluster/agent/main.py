@@ -5,7 +5,7 @@ import signal
 import traceback
 from typing import Any, Callable
 
-from . import collect, data, install, logs, remove, run, services
+from . import collect, data, install, logs, remove, run, services, supervisor
 from .channel import tell
 from .place import Place
 from .trouble import Trouble
@@ -60,6 +60,7 @@ def answer(call: "dict[str, Any]") -> None:
     """Does the call, and sends a result or an error: also what nobody expected to go wrong is told to the caller."""
     os.umask(0o022)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    supervisor.raise_limits()  # what we run, such as a benchmark or a check of the machine, has the limits of a node
     try:
         arguments = call["arguments"]
         place = Place(arguments["directory"], arguments["cluster"])

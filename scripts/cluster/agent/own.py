@@ -9,7 +9,7 @@ import sys
 import time
 from typing import Any
 
-from . import files, processes, supervisor
+from . import files, processes
 from .place import Place
 from .trouble import Trouble
 
@@ -44,10 +44,9 @@ def start(place: Place, name: str, job: "dict[str, Any]") -> str:
 
 def _begin_supervisor(place: Place, directory: pathlib.Path) -> subprocess.Popen:
     """Starts the supervisor with the rights of the directory's owner from its first instruction on, since it loads
-    Python modules from there, and the owner decides which. Limits are raised here, while we may still do that; the
-    supervisor inherits them.
+    Python modules from there, and the owner decides which. Our limits are raised already (main.py), while we may still
+    do that; the supervisor inherits them.
     """
-    supervisor.raise_limits()
     handle = os.open(directory / "supervisor.out", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
     with os.fdopen(handle, "wb") as output:
         command = [_python(place), "-B", "-m", "agent.supervisor", str(directory)]

@@ -4,7 +4,8 @@ import json
 import time
 from typing import Any
 
-from ..hosts import Host
+from ..errors import HostError
+from ..hosts import Host, on_all
 from ..output import say
 from ..session import Session
 from ..table import aligned
@@ -106,6 +107,19 @@ def check(session: Session) -> None:
         for name, lines, code in results:
             shown = lines if code or session.flags.verbose or name == "host" else [_in_short(lines)]
             session.report.add(host.label, name, "\n".join(shown), ok=code == 0, code=1 if code == 1 else 3)
+    if session.report.exit_code() and (waiting := _servers_that_do_not_run(session)):
+        session.report.add("ZooKeeper", "check", f"{', '.join(waiting)} of 'deploy --with-zookeeper' does not run: "
+                           "'start' starts its servers before the nodes; then check again", ok=False, code=1)
+
+
+def _servers_that_do_not_run(session: Session) -> "list[str]":
+    """Returns the names of ZooKeeper's servers that deploy set up and nobody has started, on hosts that answer."""
+    names = []
+    for _, found in on_all(session.hosts, lambda host: host.call("status", {"patience_s": 0.1})):
+        if not isinstance(found, HostError):
+            names += [name for name, each in found["services"].items()
+                      if name.startswith("zookeeper-") and not each["pid"]]
+    return names
 
 
 def _in_short(lines: "list[str]") -> str:

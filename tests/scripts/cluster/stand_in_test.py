@@ -8,6 +8,7 @@ import argparse
 import contextlib
 import json
 import pathlib
+import resource
 import subprocess
 import unittest
 from unittest import mock
@@ -46,6 +47,16 @@ class Commands(StandIn):
         self.assertIn("membership: members 1; nothing is owed; one server is away", self.must(0, "status"))
         self.findings()
         self.assertIn("membership: it names no member", self.must(0, "status"))
+
+    def test_programs_have_the_limits_of_nodes(self):
+        """The limits of an ssh session may be a user's: `check` would judge these, and `bench` pin too little."""
+        soft, hard = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+        self.begin()
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_MEMLOCK, (soft, hard))
+        resource.setrlimit(resource.RLIMIT_MEMLOCK, (64 << 10, hard))
+        entry, lines = inventory.load(str(self.file)).hosts[0], []
+        hosts.Host("trial", entry, hosts.agent_modules()).call("run", {"words": ["limits"]}, on_event=lines.append)
+        self.assertIn(lines[0]["line"], ("unlimited", str(hard >> 10)))
 
     def test_collect_locks_no_directory_that_somebody_may_need(self):
         """`granary log verify` locks its directory: a node cannot begin again there, and others cannot recover it."""
