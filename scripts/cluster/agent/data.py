@@ -27,8 +27,9 @@ def wipe(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     """Removes the data of nodes. Returns for each node what was removed, and what was left and why."""
     place.require()
     for name, found in services.all_of(place).items():
-        if name.startswith("node-") and found["pid"]:
-            raise Trouble(f"{name} runs, process {found['pid']}: stop the cluster first")
+        if name.startswith("node-") and services.goes_on(found):
+            does = f"runs, process {found['pid']}" if found["pid"] else "is about to begin again"
+            raise Trouble(f"{name} {does}: stop the cluster first")
     with contextlib.ExitStack() as locks:  # all nodes' locks are taken before any data is removed
         for node in arguments["nodes"]:
             _lock(place.cluster, node, locks)

@@ -37,6 +37,11 @@ def all_of(place: Place) -> "dict[str, dict[str, Any]]":
     return {name: backend(place, name).status(place, name) for name in names(place)}
 
 
+def goes_on(found: "dict[str, Any]") -> bool:
+    """Tells by its status whether a service runs, or its supervisor is about to start it again."""
+    return bool(found["pid"]) or found["state"] == "pausing"
+
+
 def chosen(place: Place, wanted: "Optional[list[str]]") -> "list[str]":
     """Returns the services that a call is about: those that it names, or all."""
     known = names(place)

@@ -7,6 +7,7 @@ from ..errors import UsageError
 from ..hosts import Host
 from ..output import say
 from ..session import Session
+from .run import runs
 
 
 def _confirm(session: Session, what: str) -> None:
@@ -40,9 +41,9 @@ def wipe(session: Session) -> None:
 def _refuse_running(session: Session) -> None:
     for host, result in session.on_all("wipe", lambda host: host.call("status", {"patience_s": 0.1})).items():
         for name, each in result["services"].items():
-            if name.startswith("node-") and each["pid"]:
-                why = f"runs, process {each['pid']}: stop the cluster first; nothing was removed"
-                session.report.add(host.label, name, why, ok=False)
+            if name.startswith("node-") and runs(each):
+                does = f"runs, process {each['pid']}" if each["pid"] else "is about to begin again"
+                session.report.add(host.label, name, f"{does}: stop the cluster first; nothing was removed", ok=False)
 
 
 def _wipe_nodes(session: Session) -> None:

@@ -125,11 +125,11 @@ def _nodes_run(hosts: "list[Host]") -> bool:
     host that does not answer must not keep ZooKeeper from being stopped for ever.
     """
     found = on_all(hosts, lambda host: host.call("status", {"patience_s": 0.1}))
-    return any(_runs(each) for _, answer in found if not isinstance(answer, HostError)
+    return any(runs(each) for _, answer in found if not isinstance(answer, HostError)
                for name, each in answer["services"].items() if name.startswith("node-"))
 
 
-def _runs(found: "dict[str, Any]") -> bool:
+def runs(found: "dict[str, Any]") -> bool:
     """Tells whether a node runs, or its supervisor is about to start it again."""
     return bool(found["pid"]) or found["state"] == "pausing"
 
@@ -160,7 +160,7 @@ def _refuse_others_that_run(session: Session) -> None:
             continue
         nodes = {name: each for name, each in answer["services"].items() if name.startswith("node-")}
         for name in sorted(set(nodes) - set(session.services(host))):
-            if _runs(nodes[name]):
+            if runs(nodes[name]):
                 does = "runs" if nodes[name]["pid"] else "is about to begin again"
                 why = ("is not one of --nodes" if name in named else
                        "the cluster file no longer has it there: 'deploy --while-running' ends it")

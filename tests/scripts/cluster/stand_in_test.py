@@ -283,6 +283,8 @@ class Commands(StandIn):
         with self.supervisor("trial.installed", 3, "pausing"):
             said = self.must(3, "stop", "--with-zookeeper", "--nodes=1,2")
             self.assertIn("node-3 is about to begin again, which needs ZooKeeper, and is not one of --nodes", said)
+            said = self.must(3, "wipe", "--yes")
+            self.assertRegex(said, "node-3 +FAILED: is about to begin again: stop the cluster first; nothing was rem")
         self.assertEqual([pid for pid in self.pids() if pid], [pid for pid in pids if pid != pids[-1]])
         self.must(0, "stop", "--with-zookeeper", "--nodes=1,2")
 

@@ -7,6 +7,7 @@ life_test.py).
 
 import fcntl
 import json
+import os
 import pathlib
 import shutil
 import tempfile
@@ -15,7 +16,7 @@ import unittest.mock
 
 from rig import ROOT  # rig also makes `cluster` importable
 
-from cluster.agent import data, services
+from cluster.agent import data, processes, services
 from cluster.agent.place import MARKER, Place
 from cluster.agent.trouble import Trouble
 
@@ -57,6 +58,16 @@ class Wipe(unittest.TestCase):
         for number in (1, 2):
             left = self.folder / f"node-{number}"
             self.assertFalse(left.exists() and list(left.iterdir()))
+
+    def test_a_node_that_is_about_to_begin_again(self):
+        """Nobody has its lock while its supervisor pauses."""
+        directory = self.folder / "services/node-1"
+        directory.mkdir(parents=True)
+        known = {"supervisor": processes.identity(os.getpid()), "state": "pausing"}
+        (directory / "state.json").write_text(json.dumps(known))
+        with self.assertRaisesRegex(Trouble, "node-1 is about to begin again: stop the cluster first"):
+            data.wipe(self.place, {"nodes": self.nodes})
+        self.assertTrue((self.folder / "node-1/MANIFEST").exists())
 
     def test_a_lock_that_is_gone_or_is_none(self):
         (self.folder / "node-1/LOCK").unlink()
