@@ -13,6 +13,7 @@ from .place import Place
 from .trouble import Trouble
 
 KEY = "handed_out"  # deployed.json has them under this key
+CLUSTER_KEY = "cluster key"  # what the caller calls it
 
 
 def refuse_others(place: Place, secrets: "list[dict[str, str]]") -> None:

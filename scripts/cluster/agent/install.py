@@ -15,6 +15,7 @@ from .trouble import Trouble
 
 KEPT_VERSIONS = 2  # old versions that are kept beside those in use
 CHECK_S = 30
+WAY_OUT = "stop the cluster first, or deploy with --while-running and then 'restart --rolling'"
 PARTIAL = re.compile(r"\.(\d+)-(?:archive|folder|cluster\.toml)|"
                      r"\.(?:current|cluster\.toml|former\.json|deployed\.json|handed_out\.json)\.(\d+)")
 
@@ -32,6 +33,7 @@ def install(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     package = arguments["package"]
     if not arguments["while_running"]:
         _refuse_what_runs(place, arguments)
+    _refuse_other_secrets(place, arguments)
     _refuse_servers_that_go(place, arguments["zookeepers"])
     handed_out.refuse_others(place, arguments["secrets"])
     supervisor = _supervisor(place, arguments["supervisor"])
@@ -117,15 +119,31 @@ def _refuse_servers_that_go(place: Place, wanted: "list[dict[str, Any]]") -> Non
 def _refuse_what_runs(place: Place, arguments: "dict[str, Any]") -> None:
     """Refuses nodes that run with another version or by another cluster file, which would start again with what is new.
     """
-    way_out = "stop the cluster first, or deploy with --while-running and then 'restart --rolling'"
     same_file = not place.file.exists() or place.file.read_text() == arguments["file_text"]
     for name, found in services.all_of(place).items():
         if not name.startswith("node-") or not found["pid"]:
             continue
         if found["version"] != arguments["package"]["directory"]:
-            raise Trouble(f"{name} runs, process {found['pid']}, with version '{found['version']}': {way_out}")
+            raise Trouble(f"{name} runs, process {found['pid']}, with version '{found['version']}': {WAY_OUT}")
         if not same_file:
-            raise Trouble(f"{name} runs, process {found['pid']}, by the cluster file of the last deploy: {way_out}")
+            raise Trouble(f"{name} runs, process {found['pid']}, by the cluster file of the last deploy: {WAY_OUT}")
+
+
+def _refuse_other_secrets(place: Place, arguments: "dict[str, Any]") -> None:
+    """Refuses secrets that differ from those by which nodes run here. Nodes with two cluster keys do not find together,
+    so that a node that starts again with another key would stay away.
+    """
+    running = [name for name, found in services.all_of(place).items()
+               if name.startswith("node-") and services.goes_on(found)]
+    for secret in arguments["secrets"] if running else []:
+        path = pathlib.Path(secret["path"])
+        if not path.is_file() or path.read_bytes() == secret["text"].encode():
+            continue
+        changes = f"the {secret['what']} '{path}' would be another one, but {running[0]} runs by it"
+        if secret["what"] == handed_out.CLUSTER_KEY:
+            raise Trouble(f"{changes}, and nodes with different keys do not find together: stop all nodes first")
+        if not arguments["while_running"]:
+            raise Trouble(f"{changes}: {WAY_OUT}")
 
 
 def _unpack(place: Place, package: "dict[str, Any]") -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import package as packages
 from .. import zookeeper
+from ..agent.handed_out import CLUSTER_KEY
 from ..errors import UsageError
 from ..hosts import Host
 from ..session import Session
@@ -78,7 +79,7 @@ def _secrets(session: Session) -> "list[dict[str, str]]":
     found = []
     inventory = session.inventory
     tokens = {("token for HTTP", node.http_token_file) for node in inventory.nodes}
-    for what, path in [("cluster key", inventory.key_file), ("ZooKeeper's password", inventory.password_file),
+    for what, path in [(CLUSTER_KEY, inventory.key_file), ("ZooKeeper's password", inventory.password_file),
                        *sorted(tokens)]:
         if not path:
             continue
@@ -86,7 +87,7 @@ def _secrets(session: Session) -> "list[dict[str, str]]":
             mode = stat.S_IMODE(os.stat(path).st_mode)
             text = Path(path).read_text(encoding="utf-8")
         except OSError as error:
-            hint = "; 'granary cluster key' makes one" if what == "cluster key" else ""
+            hint = "; 'granary cluster key' makes one" if what == CLUSTER_KEY else ""
             raise UsageError(f"the {what} '{path}' cannot be read: {error.strerror}{hint}") from error
         except UnicodeDecodeError as error:
             raise UsageError(f"the {what} '{path}' is no text in UTF-8") from error

@@ -33,7 +33,7 @@ class Install(Rig):
         self.key.touch(mode=0o600)
         self.key.write_text(text)
 
-    def install(self, text, *others):
+    def install(self, text, *others, while_running=False):
         """Deploys this key, which need not be that of the file, and then the other secrets."""
         found = inventory.load(str(self.file))
         modules = hosts.agent_modules()
@@ -41,7 +41,7 @@ class Install(Rig):
             "package": package.load(self.package).facts(), "file_text": found.text, "directories": [],
             "run_directory": found.run_directory,
             "secrets": [{"what": "cluster key", "path": str(self.key), "text": text}, *others], "modules": modules,
-            "nodes": [1, 2, 3], "supervisor": "own", "while_running": False, "program": None, "zookeepers": [],
+            "nodes": [1, 2, 3], "supervisor": "own", "while_running": while_running, "program": None, "zookeepers": [],
             "ensemble": [], "http": {}})
 
     def refused(self, text):
@@ -67,6 +67,23 @@ class Install(Rig):
         self.refused("three")
         self.must(0, "down", "--yes")
         self.assertEqual(self.key.read_text(), "changed")
+
+    def test_one_by_which_nodes_run_is_not_replaced(self):
+        token = {"what": "token for HTTP", "path": str(self.folder / "token"), "text": "one"}
+        self.install("ab" * 32, token)
+        self.must(0, "start")
+        with self.assertRaisesRegex(HostError, "'.*/token' would be another one, but node-1 runs by it: stop the clus"):
+            self.install("ab" * 32, token | {"text": "two"})
+        self.assertEqual((self.folder / "token").read_text(), "one")
+        self.install("ab" * 32, token | {"text": "two"}, while_running=True)
+        self.assertEqual((self.folder / "token").read_text(), "two")
+        for flag in (False, True):
+            with self.assertRaisesRegex(HostError, "cluster key .* but node-1 runs by it, .*: stop all nodes first"):
+                self.install("cd" * 32, while_running=flag)
+            self.assertEqual(self.key.read_text(), "ab" * 32)
+        self.must(0, "stop")
+        self.install("cd" * 32)
+        self.assertEqual(self.key.read_text(), "cd" * 32)
 
     def test_down_takes_what_was_handed_out(self):
         self.install("one")
