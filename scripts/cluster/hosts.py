@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Callable, Iterable, Optional, TypeVar
 
+from .agent.lock import CHANGING
 from .errors import HostError
 from .inventory import Access, HostEntry, Inventory, Node
 
@@ -27,8 +28,6 @@ sys.meta_path.insert(0,Loader())
 import agent.main;agent.main.answer(call)
 """
 
-# A host does these verbs to their end although nobody waits for the answer any more.
-LASTING = ("install", "start", "stop", "restart", "end_former", "wipe", "wipe_run_directory", "wipe_zookeeper", "down")
 CLOSING_S = 5.0  # how long one step of closing a connection may take
 
 Event = Callable[["dict[str, Any]"], None]
@@ -68,7 +67,7 @@ class Host:
         """Returns the result of a verb of agent/main.py. A HostError says what went wrong there."""
         call = {"modules": self.modules, "verb": verb,
                 "arguments": {"directory": self.entry.install_directory, "cluster": self.cluster} | (arguments or {})}
-        words = [" ".join([verb, *(arguments or {}).get("services", [])])] if verb in LASTING else []
+        words = [" ".join([verb, *(arguments or {}).get("services", [])])] if verb in CHANGING else []
         self.under_way.extend(words)
         try:
             return self._call(call, payload, on_event)

@@ -9,7 +9,7 @@ import subprocess
 import time
 from typing import Any
 
-from . import archives, channel, files, handed_out, processes, services, systemd, zookeeper
+from . import archives, channel, files, handed_out, lock, processes, services, systemd, zookeeper
 from .place import Place
 from .trouble import Trouble
 
@@ -40,6 +40,7 @@ def install(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     if supervisor == systemd.NAME:
         systemd.refuse_others(place)
     done = ["install directory"] if place.claim() else []
+    lock.take(place, holder=0)  # there was no lock before, if the directory was not ours
     if _unpack(place, package):
         done.append(f"package {package['name']}")
     _refuse_wrong_file(place, package, arguments["file_text"])

@@ -5,7 +5,7 @@ import signal
 import traceback
 from typing import Any, Callable
 
-from . import collect, data, install, logs, remove, run, services, supervisor
+from . import collect, data, install, lock, logs, remove, run, services, supervisor
 from .channel import tell
 from .place import Place
 from .trouble import Trouble
@@ -22,6 +22,12 @@ def end_former(place: Place, _arguments: "dict[str, Any]") -> "dict[str, Any]":
     """Ends all nodes, since the cluster file no longer has this place."""
     place.require()
     return {"ended": services.end_former(place, [])}
+
+
+def hold(place: Place, _arguments: "dict[str, Any]") -> "dict[str, Any]":
+    place.require()
+    lock.hold(place)
+    return {}
 
 
 def wipe_zookeeper(place: Place, _arguments: "dict[str, Any]") -> "dict[str, Any]":
@@ -41,6 +47,7 @@ VERBS: "dict[str, Callable[[Place, dict[str, Any]], dict[str, Any]]]" = {
     "start": services.start,
     "stop": services.stop,
     "restart": services.restart,
+    "hold": hold,
     "await_serving": services.await_serving,
     "end_former": end_former,
     "forget_former": install.forget_former,
@@ -64,6 +71,8 @@ def answer(call: "dict[str, Any]") -> None:
     try:
         arguments = call["arguments"]
         place = Place(arguments["directory"], arguments["cluster"])
+        if call["verb"] in lock.CHANGING:
+            lock.take(place, arguments.get("holder", 0))
         tell({"result": VERBS[call["verb"]](place, arguments)})
     except Trouble as trouble:
         tell({"error": str(trouble), "code": trouble.code})

@@ -7,6 +7,7 @@
   former.json         the texts of earlier cluster files, until nodes of hosts that only these have are ended
   deployed.json       what the last deploy put here
   handed_out.json     the secrets that a deploy that has not ended has put elsewhere (handed_out.py)
+  lock, held          what a cluster.sh locks that works here (lock.py)
   agent/              the program of supervisors
   services/NAME/      a node's or a ZooKeeper server's job.json, state.json, log, supervisor.lock
   zookeeper/N/        a ZooKeeper server's configuration, and its data, which outlive `down`

@@ -7,7 +7,7 @@ from .place import MARKER, Place
 from .trouble import Trouble
 
 INSTALLED = ("services", "current", "versions", "agent", "cluster.toml", "former.json", "deployed.json",
-             "handed_out.json")
+             "handed_out.json", "held", "lock")
 
 
 def down(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":

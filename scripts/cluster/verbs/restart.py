@@ -3,6 +3,8 @@
 import time
 
 from ..errors import HostError
+from ..holding import held
+from ..hosts import Host
 from ..session import Session
 from .run import file_hash, report_serving, start_nodes, start_zookeeper, stop_nodes, would
 
@@ -18,7 +20,8 @@ def restart(session: Session) -> None:
     if session.report.exit_code():
         return None
     if session.flags.rolling:
-        return _restart_rolling(session)
+        with held(session.hosts) as holders:
+            return _restart_rolling(session, holders)
     if not start_zookeeper(session):  # whether nodes could begin is found out first
         return None
     if stop_nodes(session) == (True, []):
@@ -58,13 +61,14 @@ def _refuse_other_file(session: Session) -> None:
         session.report.add(host.label, "restart", f"{why}; nothing was stopped", ok=False)
 
 
-def _restart_rolling(session: Session) -> None:
+def _restart_rolling(session: Session, holders: "dict[Host, int]") -> None:
     chosen = session.chosen_nodes()
     nodes = [node for node in session.inventory.nodes if chosen is None or node.id in chosen]
     _await_whole(session, "before anything was restarted")
     for node in nodes:
         host, began = session.host_of(node.id), time.monotonic()
-        answer = host.call("restart", {"services": [node.service], "seconds": session.flags.timeout})
+        answer = host.call("restart", {"services": [node.service], "seconds": session.flags.timeout,
+                                       "holder": holders[host]})
         stopped = answer["stopped"][node.service]
         result = answer["started"].get(node.service, stopped)
         if not result["ok"]:

@@ -4,12 +4,13 @@ nodes when it is interrupted or when they do not end in order.
 Not covered: nodes that work while they are restarted (rolling_test.py).
 """
 
+import fcntl
 import os
 import pathlib
 import signal
 import unittest
 
-from stand_in import StandIn, finding
+from stand_in import TWO_HOSTS, StandIn, finding
 
 from cluster.agent import processes
 
@@ -75,6 +76,43 @@ class Restart(StandIn):
         self.assertEqual((said.count("FAILED: told to, exit code 5"), said.count("started; serves")), (3, 3), said)
         self.assertEqual(self.must(1, "stop").count("FAILED: told to, exit code 5"), 3)
         self.assertEqual(self.must(0, "stop").count("did not run"), 3)
+
+    def test_one_command_at_a_time_works_on_a_host(self):
+        self.begin()
+        self.all_are_members()
+        before = self.pids()
+        works = f"another cluster.sh works here (process {os.getpid()})"
+        for name in ("lock", "held"):
+            with open(self.folder / "trial.installed" / name, "w", encoding="utf-8") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                lock.write(str(os.getpid()))
+                lock.flush()
+                for words in (["deploy", f"--package={self.package}"], ["start"], ["stop"], ["restart"],
+                              ["restart", "--rolling"], ["wipe", "--yes"], ["down", "--yes"]):
+                    with self.subTest(name=name, words=words):
+                        said = self.must(3, *words)
+                        if words[0] != "wipe":  # this one asks first whether nodes run
+                            self.assertIn(works, said)
+                self.must(0, "status")
+                self.must(0, "logs")
+        self.assertEqual(self.pids(), before)
+
+    def test_a_rolling_restart_keeps_others_from_all_hosts(self):
+        self.file.write_text(TWO_HOSTS.format(self.folder))
+        self.must(0, "deploy", f"--package={self.package}", "--supervisor=own")
+        self.must(0, "start")
+        self.all_are_members()
+        before = self.pids()
+        (self.folder / "on-term").write_text("touch $STAND_IN/ends; sleep 3")
+        rolls = self.begin_command("restart", "--rolling", "--nodes=1")
+        self.wait_for((self.folder / "ends").exists)
+        for words in (["restart", "--rolling"], ["stop", "--nodes=2"], ["restart", "--nodes=2"]):
+            self.assertIn("another cluster.sh works here", self.must(3, *words))
+        self.assertEqual(self.pids()[1], before[1])
+        said = rolls.communicate(timeout=60)
+        self.assertEqual(rolls.returncode, 0, said)
+        (self.folder / "on-term").unlink()
+        self.must(0, "restart", "--rolling")
 
     def interrupt(self, command, others):
         """Ends a command as Ctrl-C does, and sees that the other processes end, too."""

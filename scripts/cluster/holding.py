@@ -1,0 +1,62 @@
+"""Holds hosts while a command makes calls that belong together, so that no other command comes between them."""
+
+import contextlib
+import threading
+from typing import Any, Iterator, Optional
+
+from .errors import HostError
+from .hosts import Host
+
+
+class _Over(Exception):
+    """Says that a host need not be held any longer."""
+
+
+class _Hold:
+    """Holds one host by a call that lasts."""
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+        self.holder = 0
+        self.is_over = False
+        self.error: Optional[HostError] = None
+        self.begun = threading.Event()
+        self.thread = threading.Thread(target=self._work, daemon=True)
+        self.thread.start()
+
+    def _work(self) -> None:
+        try:
+            self.host.call("hold", on_event=self._look)
+        except _Over:
+            pass
+        except HostError as error:
+            self.error = error
+        finally:
+            self.begun.set()
+
+    def _look(self, event: "dict[str, Any]") -> None:
+        if self.is_over:
+            raise _Over
+        if "holder" in event:
+            self.holder = event["holder"]
+            self.begun.set()
+
+    def await_begun(self) -> None:
+        self.begun.wait()
+        if self.error is not None:
+            raise HostError(f"{self.host.label}: {self.error}", self.error.code)
+
+
+@contextlib.contextmanager
+def held(hosts: "list[Host]") -> "Iterator[dict[Host, int]]":
+    """Holds hosts as long as the context lasts. Gives the process that holds each, which our calls have to name."""
+    holds = [_Hold(host) for host in hosts]
+    try:
+        for each in holds:
+            each.await_begun()
+        yield {each.host: each.holder for each in holds}
+    finally:
+        for each in holds:
+            each.is_over = True
+        for each in holds:
+            each.thread.join()
