@@ -116,11 +116,13 @@ def end_former(place: Place, nodes: "list[int]") -> "list[str]":
     enabled = [each.name for each in path.parent.glob(f"*.wants/{instance('*')}")]
     found = set(re.findall(r"^\W*(granary@\d+\.service)", listed, re.MULTILINE)) | set(enabled)
     former = sorted(found - {instance(f"node-{node}") for node in nodes})
+    names = [f"node-{each.removeprefix('granary@').removesuffix('.service')}" for each in former]
     if former:
         call("stop", *former)
-        call("reset-failed", *former)  # otherwise those that had failed would be listed again
+        for name in names:
+            _forget_failure(place, name)  # otherwise those that had failed would be listed again
         call("disable", "--quiet", *former)
-    return [f"node-{each.removeprefix('granary@').removesuffix('.service')}" for each in former]
+    return names
 
 
 def call(*words: str) -> str:
@@ -137,9 +139,17 @@ def instance(name: str) -> str:
 def start(place: Place, name: str, _job: "dict[str, Any]") -> str:
     if status(place, name)["pid"]:
         return "runs already"
-    call("reset-failed", instance(name))
+    _forget_failure(place, name)
     call("start", "--no-block", instance(name))
     return "started"
+
+
+def _forget_failure(place: Place, name: str) -> None:
+    """Lets systemd forget that a node has failed. It refuses that for a unit that is not loaded: an instance that is
+    neither enabled nor running, and has not failed.
+    """
+    if status(place, name)["state"] == "failed":
+        call("reset-failed", instance(name))
 
 
 def stop(place: Place, name: str) -> "tuple[str, bool]":

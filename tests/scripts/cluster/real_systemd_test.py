@@ -64,6 +64,9 @@ class RealSystemd(Rig):
         self.assertEqual({each["state"] for each in self.status().values()}, {"ended"})
         subprocess.run(["systemctl", "start", "multi-user.target"], check=True)  # a boot does this, too
         self.await_status(lambda found: all(each["serves"] for each in found.values()))
+        systemctl("disable", "granary@2.service")  # it is not loaded any more once it has ended
+        self.must(0, "stop", "--nodes=2")
+        self.must(0, "start", "--nodes=2")
         self.forget_node_3()
         self.must(0, "down", "--yes")
         self.assertFalse(self.unit.exists())

@@ -100,6 +100,19 @@ class Systemd(Rig):
         self.assertEqual([self.unit_state(node) for node in (1, 2, 3)], [(False, False)] * 3)
         self.assertEqual(list(self.units.iterdir()), [])
 
+    def test_nodes_that_do_not_begin_at_boot(self):
+        """systemd forgets such a unit as soon as it has ended."""
+        self.begin()
+        for node in (1, 2, 3):
+            (self.units / f"multi-user.target.wants/granary@{node}.service").unlink()
+        self.must(0, "stop")
+        self.assertEqual(self.must(0, "start").count("started; serves"), 3)
+        self.must(0, "restart")
+        self.must(0, "restart", "--rolling")
+        self.file.write_text(self.file.read_text().replace("[[node]]\nid = 3\n", ""))
+        self.must(0, *self.deploy, "--while-running")
+        self.assertEqual(self.unit_state(3), (False, False))
+
     def test_only_an_end_in_order_is_a_success(self):
         self.begin()
         for node, result, code, status in [(1, "timeout", 2, 9), (2, "exit-code", 1, 5), (3, "success", 2, 15)]:
