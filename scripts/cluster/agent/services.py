@@ -6,7 +6,7 @@ import json
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Optional
+from typing import Any, Optional, Sequence
 
 from . import handed_out, own, page, systemd, zookeeper
 from .channel import tell
@@ -209,27 +209,33 @@ def node_says(http: "Optional[dict[str, str]]", found: "dict[str, Any]") -> str:
 
 def board(place: Place, patience_s: float) -> "dict[str, Any]":
     """Returns what the membership says, as `granary cluster check` tells it: the ids of members, texts of what is owed,
-    and why that may not be all. An answer that names nobody is marked as not all, too, so that nobody takes the cluster
-    for whole.
+    why that may not be all, and warnings. An answer that names nobody is marked as not all, too, so that nobody takes
+    the cluster for whole. Single servers of ZooKeeper that are away only warn: it is bad if no majority is left.
     """
     nodes = place.deployed().get("nodes", [])
     if not nodes:
-        return {"members": [], "owed": [], "unknown": "no node here"}
+        return _board("no node here")
     command = [str(place.program()), "cluster", "check", str(place.file), f"--id={nodes[0]}", "--json"]
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patience_s,
                               check=False, **place.run_as())
     except (subprocess.TimeoutExpired, OSError) as error:
-        return {"members": [], "owed": [], "unknown": f"no answer: {type(error).__name__}"}
+        return _board(f"no answer: {type(error).__name__}")
     try:
         findings = json.loads(done.stdout)["findings"]
     except (ValueError, KeyError):  # the program may refuse the file
         said = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[0]
-        return {"members": [], "owed": [], "unknown": f"`granary cluster check` says only: {said}"}
+        return _board(f"`granary cluster check` says only: {said}")
     members = [int(each["check"].split()[1]) for each in findings if each["check"].startswith("member ")]
     owed = [f"{each['check']}: {each['found']}" for each in findings if each["check"].startswith("dead node")]
-    silent = [each["found"] for wanted in ("members", "ZooKeeper") for each in findings
-              if each["check"] == wanted and each["verdict"] != "ok"]
+    silent = [each["found"] for wanted, good in (("members", ["ok"]), ("ZooKeeper", ["ok", "warning"]))
+              for each in findings if each["check"] == wanted and each["verdict"] not in good]
+    warnings = [each["found"] for each in findings if (each["check"], each["verdict"]) == ("ZooKeeper", "warning")]
     if not silent and not members and not owed:
         silent = ["it names no member"]
-    return {"members": members, "owed": owed, "unknown": silent[0] if silent else ""}
+    return _board(silent[0] if silent else "", members, owed, warnings)
+
+
+def _board(unknown: str, members: "Sequence[int]" = (), owed: "Sequence[str]" = (),
+           warnings: "Sequence[str]" = ()) -> "dict[str, Any]":
+    return {"members": list(members), "owed": list(owed), "unknown": unknown, "warnings": list(warnings)}

@@ -97,14 +97,14 @@ def _await_whole(session: Session, when: str) -> None:
 
 
 def _not_whole(session: Session) -> str:
-    """Returns what keeps the cluster from being whole; empty if nothing does."""
+    """Returns what keeps the cluster from being whole; empty if nothing does. A ZooKeeper server may be away."""
     found = session.on_all("restart", lambda host: host.call("status", {"patience_s": 10}))
     if len(found) < len(session.hosts):
         raise HostError("a host does not answer, so nobody knows whether the cluster is whole; nothing more was "
                         "restarted")
     for host, result in found.items():
         for name, each in result["services"].items():
-            if not each["serves"]:
+            if name.startswith("node-") and not each["serves"]:
                 return f"{name} on {host.label} does not serve ({each['state']})"
         if result["board"]["owed"]:
             return result["board"]["owed"][0]

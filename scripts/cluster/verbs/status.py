@@ -52,6 +52,7 @@ def _board_lines(found: "dict[Host, dict[str, Any]]") -> "list[str]":
     owed = sorted({line for board in boards for line in board["owed"]})
     members = sorted({each for board in boards for each in board["members"]})
     unknown = [boards[0]["unknown"]] if all(board["unknown"] for board in boards) else []
+    unknown += sorted({line for board in boards for line in board["warnings"]} - set(unknown))
     if not members and not owed:
         return [f"membership: {each}" for each in unknown]
     said = [f"members {', '.join(map(str, members)) or 'none'}", *(owed or ["nothing is owed"]), *unknown]

@@ -36,6 +36,15 @@ class Commands(StandIn):
         self.must(0, "restart", "--rolling", "--nodes=1")
         self.assertNotEqual(self.pids()[0], before[0])
         before = self.pids()
+        away = finding("ZooKeeper", "warning", "one is away")
+        members = [finding(f"member {node}") for node in (1, 2, 3)]
+        self.findings(away, finding("ZooKeeper", "bad", "no majority"), *members)
+        self.assertIn("no majority", self.must(3, "restart", "--rolling", "--timeout=1"))
+        self.assertEqual(self.pids(), before)
+        self.findings(away, *members)
+        self.must(0, "restart", "--rolling", "--nodes=1")
+        self.assertNotEqual(self.pids()[0], before[0])
+        before = self.pids()
         self.assertIn("node-2 runs, which needs ZooKeeper", self.must(3, "stop", "--nodes=1", "--with-zookeeper"))
         self.assertEqual(self.pids(), before)
 
@@ -248,6 +257,14 @@ class Commands(StandIn):
         self.assertEqual(said.count("192.0.2.2  stop         FAILED: ssh: Connection refused"), 1, said)
         self.assertFalse(runs.exists())
         (self.folder / "away").unlink()
+
+    def test_rolling_needs_no_server_of_zookeeper_that_deploy_set_up(self):
+        self.begin()
+        self.begin_server(1)
+        self.findings(*(finding(f"member {node}") for node in (1, 2, 3)))
+        self.assertIn("does not serve", self.must(1, "status"))  # its process serves nobody
+        self.must(0, "restart", "--rolling", "--nodes=1")
+        self.must(0, "stop", "--with-zookeeper")
 
     def test_servers_of_zookeeper_go_on_under_nodes_that_have_not_ended(self):
         """Here a host answers, but refuses to stop its nodes, since it does not know them all."""
