@@ -14,7 +14,7 @@ from ..agent import archives
 from ..agent.trouble import Trouble
 from ..errors import HostError, UsageError
 from ..hosts import Host
-from ..output import OutputError, say
+from ..output import OutputError, complain, say
 from ..session import Session
 
 
@@ -39,8 +39,12 @@ def logs(session: Session) -> None:
     unread: "list[OutputError]" = []
 
     def follow(each: "tuple[Host, str]") -> None:
+        host, name = each
         try:
-            session.on_all("logs", lambda _: one(each), [each[0]])
+            one(each)
+        except HostError as error:  # the others may be followed for days, so it is told at once
+            complain(f"{host.label}: {name}: its log is not followed any more: {error}")
+            session.report.add(host.label, "logs", str(error), ok=False, code=error.code)
         except OutputError as error:
             unread.append(error)
 

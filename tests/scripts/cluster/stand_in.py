@@ -42,6 +42,7 @@ SSH = """\
 if [[ -e $STAND_IN/away && $* == *"-- 192.0.2.2"* ]]; then echo "Connection refused" >&2; exit 255; fi
 case " $* " in
   *" -O exit "* | *" -M "*) ;;
+  *"-- 192.0.2.2"*) echo $$ > "$STAND_IN/session"; exec bash -c "${@: -1}" ;;
   *) exec bash -c "${@: -1}" ;;
 esac
 """

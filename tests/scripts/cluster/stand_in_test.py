@@ -7,8 +7,11 @@ Not covered: what the real `granary cluster check` finds (tests/cli), and real h
 import argparse
 import contextlib
 import json
+import os
 import pathlib
 import resource
+import select
+import signal
 import subprocess
 import unittest
 from unittest import mock
@@ -66,6 +69,19 @@ class Commands(StandIn):
         entry, lines = inventory.load(str(self.file)).hosts[0], []
         hosts.Host("trial", entry, hosts.agent_modules()).call("run", {"words": ["limits"]}, on_event=lines.append)
         self.assertIn(lines[0]["line"], ("unlimited", str(hard >> 10)))
+
+    def test_a_log_that_is_not_followed_any_more(self):
+        self.file.write_text(TWO_HOSTS.format(self.folder))
+        self.must(0, "deploy", f"--package={self.package}", "--supervisor=own")
+        self.must(0, "start")
+        follows = self.begin_command("logs", "-f", "--lines=1")
+        self.assertEqual({follows.stdout.readline()[:6] for _ in range(2)}, {"node-1", "node-2"})
+        os.kill(int((self.folder / "session").read_text()), signal.SIGKILL)
+        self.assertTrue(select.select([follows.stderr], [], [], 5)[0])
+        self.assertIn("192.0.2.2: node-2: its log is not followed any more: ", follows.stderr.readline())
+        self.assertIsNone(follows.poll())
+        follows.send_signal(signal.SIGINT)
+        self.assertRegex(follows.communicate(timeout=20)[0], "192.0.2.2 +logs +FAILED: ")
 
     def test_collect_locks_no_directory_that_somebody_may_need(self):
         """`granary log verify` locks its directory: a node cannot begin again there, and others cannot recover it."""
