@@ -29,9 +29,16 @@ def say(text: str, end: str = "\n") -> None:
 
 def complain(text: str) -> None:
     """Tells what went wrong on standard error, if anybody reads that."""
+    note(f"cluster.sh: {text}")
+
+
+def note(text: str, end: str = "\n") -> None:
+    """Tells what is under way on standard error, if anybody reads that."""
+    if sys.stderr is None:  # it was closed when we were started
+        return
     try:
-        print(f"cluster.sh: {text}", file=sys.stderr, flush=True)
-    except (OSError, AttributeError):  # AttributeError: it was closed when we were started
+        print(text, end=end, file=sys.stderr, flush=True)
+    except OSError:
         pass
 
 

@@ -21,6 +21,14 @@ def tell(message: "dict[str, Any]") -> None:
         sys.stdout.flush()
 
 
+def mention(line: str) -> None:
+    """Tells what is under way. Nothing goes wrong if nobody listens any more."""
+    try:
+        tell({"line": line})
+    except OSError:
+        pass
+
+
 def send_file(source: BinaryIO) -> None:
     """Sends all bytes of a file."""
     while chunk := source.read(192 * 1024):

@@ -103,6 +103,7 @@ def _add_logs(tar: tarfile.TarFile, place: Place, name: str) -> None:
 
 
 def _add_verdict(tar: tarfile.TarFile, place: Place, node: "dict[str, Any]", failed: "list[str]") -> None:
+    channel.mention(f"verifies the log of node {node['id']}")
     code, text = _said(place, ["log", "verify", node["data_directory"]], VERIFY_S)
     _add_text(tar, f"node-{node['id']}/log-verify", f"{text}\nexit code {code}\n")
     if code == 4:

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Optional, Sequence
 
 from . import handed_out, own, page, systemd, zookeeper
-from .channel import tell
+from .channel import mention, tell
 from .place import Place
 from .trouble import Trouble
 
@@ -106,6 +106,8 @@ def restart(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
     stopped = stop(place, arguments)
     if not all(each["ended"] for each in stopped.values()):
         return {"stopped": stopped, "started": {}, "states": {}}
+    for name, each in stopped.items():
+        mention(f"{name}: {each['what']}; begins again")
     started = start(place, arguments)
     return {"stopped": stopped, "started": started, "states": await_serving(place, arguments)}
 

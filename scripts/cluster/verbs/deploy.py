@@ -2,7 +2,6 @@
 
 import os
 import stat
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,8 @@ from .. import zookeeper
 from ..agent.handed_out import CLUSTER_KEY
 from ..errors import UsageError
 from ..hosts import Host
+from ..live import LiveLines
+from ..output import note
 from ..session import Session
 from . import gone
 
@@ -25,7 +26,8 @@ def deploy(session: Session) -> None:
     if session.flags.with_zookeeper is None and any(_has_server(found) for found in there.values()):
         ensemble = _ensemble_of_before(session)
     former = gone.find(session, there)
-    print(f"package {package.name}, sha256 {package.sha256[:12]}", file=sys.stderr)
+    note(f"package {package.name}, sha256 {package.sha256[:12]}")
+    lines = LiveLines([host.label for host in there])
 
     def arguments(host: Host) -> "dict[str, Any]":
         directories = [session.inventory.run_directory] + [path for node in host.nodes for path in node.directories()]
@@ -41,9 +43,12 @@ def deploy(session: Session) -> None:
         if session.dry_run:
             return {"found": found}
         if found["has_package"]:
-            return host.call("install", wanted)
-        with open(package.path, "rb") as payload:
-            return host.call("install", wanted, payload=payload)
+            with lines.working(host.label, "installs", "has installed"):
+                return host.call("install", wanted)
+        size = package.path.stat().st_size >> 10
+        with lines.working(host.label, f"gets {size} KiB and installs", "has installed"):
+            with open(package.path, "rb") as payload:
+                return host.call("install", wanted, payload=payload)
 
     results = session.on_all("deploy", one, list(there))
     for host, result in results.items():

@@ -14,6 +14,7 @@ from ..agent import archives
 from ..agent.trouble import Trouble
 from ..errors import HostError, UsageError
 from ..hosts import Host
+from ..live import LiveLines
 from ..output import OutputError, complain, say
 from ..session import Session
 
@@ -71,13 +72,19 @@ def collect(session: Session) -> None:
         return
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "cluster.toml").write_bytes(session.inventory.file.read_bytes())
+    lines = LiveLines([host.label for host in session.hosts])
 
     def one(host: Host) -> "dict[str, Any]":
         archive = folder / f".{_file_name(host)}.tar.gz"
-        with open(archive, "wb") as file:
+        with open(archive, "wb") as file, lines.working(host.label, "gathers", "has sent all"):
+            def take(event: "dict[str, Any]") -> None:
+                if "chunk" in event:
+                    file.write(event["chunk"])
+                elif "line" in event:
+                    lines.tell(host.label, event["line"])
+
             result = host.call("collect", {"nodes": [node.places() for node in host.nodes],
-                                           "verify": session.flags.verify},
-                               on_event=lambda event: file.write(event["chunk"]) if "chunk" in event else None)
+                                           "verify": session.flags.verify}, on_event=take)
         try:
             archives.extract(archive, folder / _file_name(host), "what the host sent", "collect again")
         except Trouble as trouble:

@@ -1,10 +1,12 @@
 """Does `restart`, of all nodes together or of one after the other."""
 
 import time
+from typing import Any
 
 from ..errors import HostError
 from ..holding import held
-from ..hosts import Host
+from ..hosts import Event, Host
+from ..live import LiveLines
 from ..session import Session
 from .run import file_hash, report_serving, start_nodes, start_zookeeper, stop_nodes, would
 
@@ -64,11 +66,13 @@ def _refuse_other_file(session: Session) -> None:
 def _restart_rolling(session: Session, holders: "dict[Host, int]") -> None:
     chosen = session.chosen_nodes()
     nodes = [node for node in session.inventory.nodes if chosen is None or node.id in chosen]
+    lines = LiveLines([node.service for node in nodes])
     _await_whole(session, "before anything was restarted")
     for node in nodes:
         host, began = session.host_of(node.id), time.monotonic()
+        lines.tell(node.service, "is told to end")
         answer = host.call("restart", {"services": [node.service], "seconds": session.flags.timeout,
-                                       "holder": holders[host]})
+                                       "holder": holders[host]}, on_event=_shown(lines, node.service))
         stopped = answer["stopped"][node.service]
         result = answer["started"].get(node.service, stopped)
         if not result["ok"]:
@@ -80,11 +84,21 @@ def _restart_rolling(session: Session, holders: "dict[Host, int]") -> None:
             report_serving(session, host, node.service, "restarted", state, seconds)
             session.report.add(host.label, "restart", "the nodes after it were not restarted", ok=False)
             return
+        lines.tell(node.service, f"serves after {seconds:.1f} s; waits until the cluster is whole")
         _await_whole(session, f"after {node.service} came back")
+        lines.tell(node.service, "serves, and the cluster is whole")
         session.report.add(host.label, node.service, "restarted; serves", seconds=seconds)
         if not stopped["ok"]:  # the others may have the same fault
             session.report.add(host.label, "restart", "the nodes after it were not restarted", ok=False, code=1)
             return
+
+
+def _shown(lines: LiveLines, name: str) -> Event:
+    def show(event: "dict[str, Any]") -> None:
+        if "line" in event:
+            lines.tell(name, event["line"].removeprefix(f"{name}: "))
+
+    return show
 
 
 def _await_whole(session: Session, when: str) -> None:

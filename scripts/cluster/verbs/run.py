@@ -6,6 +6,7 @@ from typing import Any
 
 from ..errors import HostError, UsageError
 from ..hosts import Host, on_all
+from ..live import LiveLines
 from ..session import Session
 
 
@@ -21,9 +22,12 @@ def start(session: Session) -> None:
 def start_nodes(session: Session) -> None:
     file = file_hash(session)
     hosts = session.hosts_with_chosen()
+    lines = LiveLines([host.label for host in hosts])
 
     def begin(host: Host) -> "dict[str, Any]":
-        return host.call("start", {"services": session.services(host), "file_sha256": file})
+        names = session.services(host)
+        with lines.working(host.label, f"begins {', '.join(names)}", f"has begun {', '.join(names)}"):
+            return host.call("start", {"services": names, "file_sha256": file})
 
     begun = session.on_all("start", begin, hosts)
     if session.flags.no_wait:
@@ -34,7 +38,8 @@ def start_nodes(session: Session) -> None:
     waiting = {host: [name for name, each in result.items() if each["ok"]] for host, result in begun.items()}
 
     def wait(host: Host) -> "dict[str, Any]":
-        return host.call("await_serving", {"services": waiting[host], "seconds": session.flags.timeout})
+        with lines.working(host.label, f"waits for {', '.join(waiting[host])}", "waits no longer"):
+            return host.call("await_serving", {"services": waiting[host], "seconds": session.flags.timeout})
 
     found = session.on_all("start", wait, list(waiting))
     for host, states in found.items():
@@ -73,10 +78,12 @@ def start_zookeeper(session: Session) -> bool:
         return True
     servers, silent = _zookeepers(session)
     wait = {"seconds": session.flags.timeout}
+    lines = LiveLines([host.label for host in servers if servers[host]])
 
     def begin(host: Host) -> "tuple[dict[str, Any], dict[str, Any]]":
         names = {"services": servers[host]}
-        return host.call("start", names), host.call("await_serving", names | wait)
+        with lines.working(host.label, f"begins {', '.join(servers[host])}", "waits no longer"):
+            return host.call("start", names), host.call("await_serving", names | wait)
 
     serving = []
     for host, (result, states) in session.on_all("start", begin, [host for host in servers if servers[host]]).items():

@@ -114,6 +114,28 @@ class Restart(StandIn):
         (self.folder / "on-term").unlink()
         self.must(0, "restart", "--rolling")
 
+    def test_progress_is_told_as_it_comes(self):
+        self.begin()
+        self.all_are_members()
+        before = self.pids()
+        (self.folder / "on-term").write_text("while [[ $3 == --id=2 && ! -e $STAND_IN/go ]]; do sleep 0.05; done")
+        rolls = self.begin_command("restart", "--rolling", "--nodes=1,2")
+        told = [rolls.stderr.readline() for _ in range(5)]
+        self.assertRegex(told[0], "^node-1 \\| is told to end$")
+        self.assertRegex(told[1], "^node-1 \\| told to, exit code 0; begins again$")
+        self.assertRegex(told[2], r"^node-1 \| serves after [0-9.]+ s; waits until the cluster is whole$")
+        self.assertRegex(told[3], "^node-1 \\| serves, and the cluster is whole$")
+        self.assertRegex(told[4], "^node-2 \\| is told to end$")
+        self.assertEqual(self.pids()[1], before[1])
+        (self.folder / "go").touch()
+        said = rolls.communicate(timeout=60)
+        self.assertEqual(rolls.returncode, 0, said)
+        self.must(0, "stop")
+        for words, line in [(["start"], "waits for node-1, node-2, node-3"),
+                            (["deploy", f"--package={self.package}"], "installs"),
+                            (["collect", self.folder / "collected", "--verify"], "verifies the log of node 3")]:
+            self.assertIn(f"localhost | {line}\n", self.must(0, *words))
+
     def interrupt(self, command, others):
         """Ends a command as Ctrl-C does, and sees that the other processes end, too."""
         self.assertTrue(all(processes.start_ticks(pid) for pid in others))
