@@ -22,9 +22,11 @@ could not begin again, and no other node could recover it. 'collect --verify' do
 
 
 def collect(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
-    """Sends a tar archive without the cluster key and passwords. Returns in which nodes' data damage was found."""
+    """Sends a tar archive without the cluster key and passwords. Returns in which nodes' data damage was found, and
+    which could not be verified.
+    """
     deployed = place.require()
-    failed: "list[str]" = []
+    result: "dict[str, list[str]]" = {"failed": [], "unverified": []}
     with tempfile.TemporaryFile() as archive:
         with tarfile.open(fileobj=archive, mode="w:gz") as tar:
             tar.add(place.file, arcname="cluster.toml")
@@ -39,12 +41,12 @@ def collect(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
                     continue
                 name = f"node-{node['id']}"
                 if arguments["verify"] == "all" or (arguments["verify"] == "left" and _has_left(states.get(name))):
-                    _add_verdict(tar, place, node, failed)
+                    _add_verdict(tar, place, node, result)
                 elif arguments["verify"] == "left":
                     _add_text(tar, f"{name}/log-verify", NOT_VERIFIED)
         archive.seek(0)
         channel.send_file(archive)
-    return {"failed": failed}
+    return result
 
 
 def _has_left(found: "Optional[dict[str, Any]]") -> bool:
@@ -102,9 +104,12 @@ def _add_logs(tar: tarfile.TarFile, place: Place, name: str) -> None:
             tar.addfile(info, io.BytesIO(data))
 
 
-def _add_verdict(tar: tarfile.TarFile, place: Place, node: "dict[str, Any]", failed: "list[str]") -> None:
+def _add_verdict(tar: tarfile.TarFile, place: Place, node: "dict[str, Any]", result: "dict[str, list[str]]") -> None:
     channel.mention(f"verifies the log of node {node['id']}")
     code, text = _said(place, ["log", "verify", node["data_directory"]], VERIFY_S)
     _add_text(tar, f"node-{node['id']}/log-verify", f"{text}\nexit code {code}\n")
     if code == 4:
-        failed.append(f"node-{node['id']}: `granary log verify` finds damage")
+        result["failed"].append(f"node-{node['id']}: `granary log verify` finds damage")
+    elif code != 0:
+        why = (text.strip().splitlines() or [f"exit code {code}"])[-1]
+        result["unverified"].append(f"node-{node['id']}: not verified: {why}")

@@ -95,8 +95,10 @@ def collect(session: Session) -> None:
     for host, result in session.on_all("collect", one).items():
         files = [path for path in (folder / _file_name(host)).rglob("*") if path.is_file()]
         size = sum(path.stat().st_size for path in files)
-        lines = [f"{len(files)} files, {size >> 10} KiB in {folder / _file_name(host)}", *result["failed"]]
-        session.report.add(host.label, "collect", "\n".join(lines), ok=not result["failed"], code=1)
+        troubles = [*result["failed"], *result["unverified"]]
+        said = [f"{len(files)} files, {size >> 10} KiB in {folder / _file_name(host)}", *troubles]
+        code = 3 if result["unverified"] else 1
+        session.report.add(host.label, "collect", "\n".join(said), ok=not troubles, code=code)
     summary = {"cluster": session.inventory.name, "command": sys.argv, "at": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
                "by": os.uname().nodename,
                "outcomes": [vars(each) for each in session.report.outcomes]}

@@ -19,7 +19,8 @@ from unittest import mock
 from stand_in import TWO_HOSTS, StandIn, finding
 
 from cluster import errors, hosts, inventory, session
-from cluster.agent import processes
+from cluster.agent import collect, logs, processes
+from cluster.agent.place import Place
 from cluster.verbs import gone
 
 
@@ -96,6 +97,23 @@ class Commands(StandIn):
             self.assertEqual([node for node, text in found.items() if "all was read" in text], read)
             if where == "some":
                 self.assertIn("collect --verify", found[2])
+
+    def test_collect_tells_what_was_not_verified(self):
+        self.begin()
+        self.findings()
+        self.must(0, "stop")
+        for script, code, said in [("exit 4", 1, "node-3: `granary log verify` finds damage"),
+                                   ("echo 'it is open'; exit 3", 3, "node-2: not verified: it is open"),
+                                   ("exit 5", 3, "node-1: not verified: exit code 5")]:
+            (self.folder / "verify").write_text(script)
+            self.assertIn(said, self.must(code, "collect", self.folder / f"collected-{script[-1]}"))
+        (self.folder / "verify").write_text("exec sleep 1000")
+        entry = inventory.load(str(self.file)).hosts[0]
+        with mock.patch.multiple(collect, VERIFY_S=0.1, channel=mock.DEFAULT), mock.patch.object(logs, "tell"), \
+                mock.patch.dict(os.environ, self.environment):
+            result = collect.collect(Place(entry.install_directory, "trial"),
+                                     {"nodes": [entry.nodes[0].places()], "verify": "left"})
+        self.assertEqual(result, {"failed": [], "unverified": ["node-1: not verified: timed out after 0.1 s"]})
 
     def test_a_node_of_a_benchmark_that_does_not_end_well(self):
         self.file.write_text(TWO_HOSTS.format(self.folder))
