@@ -27,7 +27,7 @@ void RateMeter::take(const NodeReport& report, std::uint64_t now_us) {
              .elsewhere = report.elsewhere ? *report.elsewhere : ClusterStatistics()};
   if (last_ && now_us > last_->at_us) {
     const double seconds = static_cast<double>(now_us - last_->at_us) / 1e6;
-    // A worker that ends takes its counts along for a moment, so a sum may seem to go back.
+    // Counts do not go back, as threads that end leave theirs in the sum. If one did, its rate would be 0, not huge.
     const auto rate = [seconds](std::uint64_t count, std::uint64_t before) {
       return count > before ? static_cast<double>(count - before) / seconds : 0.0;
     };
