@@ -103,22 +103,35 @@ class Screen {
   }
 };
 
-std::string view_of(const Result<std::string>& answer, bool json, bool color) {
-  if (!answer.ok()) return answer.status().message() + "\n";
+/// Returns what is to be shown of a document, or why there is nothing to show.
+Result<std::string> view_of(Result<std::string> answer, bool json, bool color) {
+  if (!answer.ok()) return answer;
   const watch::Json document = watch::Json::parse(*answer, nullptr, /*allow_exceptions=*/false);
-  if (const Status checked = watch::check_cluster_document(document); !checked.ok()) return checked.message() + "\n";
-  return json ? *answer : watch::cluster_table(document, color);
+  if (const Status checked = watch::check_cluster_document(document); !checked.ok()) return checked;
+  if (json) return answer;
+  return watch::cluster_table(document, color);
 }
 
 bench::ExitCode refuse(const Status& status) { return bench::refuse(bench::exit_code_of(status), status.message()); }
 
 bench::ExitCode show_once(Asking& asking, bool json, bool color) {
-  const auto answer = asking.ask();
-  if (!answer.ok()) return refuse(answer.status());
-  const watch::Json document = watch::Json::parse(*answer, nullptr, /*allow_exceptions=*/false);
-  if (const Status checked = watch::check_cluster_document(document); !checked.ok()) return refuse(checked);
-  base::print("{}", view_of(answer, json, color));
+  const auto view = view_of(asking.ask(), json, color);
+  if (!view.ok()) return refuse(view.status());
+  base::print("{}", *view);
   return bench::ExitCode::kOk;
+}
+
+std::string text_of(const Result<std::string>& view) { return view.ok() ? *view : view.status().message() + "\n"; }
+
+/// Prints a view, or why there is none, and returns whether standard output took it. Beside documents the reason goes
+/// to standard error, since who reads documents can read nothing else.
+bool print_view(const Result<std::string>& view, bool json) {
+  if (json && !view.ok()) {
+    base::print(stderr, "granary: {}", text_of(view));
+    return true;
+  }
+  base::print("{}\n", text_of(view));
+  return is_written();
 }
 
 /// Shows views until a signal comes, or one cannot be written, since nobody sees the next one. In that case
@@ -129,13 +142,8 @@ void show_until_stopped(Asking& asking, bool json, bool terminal, std::uint64_t 
   std::optional<Screen> screen;
   if (terminal) screen.emplace();
   for (;;) {
-    const std::string text = view_of(asking.ask(), json, terminal);
-    if (screen) {
-      if (!screen->show(text)) return;
-    } else {
-      base::print("{}\n", text);
-      if (!is_written()) return;
-    }
+    const auto view = view_of(asking.ask(), json, terminal);
+    if (!(screen ? screen->show(text_of(view)) : print_view(view, json))) return;
     if (signals.wait_until(base::monotonic_ns() + interval_ns)) return;
   }
 }
@@ -166,7 +174,7 @@ const Tool& top_tool() {
       .examples = {"--cluster=cluster.toml", "--cluster=cluster.toml --once --json"},
       .flags = {bench::text_flag("cluster", "", "FILE", "The cluster file."),
                 bench::switch_flag("once", false, "Show it once and end; exit code 3 if no node answers."),
-                bench::switch_flag("json", false, "Print the document itself."),
+                bench::switch_flag("json", false, "Print the document itself; failures go to standard error."),
                 bench::real_flag("interval", 1, 0.1, 3600, "seconds", "Time between two looks.")},
       .run = run,
   };

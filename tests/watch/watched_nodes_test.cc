@@ -133,6 +133,13 @@ TEST(WatchedNodes, AreNotThereForTop) {
   EXPECT_EQ(top("--once --cluster=" + cluster.file(), cluster.path("top")), 3);
   const std::string said = file_contents(cluster.path("top"));
   EXPECT_NE(said.find("no node tells of the cluster: node 1 at 127.0.0.1 port "), std::string::npos) << said;
+  CommandProcess live({"top", "--json", "--interval=0.1", "--cluster=" + cluster.file()}, cluster.path("documents"),
+                      cluster.path("failures"));
+  EXPECT_TRUE(within(seconds(20), [&] {
+    return file_contents(cluster.path("failures")).find("no node tells of the cluster: node 1") != std::string::npos;
+  }));
+  EXPECT_EQ(live.kill(SIGTERM), 0);
+  EXPECT_EQ(file_contents(cluster.path("documents")), "") << "standard output has documents only";
   std::ofstream(cluster.path("bare.toml")) << "[cluster]\nname = \"bank\"\nrun_directory = \"run\"\n[[node]]\nid = 1\n";
   EXPECT_EQ(top("--once --cluster=" + cluster.path("bare.toml"), cluster.path("top")), 2);
 }
