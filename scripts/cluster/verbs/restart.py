@@ -3,7 +3,7 @@
 import time
 from typing import Any
 
-from ..errors import HostError
+from ..errors import HostError, UsageError
 from ..holding import held
 from ..hosts import Event, Host
 from ..live import LiveLines
@@ -15,6 +15,8 @@ LOOK_S = 0.2
 
 def restart(session: Session) -> None:
     """Restarts all nodes together, or one after the other while the others serve."""
+    if session.flags.rolling and session.flags.no_wait:
+        raise UsageError("restart --rolling --no-wait: the next node is restarted only once the one before serves")
     _refuse_without_logs(session)
     if session.dry_run:
         return would(session, "restart one after the other" if session.flags.rolling else "restart")

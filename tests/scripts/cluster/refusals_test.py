@@ -53,6 +53,10 @@ class Refusals(Rig):
         self.refused(2, "'x' is no number of a node", "stop", "--nodes=1,x")
         self.refused(2, "'²' is no number of a node", "stop", "--nodes=²")
 
+    def test_a_rolling_restart_that_does_not_wait(self):
+        self.write_file()
+        self.refused(2, "--rolling --no-wait: the next node is", "restart", "--rolling", "--no-wait")
+
     def test_results_that_cannot_be_written(self):
         """`bench` finds out before it runs that its result cannot be written."""
         self.write_file()
