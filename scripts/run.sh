@@ -15,12 +15,15 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() { sed -n '2,/^$/s/^# \{0,1\}//p' scripts/run.sh; }
-case "$*" in
-  -h | --help | 'cluster -h' | 'cluster --help')
-    usage
-    exit
-    ;;
-esac
+refuse() { echo "run.sh: $*" >&2; exit 2; }
+for argument in "$@"; do
+  case $argument in
+    -h | --help)
+      usage
+      exit
+      ;;
+  esac
+done
 
 workload=all
 if [[ $# -gt 0 && $1 != -* ]]; then
@@ -32,6 +35,15 @@ if [[ $workload == cluster && $# -gt 0 && $1 != -* ]]; then
   cluster_workloads=("$1")
   shift
 fi
+# one_of NAME WHAT KNOWN: refuses a name that is not among the known ones. All that is wrong is told before the set-up and the build,
+# which may take long.
+one_of() {
+  [[ " $3 " == *" $1 "* ]] || refuse "'$1' is no benchmark$2: ${3// /, }"
+}
+benchmarks=$(sed -n 's/^ *ENTRY([a-z_]*, \([a-z_]*\)).*/\1/p' bench/harness/registry.h | tr '\n' ' ')
+[[ $workload =~ ^(all|cluster)$ ]] || one_of "$workload" '' "${benchmarks% }"
+for name in "${cluster_workloads[@]}"; do one_of "$name" ' of a cluster' 'tpcc ycsb smallbank tatp lease append'; done
+[[ $# -eq 0 || $1 == -* ]] || refuse "'$1' is no flag"
 
 # given NAME DEFAULT ARGUMENT...: prints the value of a flag that is given as --name=value or --name value, else the default.
 given() {
@@ -44,6 +56,8 @@ given() {
   done
   echo "$value"
 }
+workers=$(given workers 1 "$@")
+[[ $workers =~ ^[1-9][0-9]*$ ]] || refuse "--workers: '$workers' is no number of workers"
 # add NAME VALUE ARGUMENT...: adds a flag to the defaults, unless it is among the arguments.
 defaults=()
 add() {
@@ -67,8 +81,7 @@ run_one() {
 # Runs three nodes over shared memory, whose files are below build/cluster. Each may take a quarter of the machine's memory,
 # which is only reserved.
 run_cluster() {
-  local file=build/cluster/cluster.toml name workers memory
-  workers=$(given workers 1 "$@")
+  local file=build/cluster/cluster.toml name memory
   memory=$(awk '/^MemTotal:/ { print int($2 / 4096) "MiB" }' /proc/meminfo)
   mkdir -p build/cluster
   printf '[cluster]\nname = "run"\nrun_directory = "run"\n[defaults]\nworkers = %s\nmemory = "%s"\n' \
@@ -91,8 +104,7 @@ run_cluster() {
 }
 
 if [[ ($workload == all || ($workload == cluster && ${#cluster_workloads[@]} -gt 1)) && -n $(given json '' "$@") ]]; then
-  echo "run.sh: --json takes one result; name one benchmark, as in 'run.sh tpcc' or 'run.sh cluster smallbank'" >&2
-  exit 2
+  refuse "--json takes one result; name one benchmark, as in 'run.sh tpcc' or 'run.sh cluster smallbank'"
 fi
 
 scripts/setup.sh
