@@ -33,18 +33,31 @@ class Restart(StandIn):
     def test_ctrl_c_leaves_no_node_stopped(self):
         self.begin()
         self.all_are_members()
+        before = self.pids()
+        self.assertIn("localhost goes on with restart node-1\n", self.interrupt_ends("restart", "--rolling"))
+        after = self.pids()
+        self.assertNotIn(after[0], (None, before[0]))
+        self.assertEqual(after[1:], before[1:])
+
+    def test_ctrl_c_tells_what_goes_on(self):
+        self.begin()
+        self.assertIn("localhost goes on with stop node-1 node-2 node-3\n", self.interrupt_ends("restart"))
+        self.assertEqual(self.pids(), [None] * 3)
+
+    def interrupt_ends(self, *words):
+        """Ends a command as Ctrl-C does while a node is about to end, and waits for what goes on. Returns what was said.
+        """
         (self.folder / "on-term").write_text("touch $STAND_IN/ends; sleep 2")
-        for flags in (["--rolling"], ["--rolling", "--nodes=1"]):
-            before = self.pids()
-            command = self.begin_command("restart", *flags)
-            self.wait_for((self.folder / "ends").exists)
-            os.killpg(command.pid, signal.SIGINT)
-            _, said = command.communicate(timeout=20)
-            self.assertEqual(command.returncode, 128 + signal.SIGINT)
-            self.assertIn("ended by SIGINT; localhost goes on with restart node-1", said)
-            self.wait_for(lambda: self.pids()[0] not in (None, before[0]))  # pylint: disable=cell-var-from-loop
-            self.assertEqual(self.pids()[1:], before[1:])
-            (self.folder / "ends").unlink()
+        command = self.begin_command(*words)
+        self.wait_for((self.folder / "ends").exists)
+        os.killpg(command.pid, signal.SIGINT)
+        _, said = command.communicate(timeout=20)
+        self.assertEqual(command.returncode, 128 + signal.SIGINT)
+        self.assertIn("ended by SIGINT; ", said)
+        for name in ("lock", "held"):
+            with open(self.folder / "trial.installed" / name, encoding="utf-8") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+        return said
 
     def test_ctrl_c_ends_what_only_serves_the_caller(self):
         self.begin()
