@@ -155,8 +155,9 @@ class Refusals(Rig):
 
     @staticmethod
     def contents(installed):
-        """Returns all that is installed, but for the file that each call locks."""
-        return {path: path.is_file() and path.read_bytes() for path in installed.rglob("*") if path.name != "lock"}
+        """Returns all that is installed, but for the files that each call locks."""
+        return {path: path.is_file() and path.read_bytes() for path in installed.rglob("*")
+                if path.name not in ("lock", "held")}
 
     def test_a_file_that_nodes_would_refuse(self):
         """Nodes that run would notice the mistake only at their next start, when the former file is gone."""

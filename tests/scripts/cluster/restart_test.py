@@ -20,7 +20,7 @@ class Restart(StandIn):
         self.begin(defaults="")
         before = self.pids()
         for flags in (["--rolling"], ["--nodes=1"], ["--rolling", "--nodes=1,2,3"], ["--rolling", "--dry-run"]):
-            said = self.must(3, "restart", *flags)
+            said = self.must(3, "restart", "--timeout=1", *flags)
             self.assertIn("keeps no logs", said)
             self.assertIn("nothing was stopped", said)
         self.assertEqual(self.pids(), before)
@@ -145,7 +145,7 @@ class Restart(StandIn):
         self.assertEqual(rolls.returncode, 0, said)
         self.must(0, "stop")
         for words, line in [(["start"], "waits for node-1, node-2, node-3"),
-                            (["deploy", f"--package={self.package}"], "installs"),
+                            (["deploy", f"--package={self.package}", "--while-running"], "installs"),
                             (["collect", self.folder / "collected", "--verify"], "verifies the log of node 3")]:
             self.assertIn(f"localhost | {line}\n", self.must(0, *words))
 

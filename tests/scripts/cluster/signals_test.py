@@ -40,6 +40,7 @@ name = "trial"
 id = 1
 host = "192.0.2.1"
 install_directory = "/nowhere"
+data_directory = "data"
 """
 
 

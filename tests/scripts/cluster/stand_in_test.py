@@ -297,7 +297,7 @@ class Commands(StandIn):
         self.begin_server(1)
         self.findings(*(finding(f"member {node}") for node in (1, 2, 3)))
         self.assertIn("does not serve", self.must(1, "status"))  # its process serves nobody
-        self.must(0, "restart", "--rolling", "--nodes=1")
+        self.must(0, "restart", "--rolling", "--nodes=1", "--timeout=20")
         self.must(0, "stop", "--with-zookeeper")
 
     def test_servers_of_zookeeper_go_on_under_nodes_that_have_not_ended(self):

@@ -9,7 +9,7 @@ trap 'rm -rf "$dir"' EXIT
 mkdir -p "$dir/scripts" "$dir/bench/harness"
 cp "$root/scripts/run.sh" "$dir/scripts"
 cp "$root/bench/harness/registry.h" "$dir/bench/harness"
-printf '#!/bin/sh\ntouch "%s/begun"\nexit 9\n' "$dir" > "$dir/scripts/setup.sh"
+printf '#!/bin/sh\necho set-up\ntouch "%s/begun"\nexit 9\n' "$dir" > "$dir/scripts/setup.sh"
 chmod +x "$dir/scripts/setup.sh"
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
@@ -39,6 +39,6 @@ for words in -h --help 'tpcc --help' 'tpcc --workers=1 -h' 'cluster --help' 'clu
 done
 listed() { "$GRANARY" "$@" --help | sed -n 's/^  \([a-z]\+\) .*/\1/p'; }
 [[ $(listed bench | wc -l) -gt 10 && $(listed cluster run | wc -l) -gt 3 ]] || fail "granary lists no benchmarks"
-for name in $(listed bench); do gives 9 '' "$name" --workers=2; done
-for name in $(listed cluster run); do gives 9 '' cluster "$name" --workers 2 --seconds 3; done
-gives 9 ''
+for name in $(listed bench); do gives 9 set-up "$name" --workers=2; done
+for name in $(listed cluster run); do gives 9 set-up cluster "$name" --workers 2 --seconds 3; done
+gives 9 set-up
