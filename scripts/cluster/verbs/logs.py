@@ -44,6 +44,8 @@ def logs(session: Session) -> None:
         try:
             one(each)
         except HostError as error:  # the others may be followed for days, so it is told at once
+            if session.ssh.closed:  # a signal ends us, and all connections with us
+                return
             complain(f"{host.label}: {name}: its log is not followed any more: {error}")
             session.report.add(host.label, "logs", str(error), ok=False, code=error.code)
         except OutputError as error:

@@ -100,6 +100,7 @@ class Signals(unittest.TestCase):
         said, _ = process.communicate(timeout=20)
         self.assertEqual(process.returncode, 128 + numbers[0], said)
         self.assertNotIn("Traceback", said)
+        self.assertNotIn("is not followed any more", said)
         self.assertEqual(list((self.folder / "temporary").iterdir()), [])
         self.wait_for(self.all_ended)
 
