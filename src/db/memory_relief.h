@@ -19,18 +19,18 @@ class MemoryRelief {
   /// has found no memory, it also frees the garbage of workers that are registered and in no transaction, and takes
   /// extents that are all free away from their size classes.
   ///
-  /// A turn frees a bounded number of items, so that E does not stand still for long; the next one goes on.
+  /// A turn ends when it has freed many items, so that E does not stand still for long; the next one goes on.
   ///
   /// Does nothing in a turn in which another thread holds the workers still.
   void look();
 
  private:
-  void relieve();
+  void relieve(std::size_t budget);
 
   cc::DatabaseState& shared_;
   Workers& workers_;
   epoch::Slot* const slot_;
-  std::size_t first_ = 0;  // the worker at which the next turn begins, as the last one had no budget left for it
+  std::size_t first_ = 0;  // the worker at which relieve() begins, as the turn before had no budget left for it
 };
 
 }  // namespace granary::db
