@@ -27,9 +27,8 @@ constexpr std::string_view kVisit = "visits";
 Status check_outcome(const cluster::messages::Question& question) {
   using cluster::messages::AskOutcome;
   const AskOutcome outcome = question.outcome();
-  const bool too_large = outcome == AskOutcome::kTooLarge || outcome == AskOutcome::kAnswerTooLarge;
-  if (!too_large && outcome != AskOutcome::kMalformed) return {};
-  return Status(too_large ? StatusCode::kResourceExhausted : StatusCode::kUnavailable,
+  if (outcome != AskOutcome::kTooLarge && outcome != AskOutcome::kAnswerTooLarge) return {};
+  return Status(StatusCode::kResourceExhausted,
                 fmt::format("node {} was asked in vain: {}", question.node(), name(outcome)));
 }
 

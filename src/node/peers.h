@@ -55,7 +55,7 @@ class Peers {
   void ask_with(cluster::messages::Messenger& messenger) { messenger_ = &messenger; }
   /// Notes that this node has started, so that refusals to start do not matter any more.
   void note_start() { started_ = true; }
-  /// Asks until there is an answer, or one that would be the same each time.
+  /// Asks until there is an answer, or one would be too large each time.
   Status ask(cluster::messages::Question& question) const;
   /// Does the same with this life of a node. Returns false if it has ended: the answer, if there is one, may be another
   /// life's.
