@@ -63,8 +63,10 @@ TEST_F(Output, OfTopEndsWithItsReader) {
   std::ofstream(file) << "[cluster]\nname = \"top\"\nrun_directory = \"run\"\n[[node]]\nid = 1\n"
                          "http = \"127.0.0.1:1\"\n";
   const std::string top = "timeout -s KILL 20 $granary top --interval=0.1 --cluster=" + file;
-  EXPECT_EQ(run_script(to_err_ + top + " >/dev/full 2>$err"), 3);
-  EXPECT_NE(said().find("standard output could not be written"), std::string::npos);
+  for (const std::string flags : {"", " --json"}) {
+    EXPECT_EQ(run_script(to_err_ + top + flags + " >/dev/full 2>$err"), 3);
+    EXPECT_NE(said().find("standard output could not be written"), std::string::npos) << flags;
+  }
   const std::string code = scratch(".code");
   run_script("{ " + top + " 2>/dev/null; echo $? >" + code + "; } | head -1 >/dev/null");
   EXPECT_EQ(contents(code), "3\n");
