@@ -144,19 +144,23 @@ ReplyStatus Owner::status_after(RecordLook look) {
 /// before this answer has been made, nor while the transaction that asks is open.
 Record* Owner::make_placeholder(txn::TableCore& table, std::string_view key, FindRecordAnswer& answer) {
   cc::WorkerState& state = worker_.state();
-  Record* record = table.make_record(state, key, 0);
-  if (record == nullptr && worker_.make_room()) record = table.make_record(state, key, 0);
-  if (record == nullptr) return nullptr;
-  const cc::Inserted result =
-      table.index().insert_if_absent(key, record::value_of(record), state.nodes, nullptr,
-                                     [&](const auto& changed) { answer.changes.push_back(change(changed)); });
-  if (result.what != cc::InsertedWhat::kInserted) cc::free_record(state, record);
-  if (result.what == cc::InsertedWhat::kOutOfMemory) return nullptr;
-  if (result.what == cc::InsertedWhat::kPresent) return record::record_of(result.present);
-  cc::register_unborn(state, record, &table.index(), key);
-  answer.made = true;
-  base::sync_point("owner.placeholder_made");  // from here on others may find it, and commit to it
-  return record;
+  const auto note_change = [&](const auto& changed) { answer.changes.push_back(change(changed)); };
+  for (bool made_room = false;; made_room = true) {
+    if (Record* const record = table.make_record(state, key, 0); record != nullptr) {
+      const cc::Inserted result =
+          table.index().insert_if_absent(key, record::value_of(record), state.nodes, nullptr, note_change);
+      if (result.what == cc::InsertedWhat::kInserted) {
+        cc::register_unborn(state, record, &table.index(), key);
+        answer.made = true;
+        base::sync_point("owner.placeholder_made");  // from here on others may find it, and commit to it
+        return record;
+      }
+      cc::free_record(state, record);
+      if (result.what == cc::InsertedWhat::kPresent) return record::record_of(result.present);
+    }
+    // Either the record or a node of the index has found no memory.
+    if (made_room || !worker_.make_room()) return nullptr;
+  }
 }
 
 ReplyStatus Owner::answer(const FindRecord& request, FindRecordAnswer& answer) {
