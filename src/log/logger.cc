@@ -17,6 +17,9 @@ constexpr std::uint64_t kDrainShare = 4;
 /// The log is synced before the epoch is complete once a ring is filled to this share, so that the ring gets room. The
 /// worker has the other half of the ring meanwhile.
 constexpr std::uint64_t kSyncShare = 2;
+/// A segment goes on for want of the next one up to so many times its size, since a recovery holds it in memory, and no
+/// checkpoint makes it needless.
+constexpr std::uint64_t kMostGrowth = 8;
 
 void bump(std::atomic<std::uint64_t>& counter, std::uint64_t by) {
   counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
@@ -306,11 +309,13 @@ void Logger::add_marker(epoch::Epoch complete) {
 /// that the log goes on there: from then on a recovery would miss the new one.
 ///
 /// If no file can be opened now, as with too many open files, nothing has been lost: the log goes on in the old
-/// segment, and the next turn tries again.
+/// segment, and the next turn tries again. But the cause may also be one that stays, such as a directory in which this
+/// user may make no files any more. So the log fails once the old segment has grown too much.
 Status Logger::rotate() {
   base::sync_point("logger.rotates");
   auto next = open_segment();
-  if (next.status().code() == StatusCode::kUnavailable) return {};
+  const bool may_grow = segment_.bytes / kMostGrowth < options_.segment_bytes;
+  if (next.status().code() == StatusCode::kUnavailable && may_grow) return {};
   if (!next.ok()) return next.status();
   Segment old = std::move(segment_);
   if (const Status begun = begin_segment(std::move(*next)); !begun.ok()) return begun;

@@ -10,8 +10,8 @@
 // logger syncs before the epoch ends, and begins the next segment if this one is full.
 //
 // A write or sync that fails stops the log for good: nothing counts as durable after it, even if a later call would
-// succeed. A file that cannot be opened for want of descriptors does not stop it: the segment then goes on beyond its
-// size until there is another one.
+// succeed. A next segment that cannot be opened, as for want of descriptors, does not stop it at once: the segment then
+// goes on beyond its size until there is another one, but only up to a few times its size.
 
 #include <cstdint>
 #include <memory>

@@ -158,6 +158,26 @@ TEST(LoggerFaults, WithoutANextSegmentTheLogGoesOnInTheOldOne) {
   }
 }
 
+/// The user may make no files in the directory any more. That is told before a recovery would have to hold a segment of
+/// any size in memory.
+TEST(LoggerFaults, WithoutANextSegmentForLongTheLogFails) {
+  constexpr std::uint64_t kSegmentBytes = 800;
+  LoggerRig rig({.segment_bytes = kSegmentBytes});
+  ASSERT_TRUE(rig.open().ok());
+  rig.files().plan(
+      {.call = FileCall::kCreate, .code = StatusCode::kUnavailable, .path = "/db/log/", .from_then_on = true});
+  for (int i = 0; i < 20 && !rig.durable().failed(); ++i) {
+    rig.commit(0, std::string(kSegmentBytes, 'v'));
+    rig.advance();
+  }
+  ASSERT_TRUE(rig.durable().failed());
+  EXPECT_EQ(rig.durable().cause().code(), StatusCode::kUnavailable);
+  EXPECT_THAT(rig.durable().cause().message(), HasSubstr("log-g00000003-l00-s00000001.glog"));
+  EXPECT_LT(rig.logger(0).end().offset, 10 * kSegmentBytes);
+  base::Random random(1);
+  see_that_it_stays_dead(rig, random, 1);
+}
+
 TEST(LoggerFaults, AFailedRemovalIsToldAndDoesNotStopTheLog) {
   LoggerRig rig({.segment_bytes = 1});
   ASSERT_TRUE(rig.open().ok());
