@@ -11,6 +11,7 @@
 
 #include "recovery/checkpoint/reader.h"
 #include "recovery/checkpoint/writer.h"
+#include "recovery/owner.h"
 #include "src/base/directory.h"
 #include "src/base/test_hooks.h"
 #include "src/base/tsc_clock.h"
@@ -68,16 +69,26 @@ epoch::Epoch logs_needed_from(const recovery::CheckpointEntry& checkpoint, const
   return std::min(checkpoint.epoch, epochs.control().by_leader.checkpoint.load(std::memory_order_acquire));
 }
 
+/// Whether the log directory itself is there, and not only the place where its device is to be mounted: OWNER lies on
+/// the device, beside the segments.
+bool is_there(base::FileSystem& files, const Options& options, const recovery::Manifest& manifest,
+              const std::string& log_directory) {
+  if (recovery::is_inside(options.directory, log_directory)) return true;
+  const auto owner = recovery::read_owner(files, log_directory);
+  return owner.ok() &&
+         *owner == recovery::Owner{manifest.database, manifest.instance, options.directory, log_directory};
+}
+
 /// Returns the log directories in which this process does not log, and which hold no segment any more. Their users may
-/// remove them once the manifest does not name them. One that cannot be looked at, or synced, is kept: a segment might
-/// come back there.
+/// remove them once the manifest does not name them. One that is not there, or cannot be looked at or synced, is kept:
+/// a segment might come back there.
 std::vector<std::string> empty_log_directories(base::FileSystem& files, const Options& options,
                                                const recovery::Manifest& manifest) {
   std::vector<std::string> used = options.log_directories;
   if (used.empty()) used.push_back(options.directory);
   std::vector<std::string> empty;
   for (const std::string& directory : manifest.log_directories) {
-    if (std::ranges::find(used, directory) != used.end()) continue;
+    if (std::ranges::find(used, directory) != used.end() || !is_there(files, options, manifest, directory)) continue;
     const auto names = files.list(directory);
     const auto is_segment = [](const std::string& name) { return recovery::parse_segment_name(name).has_value(); };
     if (!names.ok() || std::ranges::any_of(*names, is_segment) || !files.sync_directory(directory).ok()) continue;

@@ -172,6 +172,15 @@ Status Directories::check_new() const {
                   options_.directory, *found)};
 }
 
+/// Whether the log directory that the manifest names has an OWNER or a segment. Without them it may be the place where
+/// its device is not mounted now. A checkpoint would forget the directory if there were an OWNER.
+Result<bool> Directories::is_mounted(const std::string& log_directory) const {
+  const auto names = files_.list(log_directory);
+  if (!names.ok()) return names.status();
+  return std::ranges::any_of(
+      *names, [](const std::string& name) { return name == recovery::kOwnerName || is_segment(name); });
+}
+
 Status Directories::claim_log() {
   base::invariant("I24", !locks_.empty());
   const recovery::Manifest& now = manifest_.now();
@@ -179,6 +188,9 @@ Status Directories::claim_log() {
   const bool more = add_missing(directories, of_log());
   for (const std::string& directory : directories) {
     if (recovery::is_inside(options_.directory, directory)) continue;
+    const auto claimed = is_among(of_log(), directory) ? Result<bool>(true) : is_mounted(directory);
+    if (!claimed.ok()) return claimed.status();
+    if (!*claimed) continue;
     const Status owned = recovery::write_owner(files_, {now.database, now.instance, options_.directory, directory});
     if (!owned.ok()) return owned;
   }

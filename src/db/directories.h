@@ -37,8 +37,8 @@ class Directories {
 
   /// Returns the directories in which new segments are made.
   std::vector<std::string> of_log() const;
-  /// Makes the directories of of_log() the database's own, and names them in its manifest. Called before the first
-  /// segment is made in them.
+  /// Makes the directories of of_log(), and former ones that are there, the database's own, and names them in its
+  /// manifest. Called before the first segment is made in them.
   Status claim_log();
 
   /// Returns the directory of this instance's rings. It has the instance's id in its name, because several databases
@@ -62,6 +62,7 @@ class Directories {
   Status check_new() const;
   Status check_unowned(const std::vector<std::string>& fresh) const;
   bool was_owned(const std::string& log_directory) const;
+  Result<bool> is_mounted(const std::string& log_directory) const;
   Status lock(const std::string& directory);
   Status lock_rings(const std::string& directory);
 

@@ -24,6 +24,17 @@ class LogDirectoriesLater : public testing::Test {
     options.reliable_directory = rings_.path();
     return options;
   }
+  static void write(Database& database, std::string_view key) {
+    Worker worker = database.register_worker().value();
+    const Table table = database.table("t").ok() ? database.table("t").value() : database.create_table("t").value();
+    EXPECT_TRUE(worker.run([&](Transaction& t) { static_cast<void>(t.put(table, key, "value")); }));
+  }
+  void write_and_checkpoint(Database& database, std::string_view key) const {
+    write(database, key);
+    for (std::uint32_t i = 0; i <= 2 * options("db", {}).snapshot_epochs; ++i) database.step();
+    const Status taken = database.checkpoint();
+    EXPECT_TRUE(taken.ok()) << taken.message();
+  }
 
   TemporaryDirectory root_;
   RingDirectory rings_;
@@ -47,11 +58,6 @@ TEST_F(LogDirectoriesLater, OfAnotherDatabaseAreRefusedByName) {
 
 /// The first checkpoint makes its segments needless, and the next one finds it empty.
 TEST_F(LogDirectoriesLater, AreNotNeededOnceCheckpointsHaveEmptiedThem) {
-  const auto write = [](Database& database, std::string_view key) {
-    Worker worker = database.register_worker().value();
-    const Table table = database.table("t").ok() ? database.table("t").value() : database.create_table("t").value();
-    EXPECT_TRUE(worker.run([&](Transaction& t) { static_cast<void>(t.put(table, key, "value")); }));
-  };
   const Options before = options("db", {root_ / "old log"}), after = options("db", {root_ / "new log"});
   {
     const auto database = Database::open(before).value();
@@ -59,12 +65,7 @@ TEST_F(LogDirectoriesLater, AreNotNeededOnceCheckpointsHaveEmptiedThem) {
   }
   {
     const auto database = Database::open(after).value();
-    for (const char* key : {"b", "c"}) {
-      write(*database, key);
-      for (std::uint32_t i = 0; i <= 2 * after.snapshot_epochs; ++i) database->step();
-      const Status taken = database->checkpoint();
-      ASSERT_TRUE(taken.ok()) << taken.message();
-    }
+    for (const char* key : {"b", "c"}) write_and_checkpoint(*database, key);
   }
   std::filesystem::remove_all(root_ / "old log");
   const auto database = Database::open(after);
@@ -72,6 +73,28 @@ TEST_F(LogDirectoriesLater, AreNotNeededOnceCheckpointsHaveEmptiedThem) {
   Worker worker = (*database)->register_worker().value();
   Transaction t = worker.begin();
   EXPECT_EQ(scan_text(t, (*database)->table("t").value()), "a=value b=value c=value ");
+}
+
+/// An empty directory is in its place while the device of the old log is not mounted: since the checkpoint that makes
+/// its segments needless, and at the next opening, too.
+TEST_F(LogDirectoriesLater, AreKeptWhileTheyAreNotMounted) {
+  const std::string old_log = root_ / "old log", device = root_ / "device";
+  const Options before = options("db", {old_log}), after = options("db", {root_ / "new log"});
+  write(*Database::open(before).value(), "a");
+  {
+    const auto database = Database::open(after).value();
+    std::filesystem::rename(old_log, device);
+    std::filesystem::create_directory(old_log);
+    write_and_checkpoint(*database, "b");
+  }
+  {
+    const auto database = Database::open(after).value();
+    for (const char* key : {"c", "d"}) write_and_checkpoint(*database, key);
+  }
+  std::filesystem::remove_all(old_log);
+  std::filesystem::rename(device, old_log);
+  const auto database = Database::open(before);
+  EXPECT_TRUE(database.ok()) << database.status().message();
 }
 
 }  // namespace
