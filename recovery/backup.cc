@@ -126,16 +126,20 @@ Status Backup::make_target() {
 /// Keeps other processes from writing another backup to the target, or from making a database there. One that did so
 /// just before is found by what it has left.
 Status Backup::lock_target() {
+  const bool was_there = files_.open(lock_path()).ok();
   auto locked = files_.lock(lock_path());
-  if (locked.status().code() == StatusCode::kUnavailable) {
+  // Where the file can be neither made nor opened, nobody has it, and the error itself says why.
+  if (locked.status().code() == StatusCode::kUnavailable && files_.open(lock_path()).ok()) {
     return {StatusCode::kUnavailable,
             fmt::format("another process may be using '{}' ({}): choose a new directory for the backup", to_,
                         locked.status().message())};
   }
-  // Not every file system has locks. Without one, a file that another process has made is still not written over.
-  if (locked.status().code() == StatusCode::kIoError) return {};
-  if (!locked.ok()) return locked.status();
-  lock_ = std::move(*locked);
+  // Not every file system has locks, and the file is made before that shows. Without a lock, a file that another
+  // process has made is still not written over.
+  const bool has_locks = locked.status().code() != StatusCode::kIoError;
+  if (has_locks && !locked.ok()) return locked.status();
+  if (has_locks) lock_ = std::move(*locked);
+  if (!has_locks && !was_there) static_cast<void>(files_.remove(lock_path()));
   return check_backup_target(files_, to_);
 }
 

@@ -112,6 +112,40 @@ TEST(Backup, IsRefusedWhileAnotherOneWrites) {
   EXPECT_EQ(first.code(), StatusCode::kUnavailable);
 }
 
+/// The file system makes the file that is to be locked, and has no locks.
+TEST(Backup, LeavesNoLockWhereThereAreNone) {
+  tests::FaultFiles files;
+  files.put("/db/DATA", "data");
+  files.set_observer([&](FileCall call, const std::string& path) {
+    if (call == FileCall::kCreate && path == "/to/LOCK") files.put(path, "");
+  });
+  files.plan({.call = FileCall::kCreate, .path = "/to/LOCK"});
+  const Status made = back_up(files, "/db", "/to");
+  EXPECT_TRUE(made.ok()) << made.message();
+  EXPECT_THAT(files.paths(), testing::ElementsAre("/db/DATA", "/to/DATA", "/to/MANIFEST"));
+}
+
+/// Another backup is done between the first look at the target and the attempt to lock it.
+TEST(Backup, ThatMeetsAnotherOneWhereThereAreNoLocksLeavesItAlone) {
+  tests::FaultFiles files;
+  files.put("/db/DATA", "data");
+  files.set_observer([&](FileCall call, const std::string& path) {
+    if (call == FileCall::kCreate && path == "/to/LOCK") files.put("/to/notes", "of another process");
+  });
+  files.plan({.call = FileCall::kCreate, .path = "/to/LOCK"});
+  EXPECT_EQ(back_up(files, "/db", "/to").code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ(files.paths(), (std::vector<std::string>{"/db/DATA", "/to/notes"}));
+}
+
+TEST(Backup, SaysWhyItMayNotWriteToItsTarget) {
+  tests::FaultFiles files;
+  files.put("/db/DATA", "data");
+  files.plan({.call = FileCall::kCreate, .code = StatusCode::kUnavailable, .path = "/to/LOCK"});
+  const Status refused = back_up(files, "/db", "/to");
+  EXPECT_EQ(refused.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(refused.message(), testing::StartsWith("cannot open '/to/LOCK'"));
+}
+
 TEST(Backup, ThatFailsLeavesFilesThatItHasNotMade) {
   tests::FaultFiles files;
   files.put("/db/DATA", "data");
