@@ -66,11 +66,16 @@ std::string difference(const SegmentHeader& found, const SegmentHeader& expected
   return {};
 }
 
+/// Returns what stands in the header's place; a header of no version if there is too little.
+SegmentHeader header_in(std::string_view bytes) {
+  SegmentHeader found{.version = 0};
+  if (bytes.size() >= sizeof found) std::memcpy(&found, bytes.data(), sizeof found);
+  return found;
+}
+
 /// Returns the header with the version that the segment says it has, if that is known, and with its stamp if any stamp
 /// fits.
-SegmentHeader as_told_by(std::string_view bytes, SegmentHeader header) {
-  SegmentHeader found{.version = 0};
-  if (bytes.size() >= sizeof header) std::memcpy(&found, bytes.data(), sizeof found);
+SegmentHeader as_told_by(const SegmentHeader& found, SegmentHeader header) {
   if (log::is_segment_version(found.version)) header.version = found.version;
   if (header.stamp == 0 || base::injected("ignore-stamps")) header.stamp = found.stamp;
   header.seal();
@@ -150,14 +155,14 @@ Result<std::vector<Unreadable>> FileBytes::load_readable(base::File& file, const
 
 Result<SegmentReader> SegmentReader::open(std::string_view bytes, const std::string& path,
                                           const SegmentHeader& of_alone, bool ignore_header) {
-  const SegmentHeader expected = as_told_by(bytes, of_alone);
+  const SegmentHeader found = header_in(bytes);
+  SegmentHeader expected = as_told_by(found, of_alone);
+  if (ignore_header && !log::is_segment_version(found.version)) expected = with_version_of_entries(bytes, expected);
   SegmentReader reader(bytes, expected.crc);
   // The header is written and synced before anything in the segment counts, so a segment with an incomplete one holds
   // nothing.
   reader.header_missing_ = bytes.size() < sizeof expected || is_unfinished(bytes, expected);
   if (reader.header_missing_ || ignore_header) return reader;
-  SegmentHeader found;
-  std::memcpy(&found, bytes.data(), sizeof found);
   if (const std::string wrong = difference(found, expected); !wrong.empty()) {
     return Status(StatusCode::kDamaged,
                   fmt::format("'{}' is not the log segment that its name says: it has {}", path, wrong));
@@ -168,6 +173,19 @@ Result<SegmentReader> SegmentReader::open(std::string_view bytes, const std::str
                               path, log::stamp_text(found.stamp), log::stamp_text(expected.stamp)));
   }
   return reader;
+}
+
+/// Returns the header with the version by which some entry of the segment is whole, as the checksum of each entry
+/// depends on it. If there is none, the version stays.
+SegmentHeader SegmentReader::with_version_of_entries(std::string_view bytes, SegmentHeader header) {
+  const SegmentHeader unchanged = header;
+  for (const std::uint32_t version : log::kSegmentVersions) {
+    header.version = version;
+    header.seal();
+    bool gave_up = false;
+    if (SegmentReader(bytes, header.crc).find_valid(sizeof header, &gave_up) && !gave_up) return header;
+  }
+  return unchanged;
 }
 
 SegmentReader::Found SegmentReader::next() {

@@ -78,8 +78,8 @@ class SegmentReader {
   enum class Verdict { kClean, kTornTail, kDamaged };
 
   /// Opens a segment; `bytes` are the whole file. Returns kDamaged if it does not begin with this header, naming the
-  /// file, the field, and its found and expected values. With `ignore_header`, entries are looked for even so. A header
-  /// that was never written is a fault at offset 0, not an error.
+  /// file, the field, and its found and expected values. With `ignore_header`, entries are looked for even so, of any
+  /// version if the header tells none. A header that was never written is a fault at offset 0, not an error.
   static Result<SegmentReader> open(std::string_view bytes, const std::string& path, const log::SegmentHeader& expected,
                                     bool ignore_header = false);
 
@@ -113,6 +113,7 @@ class SegmentReader {
   Found next_packed();
   Found fail(const char* cause);
   std::optional<std::uint64_t> find_valid(std::uint64_t from, bool* gave_up);
+  static log::SegmentHeader with_version_of_entries(std::string_view bytes, log::SegmentHeader header);
 
   std::string_view bytes_;
   std::uint32_t segment_crc_;

@@ -10,6 +10,7 @@
 //
 // The same entries, without a CRC, stand in the rings (src/log/ring.h).
 
+#include <algorithm>
 #include <array>
 #include <compare>
 #include <cstddef>
@@ -32,9 +33,12 @@ inline constexpr std::uint32_t kFormerVersion = 6;
 inline constexpr std::uint32_t kFormerClusterVersion = 7;
 inline constexpr std::uint32_t kFormerClusterRingVersion = 8;
 
+/// All that a segment may have.
+inline constexpr std::array<std::uint32_t, 4> kSegmentVersions = {kFormatVersion, kClusterFormatVersion, kFormerVersion,
+                                                                  kFormerClusterVersion};
+
 constexpr bool is_segment_version(std::uint32_t version) {
-  return version == kFormatVersion || version == kClusterFormatVersion || version == kFormerVersion ||
-         version == kFormerClusterVersion;
+  return std::ranges::find(kSegmentVersions, version) != kSegmentVersions.end();
 }
 constexpr bool has_lock_ahead(std::uint32_t ring_version) {
   return ring_version == kClusterFormatVersion || ring_version == kFormerClusterRingVersion;
