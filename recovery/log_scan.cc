@@ -70,7 +70,9 @@ class Scanner {
     return cut && manifest_.checkpoint && manifest_.checkpoint->epoch > *cut;
   }
 
-  SegmentScanOptions segment_options() const { return {.salvage = options_.salvage, .home = options_.home}; }
+  SegmentScanOptions segment_options() const {
+    return {.salvage = options_.salvage, .past_unreadable = options_.salvage && !options_.sent, .home = options_.home};
+  }
   Result<std::vector<Found>> list();
   Status admit(const Found& file, std::vector<Found>& found);
   Status admit_unknown(const Found& file);

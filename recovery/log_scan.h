@@ -33,6 +33,9 @@ struct ScanOptions {
   std::uint64_t memory_bytes = 0;
   /// Whether to go on where something durable is lost, and to report the losses in `losses`.
   bool salvage = false;
+  /// Whether `files` are those of another process, which sends them. A read that fails says nothing of their device
+  /// then, and ends a salvage, too.
+  bool sent = false;
   /// Whether the manifest is another node's. That node may have begun a newer generation by now, and a running
   /// generation in the manifest means nothing unless `up_to` says how far it counts.
   bool elsewhere = false;

@@ -129,7 +129,7 @@ Result<ScannedSegment> scan_segment(base::FileSystem& files, const std::string& 
   auto file = files.open(path);
   if (!file.ok()) return file.status();
   std::vector<Unreadable> unreadable;
-  if (options.salvage) {
+  if (options.past_unreadable) {
     auto places = buffer.load_readable(**file, path);
     if (!places.ok()) return places.status();
     unreadable = std::move(*places);

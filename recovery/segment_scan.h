@@ -34,7 +34,7 @@ struct ScannedSegment {
   std::uint64_t bytes = 0;
   std::uint32_t crc = 0;    ///< the header's CRC, with which the entries' CRCs are seeded
   Status header;            ///< kDamaged if it is another segment than its name says
-  bool unreadable = false;  ///< whether the device does not give back all of it; only with salvage
+  bool unreadable = false;  ///< whether the device does not give back all of it; only with past_unreadable
   std::vector<Chunk> chunks;
   std::vector<ScannedFault> faults;
   std::optional<epoch::Epoch> complete_first;  ///< by the first marker
@@ -50,15 +50,16 @@ struct ScannedSegment {
 };
 
 struct SegmentScanOptions {
-  /// Whether a segment with a damaged header, or one that the device does not give back whole, is walked, too.
-  bool salvage = false;
+  bool salvage = false;  ///< whether a segment with a damaged header is walked, too
+  /// Whether a segment that the device does not give back whole is walked, too. Only with salvage.
+  bool past_unreadable = false;
   /// This node's number if the segment is of another node's log, which is read for the writes of this node's records.
   /// Chunks without any such write are left out.
   std::optional<std::uint32_t> home{};
 };
 
 /// Walks the segment file at `path`. An error is one of reading; faults in the content are part of the result, and so
-/// are, with salvage, those of the device. `buffer` is memory to use.
+/// are, with SegmentScanOptions::past_unreadable, those of the device. `buffer` is memory to use.
 Result<ScannedSegment> scan_segment(base::FileSystem& files, const std::string& path, const SegmentName& name,
                                     const log::SegmentHeader& expected, const SegmentScanOptions& options,
                                     FileBytes& buffer);

@@ -282,6 +282,7 @@ Status DatabaseRecovery::take_by(const recovery::Manifest& manifest, base::FileS
                                         {.threads = threads,
                                          .memory_bytes = scan_memory_bytes(),
                                          .salvage = options_.salvage,
+                                         .sent = &files != &files_,
                                          .elsewhere = true,
                                          .home = part_.node,
                                          .up_to = other.up_to});

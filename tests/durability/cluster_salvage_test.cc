@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "tests/durability/cluster_rig.h"
+#include "tests/support/fault_files.h"
 
 namespace granary::tests {
 namespace {
@@ -111,6 +112,24 @@ TEST_P(ClusterSalvage, TakesACheckpointSoon) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   EXPECT_TRUE(manifest(kHome).checkpoint);
+}
+
+/// What the other node cannot send now may come the next time.
+TEST_P(ClusterSalvage, TakesNoReadThatFailsOnAnotherNodeForALoss) {
+  open_all();
+  put_everywhere(kOther, "k");
+  for (int epochs = 0; epochs < 3; ++epochs) advance();
+  close_all();
+  Node& home = open_home();
+  FaultFiles sent;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(path(kOther))) {
+    if (!entry.is_regular_file()) continue;
+    ASSERT_TRUE(sent.make_directory(entry.path().parent_path()).ok());
+    sent.put(entry.path(), base::read_file(base::system_files(), entry.path()).value());
+    if (entry.path().extension() == ".glog") sent.make_unreadable(entry.path(), 0);
+  }
+  const Status taken = home.database->engine().take_from(sent, {.directory = path(kOther)});
+  EXPECT_EQ(taken.code(), StatusCode::kIoError) << taken.message();
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // A segment whose device does not give back its first block, and with it the header, is salvaged whatever its version.
-// Not here: whole databases (tests/durability/unreadable_test.cc).
+// A read that fails in another process is no loss. Not here: whole databases (tests/durability/unreadable_test.cc).
 
 #include <gtest/gtest.h>
 
@@ -46,6 +46,12 @@ TEST_F(UnreadableSegment, WithoutItsHeaderKeepsItsOtherEntries) {
     EXPECT_EQ(scanned->durable, 10u);
     EXPECT_FALSE(scanned->losses.empty());
   }
+}
+
+TEST_F(UnreadableSegment, InAnotherProcessIsNoLoss) {
+  put_segment(log::kClusterFormatVersion);
+  const auto scanned = scan_logs(disk_, manifest_, {.salvage = true, .sent = true});
+  EXPECT_EQ(scanned.status().code(), StatusCode::kIoError);
 }
 
 }  // namespace
