@@ -28,6 +28,12 @@ const recovery::Generation* ended_by_recovery(const recovery::Manifest& manifest
   return begun == generations.rend() ? nullptr : &*begun;
 }
 
+/// Whether reading another node's log may have ended so because its manifest names less by now. A node that is asked
+/// for a file in a directory which it does not know any more refuses, and that comes as kIoError.
+bool may_be_outdated(StatusCode code) {
+  return code == StatusCode::kNotFound || code == StatusCode::kDamaged || code == StatusCode::kIoError;
+}
+
 }  // namespace
 
 std::string to_text(const LoadedLog& loaded) {
@@ -251,15 +257,15 @@ Result<recovery::Manifest> DatabaseRecovery::manifest_of(base::FileSystem& files
   return manifest;
 }
 
-/// The other node may complete a checkpoint meanwhile, and then it removes segments that the manifest read here still
-/// names. They hold nothing that this node needs. So a failure, or something that a salvage takes for a loss, counts
-/// only if the manifest is still the same.
+/// The other node may complete a checkpoint meanwhile, and then it removes segments, and forgets log directories, that
+/// the manifest read here still names. They hold nothing that this node needs. So a failure, or something that a
+/// salvage takes for a loss, counts only if the manifest is still the same.
 Status DatabaseRecovery::take_from(base::FileSystem& files, const OtherLog& other,
                                    std::span<txn::TableCore* const> tables, std::span<cc::WorkerState* const> workers) {
   auto manifest = manifest_of(files, other);
   while (manifest.ok()) {
     Status taken = take_by(*manifest, files, other, tables, workers);
-    if (taken.code() != StatusCode::kNotFound && taken.code() != StatusCode::kDamaged) return taken;
+    if (!may_be_outdated(taken.code())) return taken;
     auto now = manifest_of(files, other);
     if (now.ok() && recovery::manifest_text(*now) == recovery::manifest_text(*manifest)) return taken;
     manifest = std::move(now);

@@ -36,6 +36,7 @@ class ComeBack : public ClusterRecovery {
   }
   Status take_sent(epoch::Epoch up_to, std::optional<epoch::Epoch> of_node_2) {
     db::Engine& engine = nodes_[kBack].database->engine();
+    own_steps_ = steps_;
     for (const std::uint32_t other : {0u, 2u}) {
       ReadByMessages theirs(static_cast<rdma::NodeId>(other), path(other));
       const db::OtherLog log{db::RemoteFiles::kDirectory, other == 2 ? of_node_2 : up_to};
@@ -96,8 +97,9 @@ class ComeBack : public ClusterRecovery {
     return up_to;
   }
 
-  unsigned steps_ = 0;   ///< that the node has made: opening and reading files
-  unsigned act_at_ = 0;  ///< 0: nothing happens
+  unsigned steps_ = 0;      ///< that the node has made: opening and reading files
+  unsigned own_steps_ = 0;  ///< those of them before the others sent anything
+  unsigned act_at_ = 0;     ///< 0: nothing happens
   std::function<void()> act_;
   base::InterruptibleFiles stepped_{base::system_files(), [this] { return step(); }};
 };
@@ -199,6 +201,46 @@ TEST_P(ComeBack, TheOthersMakeCheckpointsMeanwhile) {
     EXPECT_TRUE(has("new0"));
     if (steps_ < step) break;  // it had come back before
     EXPECT_LT(manifest(0).generations.size(), generations) << "the checkpoint has removed nothing";
+  }
+}
+
+/// Another node's checkpoint makes it forget an empty log directory, which it does not show any more, at every step that
+/// node 1 makes in what is sent.
+TEST_P(ComeBack, AnotherNodeForgetsALogDirectoryMeanwhile) {
+  if (!several_hosts()) GTEST_SKIP() << "node 1 looks into the directory itself, and it is still there";
+  constexpr unsigned kMostSteps = 1'000;
+  const auto go_on = [this] {
+    for (int epochs = 0; epochs < 12; ++epochs) others_advance();
+  };
+  for (unsigned step = 0;; step = std::max(step, own_steps_) + 1) {
+    ASSERT_LT(step, kMostSteps);
+    SCOPED_TRACE(step);
+    nodes_.clear();
+    for (std::uint32_t node = 0; node < kNodes; ++node) {
+      std::filesystem::remove_all(path(node));
+      std::filesystem::remove_all(logs(node));
+    }
+    logs_outside_ = true;
+    open_all();
+    close_all();
+    logs_outside_ = false;
+    open_all();
+    for (int epochs = 0; epochs < 12; ++epochs) advance();
+    ASSERT_TRUE(checkpoint(kBack).ok());
+    ASSERT_TRUE(nodes_[kBack].database->close().ok());
+    nodes_[kBack].database.reset();
+    put_everywhere(0, "new0");
+    const epoch::Epoch up_to = nodes_[0].control->by_leader.epoch.load();
+    go_on();
+    ASSERT_TRUE(checkpoint(0).ok());
+    go_on();
+    ASSERT_EQ(manifest(0).log_directories.size(), 2u);
+    at_step(step, [&] { EXPECT_TRUE(checkpoint(0).ok()); });
+    const Status back = come_back(up_to);
+    ASSERT_TRUE(back.ok()) << back.message();
+    EXPECT_TRUE(has("new0"));
+    if (steps_ < step) break;  // it had come back before
+    EXPECT_EQ(manifest(0).log_directories.size(), step == 0 ? 2u : 1u);
   }
 }
 
