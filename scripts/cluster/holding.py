@@ -17,7 +17,6 @@ class _Hold:
 
     def __init__(self, host: Host) -> None:
         self.host = host
-        self.holder = 0
         self.is_over = False
         self.error: Optional[HostError] = None
         self.begun = threading.Event()
@@ -38,7 +37,7 @@ class _Hold:
         if self.is_over:
             raise _Over
         if "holder" in event:
-            self.holder = event["holder"]
+            self.host.holder = event["holder"]
             self.begun.set()
 
     def await_begun(self) -> None:
@@ -48,15 +47,16 @@ class _Hold:
 
 
 @contextlib.contextmanager
-def held(hosts: "list[Host]") -> "Iterator[dict[Host, int]]":
-    """Holds hosts as long as the context lasts. Gives the process that holds each, which our calls have to name."""
+def held(hosts: "list[Host]") -> "Iterator[None]":
+    """Holds hosts as long as the context lasts. Our calls of a host name the process that holds it."""
     holds = [_Hold(host) for host in hosts]
     try:
         for each in holds:
             each.await_begun()
-        yield {each.host: each.holder for each in holds}
+        yield
     finally:
         for each in holds:
             each.is_over = True
         for each in holds:
             each.thread.join()
+            each.host.holder = 0

@@ -48,6 +48,7 @@ class Host:
         self.cluster = cluster
         self.entry = entry
         self.modules = modules
+        self.holder = 0  # the process that holds the host for us; see holding.py
         self.under_way: "list[str]" = []  # what it does to its end, such as "restart node-1"
 
     @property
@@ -65,8 +66,8 @@ class Host:
     def call(self, verb: str, arguments: "Optional[dict[str, Any]]" = None, payload: Optional[BinaryIO] = None,
              on_event: Optional[Event] = None) -> "dict[str, Any]":
         """Returns the result of a verb of agent/main.py. A HostError says what went wrong there."""
-        call = {"modules": self.modules, "verb": verb,
-                "arguments": {"directory": self.entry.install_directory, "cluster": self.cluster} | (arguments or {})}
+        ours = {"directory": self.entry.install_directory, "cluster": self.cluster, "holder": self.holder}
+        call = {"modules": self.modules, "verb": verb, "arguments": ours | (arguments or {})}
         words = [" ".join([verb, *(arguments or {}).get("services", [])])] if verb in CHANGING else []
         self.under_way.extend(words)
         try:

@@ -1,7 +1,7 @@
 """Lets one cluster.sh at a time change what an install directory has, and what runs there.
 
 The file `lock` there is locked while a call works. The file `held` is locked while a command lasts whose calls belong
-together, as those of `restart --rolling`. The kernel lets go of both when their process ends.
+together, as those of `restart`. The kernel lets go of both when their process ends.
 """
 
 import contextlib

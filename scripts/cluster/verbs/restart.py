@@ -5,7 +5,7 @@ from typing import Any
 
 from ..errors import HostError, UsageError
 from ..holding import held
-from ..hosts import Event, Host
+from ..hosts import Event
 from ..live import LiveLines
 from ..session import Session
 from .run import file_hash, report_serving, start_nodes, start_zookeeper, stop_nodes, would
@@ -24,13 +24,16 @@ def restart(session: Session) -> None:
     if session.report.exit_code():
         return None
     if session.flags.rolling:
-        with held(session.hosts) as holders:
-            return _restart_rolling(session, holders)
-    if not start_zookeeper(session):  # whether nodes could begin is found out first
-        return None
-    if stop_nodes(session) == (True, []):
+        with held(session.hosts):
+            return _restart_rolling(session)
+    with held(session.hosts_with_chosen()):  # a node that was stopped would stay so if its start were refused
+        return _restart_together(session)
+
+
+def _restart_together(session: Session) -> None:
+    """Stops the nodes and starts them, but only if all could be stopped."""
+    if start_zookeeper(session) and stop_nodes(session) == (True, []):  # whether nodes could begin is found out first
         start_nodes(session)
-    return None
 
 
 def _refuse_without_logs(session: Session) -> None:
@@ -65,7 +68,7 @@ def _refuse_other_file(session: Session) -> None:
         session.report.add(host.label, "restart", f"{why}; nothing was stopped", ok=False)
 
 
-def _restart_rolling(session: Session, holders: "dict[Host, int]") -> None:
+def _restart_rolling(session: Session) -> None:
     chosen = session.chosen_nodes()
     nodes = [node for node in session.inventory.nodes if chosen is None or node.id in chosen]
     lines = LiveLines([node.service for node in nodes])
@@ -73,8 +76,8 @@ def _restart_rolling(session: Session, holders: "dict[Host, int]") -> None:
     for node in nodes:
         host, began = session.host_of(node.id), time.monotonic()
         lines.tell(node.service, "is told to end")
-        answer = host.call("restart", {"services": [node.service], "seconds": session.flags.timeout,
-                                       "holder": holders[host]}, on_event=_shown(lines, node.service))
+        answer = host.call("restart", {"services": [node.service], "seconds": session.flags.timeout},
+                           on_event=_shown(lines, node.service))
         stopped = answer["stopped"][node.service]
         result = answer["started"].get(node.service, stopped)
         if not result["ok"]:

@@ -110,6 +110,17 @@ class Restart(StandIn):
                 self.must(0, "logs")
         self.assertEqual(self.pids(), before)
 
+    def test_a_host_where_somebody_works_keeps_the_nodes_of_others_from_being_stopped(self):
+        self.file.write_text(TWO_HOSTS.format(self.folder))
+        self.must(0, "deploy", f"--package={self.package}", "--supervisor=own")
+        self.must(0, "start")
+        before = self.pids()
+        self.assertNotIn(None, before)
+        with open(self.folder / "second/lock", "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.assertIn("192.0.2.2: another cluster.sh works here", self.must(3, "restart"))
+        self.assertEqual(self.pids(), before)
+
     def test_a_rolling_restart_keeps_others_from_all_hosts(self):
         self.file.write_text(TWO_HOSTS.format(self.folder))
         self.must(0, "deploy", f"--package={self.package}", "--supervisor=own")
