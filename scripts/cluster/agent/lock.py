@@ -41,6 +41,8 @@ def hold(place: Place) -> None:
     """Holds the place, tells our number, which is the holder's, and goes on until nobody reads what we tell."""
     take(place, holder=0)
     _lock(place, "held")
+    if "held" in _kept and _number(_kept["held"]) != os.getpid():  # our caller's own calls would be refused
+        raise Trouble(f"'{place.directory / 'held'}' cannot be written; is the disk full?")
     _let_go("lock")  # the calls of the command that we hold the place for take it
     tell({"holder": os.getpid()})
     while True:
@@ -49,12 +51,14 @@ def hold(place: Place) -> None:
 
 
 def _works(other: int) -> Trouble:
-    return Trouble(f"another cluster.sh works here (process {other}); wait until it has ended")
+    known = f" (process {other})" if other > 0 else ""
+    return Trouble(f"another cluster.sh works here{known}; wait until it has ended")
 
 
 def _lock(place: Place, name: str) -> int:
-    """Locks a file, which has our number then. Returns 0, or the process that has it locked. Where no file can be made,
-    as on a disk with a fault, nothing is locked: nodes there must be stopped all the same.
+    """Locks a file, which has our number then. Returns 0, or the process that has it locked, or -1 if its number is not
+    known. Where no file can be made or locked, as on a disk with a fault, nothing is locked: nodes there must be
+    stopped all the same.
     """
     path = place.directory / name
     try:
@@ -64,15 +68,25 @@ def _lock(place: Place, name: str) -> int:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        other = os.pread(handle, 20, 0).decode(errors="replace")
+        other = _number(handle)
         os.close(handle)
-        return int(other) if other.isdigit() else -1
+        return other
+    except OSError:  # the file system has no locks
+        os.close(handle)
+        return 0
     _kept[name] = handle
     with contextlib.suppress(OSError):  # the disk may be full
+        number = str(os.getpid()).encode()
+        os.pwrite(handle, number, 0)  # over the former one, which a full disk has room for
+        os.ftruncate(handle, len(number))
         files.give_to_owner(path)
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, str(os.getpid()).encode(), 0)
     return 0
+
+
+def _number(handle: int) -> int:
+    """Returns the number of a process that a file has; -1 if it has none."""
+    text = os.pread(handle, 20, 0)
+    return int(text) if text.isdigit() else -1
 
 
 def _let_go(name: str) -> None:

@@ -72,7 +72,7 @@ def answer(call: "dict[str, Any]") -> None:
         arguments = call["arguments"]
         place = Place(arguments["directory"], arguments["cluster"])
         if call["verb"] in lock.CHANGING:
-            lock.take(place, arguments.get("holder", 0))
+            lock.take(place, arguments["holder"])
         tell({"result": VERBS[call["verb"]](place, arguments)})
     except Trouble as trouble:
         tell({"error": str(trouble), "code": trouble.code})
