@@ -68,20 +68,22 @@ class Host:
         """Returns the result of a verb of agent/main.py. A HostError says what went wrong there."""
         ours = {"directory": self.entry.install_directory, "cluster": self.cluster, "holder": self.holder}
         call = {"modules": self.modules, "verb": verb, "arguments": ours | (arguments or {})}
+        command = self.command()  # the host does nothing before it is reached
         words = [" ".join([verb, *(arguments or {}).get("services", [])])] if verb in CHANGING else []
         self.under_way.extend(words)
         try:
-            return self._call(call, payload, on_event)
+            return self._call(command, call, payload, on_event)
         finally:
             for each in words:
                 self.under_way.remove(each)
 
-    def _call(self, call: "dict[str, Any]", payload: Optional[BinaryIO],
+    @staticmethod
+    def _call(command: "list[str]", call: "dict[str, Any]", payload: Optional[BinaryIO],
               on_event: Optional[Event]) -> "dict[str, Any]":
         # Ctrl-C signals all processes of the terminal's session, but the agent has to do its work to the end: a node
         # that it has stopped is to be started again.
-        process = subprocess.Popen(self.command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, start_new_session=True)
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   start_new_session=True)
         said: "list[bytes]" = []
         threads = [threading.Thread(target=_send, args=(process, call, payload)),
                    threading.Thread(target=lambda: said.append(process.stderr.read()))]

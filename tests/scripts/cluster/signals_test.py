@@ -103,18 +103,21 @@ class Signals(unittest.TestCase):
         self.assertNotIn("is not followed any more", said)
         self.assertEqual(list((self.folder / "temporary").iterdir()), [])
         self.wait_for(self.all_ended)
+        return said
 
     def test_connections_are_closed(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             for words in (["status"], ["logs", "-f"], ["restart", "--rolling"], ["stop"]):
                 with self.subTest(words=words, number=number):
-                    self.ends_clean(self.begin(*words), number)
+                    said = self.ends_clean(self.begin(*words), number)
+                    self.assertEqual("192.0.2.1 goes on with stop node-1\n" in said, words == ["stop"], said)
 
     def test_a_connection_that_does_not_come_about(self):
         (self.folder / "slow").touch()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            with self.subTest(number=number):
-                self.ends_clean(self.begin("status"), number)
+            for verb in ("status", "stop"):
+                with self.subTest(verb=verb, number=number):
+                    self.assertNotIn("goes on with", self.ends_clean(self.begin(verb), number))
 
     def test_a_repeat_at_once_is_the_same_request(self):
         """`timeout` sends its signal twice."""
