@@ -19,6 +19,7 @@ NOT_VERIFIED = """\
 Not verified, since the node has not ended in order. `granary log verify` locks its directory, so that meanwhile the node
 could not begin again, and no other node could recover it. 'collect --verify' does it all the same.
 """
+EMPTY = "There is no database in its data directory: no node has written to it.\n"
 
 
 def collect(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
@@ -36,13 +37,15 @@ def collect(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
             for name, found in states.items():
                 _add_text(tar, f"{name}/status.json", json.dumps(found, indent=1))
                 _add_logs(tar, place, name)
-            for node in arguments["nodes"]:
-                if not node["data_directory"] or not os.path.isdir(node["data_directory"]):
+            for node in arguments["nodes"] if arguments["verify"] != "none" else []:
+                name, directory = f"node-{node['id']}", node["data_directory"]
+                if not directory or not os.path.isdir(directory):
                     continue
-                name = f"node-{node['id']}"
-                if arguments["verify"] == "all" or (arguments["verify"] == "left" and _has_left(states.get(name))):
+                if _is_empty(directory):
+                    _add_text(tar, f"{name}/log-verify", EMPTY)
+                elif arguments["verify"] == "all" or _has_left(states.get(name)):
                     _add_verdict(tar, place, node, result)
-                elif arguments["verify"] == "left":
+                else:
                     _add_text(tar, f"{name}/log-verify", NOT_VERIFIED)
         archive.seek(0)
         channel.send_file(archive)
@@ -52,6 +55,14 @@ def collect(place: Place, arguments: "dict[str, Any]") -> "dict[str, Any]":
 def _has_left(found: "Optional[dict[str, Any]]") -> bool:
     """Tells whether the node has ended in order, so that nobody is about to start or to recover it."""
     return bool(found and not found["pid"] and found["state"] == "ended" and found["why"].endswith("exit code 0"))
+
+
+def _is_empty(directory: str) -> bool:
+    """Tells whether no node has written there. A database whose MANIFEST is lost is not empty, but damaged."""
+    try:
+        return not any(name.startswith(("MANIFEST", "checkpoint-", "log-")) for name in os.listdir(directory))
+    except OSError:  # `granary log verify` tells why it cannot be read
+        return False
 
 
 def _host(place: Place) -> "dict[str, Any]":

@@ -16,6 +16,8 @@ import time
 
 from rig import SCRIPT, Rig
 
+from cluster import inventory
+
 NAME = "granary-9.9.9-linux-x86_64"
 GRANARY = """\
 #!/usr/bin/env bash
@@ -100,6 +102,9 @@ class StandIn(Rig):
         self.write_file(**file)
         self.must(0, "deploy", f"--package={self.package}", "--supervisor=own")
         self.must(0, "start")
+        for node in inventory.load(str(self.file)).nodes:
+            if node.data_directory:
+                pathlib.Path(node.data_directory, "MANIFEST").touch()
 
     def begin_command(self, *words):
         """Starts cluster.sh as a shell does in a terminal: in a group of processes of its own, which Ctrl-C signals."""

@@ -115,6 +115,22 @@ class Commands(StandIn):
                                      {"nodes": [entry.nodes[0].places()], "verify": "left"})
         self.assertEqual(result, {"failed": [], "unverified": ["node-1: not verified: timed out after 0.1 s"]})
 
+    def test_collect_verifies_no_directory_that_no_node_has_written_to(self):
+        """Below systemd, a unit that was never started looks as if its node had ended in order."""
+        self.begin()
+        self.findings()
+        self.must(0, "stop")
+        data = {node.id: pathlib.Path(node.data_directory) for node in inventory.load(str(self.file)).nodes}
+        for directory in data.values():
+            (directory / "MANIFEST").unlink()
+            (directory / "LOCK").touch()
+        (self.folder / "verify").write_text("echo 'it holds no database'; exit 3")
+        self.must(0, "collect", self.folder / "empty", "--verify")
+        self.assertIn("no database", (self.folder / "empty/localhost/node-1/log-verify").read_text())
+        (data[2] / "checkpoint-3").touch()  # whose MANIFEST is lost
+        (self.folder / "verify").write_text("exit 4")
+        self.assertEqual(self.must(1, "collect", self.folder / "damaged").count("finds damage"), 1)
+
     def test_a_node_of_a_benchmark_that_does_not_end_well(self):
         self.file.write_text(TWO_HOSTS.format(self.folder))
         self.must(0, "deploy", f"--package={self.package}", "--supervisor=own")
