@@ -7,9 +7,17 @@ from typing import Any, Iterator, Optional
 from .errors import HostError
 from .hosts import Host
 
+PULSE_S = 0.5  # a host lets go after SILENCE_S of agent/lock.py
 
-class _Over(Exception):
-    """Says that a host need not be held any longer."""
+
+class _Pulse:
+    """Is what a host that is held gets to read: a byte now and then, until it need not be held any longer."""
+
+    def __init__(self) -> None:
+        self.over = threading.Event()
+
+    def read(self, _size: int, /) -> bytes:
+        return b"" if self.over.wait(PULSE_S) else b"."
 
 
 class _Hold:
@@ -17,7 +25,7 @@ class _Hold:
 
     def __init__(self, host: Host) -> None:
         self.host = host
-        self.is_over = False
+        self.pulse = _Pulse()
         self.error: Optional[HostError] = None
         self.begun = threading.Event()
         self.thread = threading.Thread(target=self._work, daemon=True)
@@ -25,17 +33,13 @@ class _Hold:
 
     def _work(self) -> None:
         try:
-            self.host.call("hold", on_event=self._look)
-        except _Over:
-            pass
+            self.host.call("hold", payload=self.pulse, on_event=self._look)
         except HostError as error:
             self.error = error
         finally:
             self.begun.set()
 
     def _look(self, event: "dict[str, Any]") -> None:
-        if self.is_over:
-            raise _Over
         if "holder" in event:
             self.host.holder = event["holder"]
             self.begun.set()
@@ -56,7 +60,7 @@ def held(hosts: "list[Host]") -> "Iterator[None]":
         yield
     finally:
         for each in holds:
-            each.is_over = True
+            each.pulse.over.set()
         for each in holds:
             each.thread.join()
             each.host.holder = 0

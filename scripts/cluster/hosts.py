@@ -3,14 +3,13 @@
 import base64
 import json
 import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Callable, Iterable, Optional, TypeVar
+from typing import IO, Any, Callable, Iterable, Optional, Protocol, TypeVar
 
 from .agent.lock import CHANGING
 from .errors import HostError
@@ -32,6 +31,12 @@ CLOSING_S = 5.0  # how long one step of closing a connection may take
 
 Event = Callable[["dict[str, Any]"], None]
 T = TypeVar("T")
+
+
+class Source(Protocol):
+    """Is what follows a call, such as a file that is open."""
+
+    def read(self, size: int, /) -> bytes: ...
 
 
 def agent_modules() -> "dict[str, str]":
@@ -63,7 +68,7 @@ class Host:
         """Returns the command that runs the agent there."""
         return [sys.executable, "-I", "-B", "-c", BOOTSTRAP]
 
-    def call(self, verb: str, arguments: "Optional[dict[str, Any]]" = None, payload: Optional[BinaryIO] = None,
+    def call(self, verb: str, arguments: "Optional[dict[str, Any]]" = None, payload: Optional[Source] = None,
              on_event: Optional[Event] = None) -> "dict[str, Any]":
         """Returns the result of a verb of agent/main.py. A HostError says what went wrong there."""
         ours = {"directory": self.entry.install_directory, "cluster": self.cluster, "holder": self.holder}
@@ -78,7 +83,7 @@ class Host:
                 self.under_way.remove(each)
 
     @staticmethod
-    def _call(command: "list[str]", call: "dict[str, Any]", payload: Optional[BinaryIO],
+    def _call(command: "list[str]", call: "dict[str, Any]", payload: Optional[Source],
               on_event: Optional[Event]) -> "dict[str, Any]":
         # Ctrl-C signals all processes of the terminal's session, but the agent has to do its work to the end: a node
         # that it has stopped is to be started again.
@@ -106,11 +111,13 @@ class Host:
         return answer["result"]
 
 
-def _send(process: subprocess.Popen, call: "dict[str, Any]", payload: Optional[BinaryIO]) -> None:
+def _send(process: subprocess.Popen, call: "dict[str, Any]", payload: Optional[Source]) -> None:
     try:
         process.stdin.write(json.dumps(call).encode() + b"\n")
         if payload is not None:
-            shutil.copyfileobj(payload, process.stdin, 1 << 20)
+            while chunk := payload.read(1 << 20):
+                process.stdin.write(chunk)
+                process.stdin.flush()
         process.stdin.close()
     except BrokenPipeError:  # the agent has ended, and says why
         pass

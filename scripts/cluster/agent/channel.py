@@ -1,12 +1,15 @@
 """Carries a call and its answer: one line of JSON comes in, and lines of JSON go out.
 
-In:  {"modules": {...}, "verb": NAME, "arguments": {...}}, then the bytes of a file, if the verb takes one.
+In:  {"modules": {...}, "verb": NAME, "arguments": {...}}, then the bytes of a file, if the verb takes one, or
+     any byte now and then, if it lasts as long as the caller does.
 Out: {"line": TEXT, ...} for what happens meanwhile, {"chunk": BASE64} for a file's bytes, {"alive": true} to find out
      whether the caller still reads, at last {"result": ...} or {"error": TEXT, "code": EXIT_CODE}.
 """
 
 import base64
 import json
+import os
+import select
 import sys
 import threading
 from typing import Any, BinaryIO
@@ -38,3 +41,9 @@ def send_file(source: BinaryIO) -> None:
 def payload() -> BinaryIO:
     """Returns the stream of the bytes that follow the call."""
     return sys.stdin.buffer
+
+
+def caller_speaks(patience_s: float) -> bool:
+    """Waits until something follows the call. Returns False if nothing comes within that time, or at the caller's end.
+    """
+    return bool(select.select([sys.stdin], [], [], patience_s)[0] and os.read(sys.stdin.fileno(), 4096))

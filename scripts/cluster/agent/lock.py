@@ -7,17 +7,16 @@ together, as those of `restart`. The kernel lets go of both when their process e
 import contextlib
 import fcntl
 import os
-import time
 
 from . import files
-from .channel import tell
+from .channel import caller_speaks, tell
 from .place import Place
 from .trouble import Trouble
 
 # The verbs that change something. A host does them to their end although nobody waits for the answer any more.
 CHANGING = ("install", "start", "stop", "restart", "end_former", "forget_former", "wipe", "wipe_run_directory",
             "wipe_zookeeper", "down")
-LOOK_S = 0.2
+SILENCE_S = 20.0  # the caller of `hold` speaks far more often; see PULSE_S in holding.py
 _kept: "dict[str, int]" = {}  # the handles of the files that this process has locked
 
 
@@ -38,20 +37,21 @@ def take(place: Place, holder: int) -> None:
 
 
 def hold(place: Place) -> None:
-    """Holds the place, tells our number, which is the holder's, and goes on until nobody reads what we tell."""
+    """Holds the place, tells our number, which is the holder's, and goes on until the caller ends or is silent for
+    long, as behind a network that was cut: the connection may last for minutes then.
+    """
     take(place, holder=0)
     _lock(place, "held")
     if "held" in _kept and _number(_kept["held"]) != os.getpid():  # our caller's own calls would be refused
         raise Trouble(f"'{place.directory / 'held'}' cannot be written; is the disk full?")
     _let_go("lock")  # the calls of the command that we hold the place for take it
     tell({"holder": os.getpid()})
-    while True:
-        time.sleep(LOOK_S)
-        tell({"alive": True})
+    while caller_speaks(SILENCE_S):
+        pass
 
 
 def _works(other: int) -> Trouble:
-    known = f" (process {other})" if other > 0 else ""
+    known = f" (process {other} of this host)" if other > 0 else ""
     return Trouble(f"another cluster.sh works here{known}; wait until it has ended")
 
 

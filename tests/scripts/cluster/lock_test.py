@@ -1,4 +1,4 @@
-"""Tests the lock of an install directory where the file system does not do as it should.
+"""Tests the lock of an install directory where the file system does not do as it should, and how long a caller has it.
 
 Not covered: what is refused while another command works (restart_test.py).
 """
@@ -10,11 +10,13 @@ import os
 import pathlib
 import shutil
 import tempfile
+import time
 import unittest
 from unittest import mock
 
 from rig import ROOT  # rig also makes `cluster` importable
 
+from cluster import holding, hosts, inventory
 from cluster.agent import lock
 from cluster.agent.place import MARKER, Place
 from cluster.agent.trouble import Trouble
@@ -26,6 +28,7 @@ class Lock(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="granary-lock-"))
         self.addCleanup(shutil.rmtree, self.folder)
         (self.folder / MARKER).write_text(json.dumps({"cluster": "trial"}))
+        (self.folder / "deployed.json").write_text(json.dumps({"nodes": []}))
         self.place = Place(str(self.folder), "trial")
         self.addCleanup(self.let_go)
 
@@ -48,8 +51,40 @@ class Lock(unittest.TestCase):
                 self.assertRaisesRegex(Trouble, "held' cannot be written; is the disk full?"):
             lock.hold(self.place)
 
+    def host(self, silence_s):
+        """Returns a host whose agent lets go after so many seconds of silence."""
+        modules = hosts.agent_modules()
+        self.assertIn("SILENCE_S = 20.0", modules["agent.lock"])
+        modules["agent.lock"] = modules["agent.lock"].replace("SILENCE_S = 20.0", f"SILENCE_S = {silence_s}")
+        return hosts.Host("trial", inventory.HostEntry(inventory.Access(""), str(self.folder)), modules)
+
+    def is_held(self):
+        with open(self.folder / "held", "rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+        return False
+
+    def test_a_caller_that_speaks_holds_the_place(self):
+        host = self.host(silence_s=2.0)
+        with holding.held([host]):
+            self.assertGreater(host.holder, 0)
+            time.sleep(3)
+            self.assertTrue(self.is_held())
+        self.assertFalse(self.is_held())
+
+    def test_a_caller_that_is_silent_does_not_hold_the_place_for_ever(self):
+        """Its connection is still there, as behind a network that was cut."""
+        with mock.patch.object(holding, "PULSE_S", 600), holding.held([self.host(silence_s=0.5)]):
+            self.assertTrue(self.is_held())
+            until = time.monotonic() + 20
+            while self.is_held():
+                self.assertLess(time.monotonic(), until)
+                time.sleep(0.05)
+
     def test_a_number_that_is_not_known_is_not_told(self):
-        for text, words in [("", "works here; wait"), ("12", r"works here \(process 12\); wait")]:
+        for text, words in [("", "works here; wait"), ("12", r"works here \(process 12 of this host\); wait")]:
             (self.folder / "lock").write_text(text)
             with open(self.folder / "lock", "rb") as file:
                 fcntl.flock(file, fcntl.LOCK_EX)

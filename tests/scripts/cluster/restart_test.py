@@ -94,7 +94,7 @@ class Restart(StandIn):
         self.begin()
         self.all_are_members()
         before = self.pids()
-        works = f"another cluster.sh works here (process {os.getpid()})"
+        works = f"another cluster.sh works here (process {os.getpid()} of this host)"
         for name in ("lock", "held"):
             with open(self.folder / "trial.installed" / name, "w", encoding="utf-8") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
