@@ -5,9 +5,10 @@ from typing import Any
 
 from ..errors import UsageError
 from ..hosts import Host
+from ..live import LiveLines
 from ..output import say
 from ..session import Session
-from .run import runs
+from .run import end_on, runs
 
 
 def _confirm(session: Session, what: str) -> None:
@@ -86,13 +87,18 @@ def down(session: Session) -> None:
     _confirm(session, f"stops cluster '{session.inventory.name}' and removes what deploy installed; data of nodes stay")
     found = session.on_all("down", lambda host: host.call("inspect", {"package": {"directory": "-"}}))
     hosts = list(found)
+    lines = LiveLines([host.label for host in hosts])
 
     def stop_nodes(host: Host) -> None:
         deployed = found[host]["deployed"]
         if deployed:
-            host.call("stop", {"services": [f"node-{node}" for node in deployed["nodes"]]})
+            end_on(host, [f"node-{node}" for node in deployed["nodes"]], lines)
+
+    def remove(host: Host) -> "dict[str, Any]":
+        with lines.working(host.label, "removes what was installed", "is done"):
+            return host.call("down")
 
     session.on_all("down", stop_nodes, hosts)  # all nodes end before any host takes away what they rest on
-    for host, result in session.on_all("down", lambda host: host.call("down"), hosts).items():
-        lines = [f"removed {path}" for path in result["removed"]] + result["left"]
-        session.report.add(host.label, "down", "\n".join(lines) or "nothing was installed")
+    for host, result in session.on_all("down", remove, hosts).items():
+        said = [f"removed {path}" for path in result["removed"]] + result["left"]
+        session.report.add(host.label, "down", "\n".join(said) or "nothing was installed")

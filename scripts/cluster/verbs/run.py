@@ -148,9 +148,7 @@ def _stop_zookeeper(session: Session) -> None:
     for label, why in silent.items():
         if label not in told:
             session.report.add(label, "stop", why, ok=False)
-    stopped = session.on_all("stop", lambda host: host.call("stop", {"services": servers[host]}),
-                             [host for host in servers if servers[host]])
-    for host, result in stopped.items():
+    for host, result in _end(session, {host: names for host, names in servers.items() if names}).items():
         _report(session, host, result)
 
 
@@ -178,11 +176,26 @@ def stop_nodes(session: Session) -> "tuple[bool, list[Host]]":
     """Returns whether all nodes have ended on the hosts that could be told to stop them, and the hosts that could not.
     """
     hosts = session.hosts_with_chosen()
-    stopped = session.on_all("stop", lambda host: host.call("stop", {"services": session.services(host)}), hosts)
+    stopped = _end(session, {host: session.services(host) for host in hosts})
     for host, result in stopped.items():
         _report(session, host, result)
     ended = all(each["ended"] for result in stopped.values() for each in result.values())
     return ended, [host for host in hosts if host not in stopped]
+
+
+def _end(session: Session, services: "dict[Host, list[str]]") -> "dict[Host, Any]":
+    lines = LiveLines([host.label for host in services])
+
+    def one(host: Host) -> "dict[str, Any]":
+        return end_on(host, services[host], lines)
+
+    return session.on_all("stop", one, list(services))
+
+
+def end_on(host: Host, names: "list[str]", lines: LiveLines) -> "dict[str, Any]":
+    """Tells in the live lines what the host ends, and returns how that went."""
+    with lines.working(host.label, f"ends {', '.join(names)}", "waits no longer"):
+        return host.call("stop", {"services": names})
 
 
 def kill(session: Session) -> None:

@@ -154,11 +154,15 @@ class Restart(StandIn):
         (self.folder / "go").touch()
         said = rolls.communicate(timeout=60)
         self.assertEqual(rolls.returncode, 0, said)
-        self.must(0, "stop")
+        said = self.must(0, "stop", "--nodes=1,2")
+        self.assertIn("localhost | ends node-1, node-2\nlocalhost | waits no longer\n", said)
         for words, line in [(["start"], "waits for node-1, node-2, node-3"),
                             (["deploy", f"--package={self.package}", "--while-running"], "installs"),
                             (["collect", self.folder / "collected", "--verify"], "verifies the log of node 3")]:
             self.assertIn(f"localhost | {line}\n", self.must(0, *words))
+        said = self.must(0, "down", "--yes")
+        for line in ("ends node-1, node-2, node-3", "waits no longer", "removes what was installed", "is done"):
+            self.assertIn(f"localhost | {line}\n", said)
 
     def interrupt(self, command, others):
         """Ends a command as Ctrl-C does, and sees that the other processes end, too."""
