@@ -124,8 +124,8 @@ bench::ExitCode show_once(Asking& asking, bool json, bool color) {
 std::string text_of(const Result<std::string>& view) { return view.ok() ? *view : view.status().message() + "\n"; }
 
 /// Prints a view, or why there is none, and returns whether standard output took it. Beside documents the reason goes
-/// to standard error, since who reads documents can read nothing else. An empty line, which may stand between documents,
-/// shows then whether anybody reads.
+/// to standard error, since who reads documents can read nothing else. An empty line, which may stand between
+/// documents, shows then whether anybody reads.
 bool print_view(const Result<std::string>& view, bool json) {
   const bool is_reason = json && !view.ok();
   if (is_reason) base::print(stderr, "granary: {}", text_of(view));

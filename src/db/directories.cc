@@ -177,8 +177,8 @@ Status Directories::check_new() const {
 Result<bool> Directories::is_mounted(const std::string& log_directory) const {
   const auto names = files_.list(log_directory);
   if (!names.ok()) return names.status();
-  return std::ranges::any_of(
-      *names, [](const std::string& name) { return name == recovery::kOwnerName || is_segment(name); });
+  return std::ranges::any_of(*names,
+                             [](const std::string& name) { return name == recovery::kOwnerName || is_segment(name); });
 }
 
 Status Directories::claim_log() {

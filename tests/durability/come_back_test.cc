@@ -204,8 +204,8 @@ TEST_P(ComeBack, TheOthersMakeCheckpointsMeanwhile) {
   }
 }
 
-/// Another node's checkpoint makes it forget an empty log directory, which it does not show any more, at every step that
-/// node 1 makes in what is sent.
+/// Another node's checkpoint makes it forget an empty log directory, which it does not show any more, at every step
+/// that node 1 makes in what is sent.
 TEST_P(ComeBack, AnotherNodeForgetsALogDirectoryMeanwhile) {
   if (!several_hosts()) GTEST_SKIP() << "node 1 looks into the directory itself, and it is still there";
   constexpr unsigned kMostSteps = 1'000;
