@@ -151,7 +151,9 @@ class Refusals(Rig):
                 with self.subTest(words + where):
                     self.assertEqual(done.returncode, 3, done.stderr)
                     self.assertIn(said, done.stderr)
-                    self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+                    progress = done.stderr.count("localhost | ")  # `stop` also tells there what it does
+                    self.assertEqual(progress, 2 if words == "stop" and where != ">&-" else 0, done.stderr)
+                    self.assertEqual(done.stderr.count("\n"), progress + 1, done.stderr)
 
     @staticmethod
     def contents(installed):

@@ -4,6 +4,7 @@ nodes when it is interrupted or when they do not end in order.
 Not covered: nodes that work while they are restarted (rolling_test.py).
 """
 
+import contextlib
 import fcntl
 import os
 import pathlib
@@ -12,6 +13,7 @@ import unittest
 
 from stand_in import TWO_HOSTS, StandIn, finding
 
+from cluster import inventory
 from cluster.agent import processes
 
 
@@ -96,10 +98,7 @@ class Restart(StandIn):
         before = self.pids()
         works = f"another cluster.sh works here (process {os.getpid()} of this host)"
         for name in ("lock", "held"):
-            with open(self.folder / "trial.installed" / name, "w", encoding="utf-8") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)
-                lock.write(str(os.getpid()))
-                lock.flush()
+            with self.locked(name):
                 for words in (["deploy", f"--package={self.package}"], ["start"], ["stop"], ["restart"],
                               ["restart", "--rolling"], ["wipe", "--yes"], ["down", "--yes"]):
                     with self.subTest(name=name, words=words):
@@ -109,6 +108,25 @@ class Restart(StandIn):
                 self.must(0, "status")
                 self.must(0, "logs")
         self.assertEqual(self.pids(), before)
+        self.must(0, "stop")
+        data = [path for node in inventory.load(str(self.file)).nodes for path in node.directories()]
+        for name in data:
+            pathlib.Path(name, "MEMBER").write_text(f"granary member 2\nnode {pathlib.Path(name).name[-1]} of trial\n")
+        with self.locked("lock"):
+            self.assertIn(works, self.must(3, "wipe", "--yes"))
+        for name in data:
+            self.assertTrue(pathlib.Path(name, "MANIFEST").exists())
+        self.must(0, "wipe", "--yes")
+        self.assertFalse(any(pathlib.Path(name, "MANIFEST").exists() for name in data))
+
+    @contextlib.contextmanager
+    def locked(self, name):
+        """Works on the host in the eyes of others as long as the context lasts."""
+        with open(self.folder / "trial.installed" / name, "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            lock.write(str(os.getpid()))
+            lock.flush()
+            yield
 
     def test_a_host_where_somebody_works_keeps_the_nodes_of_others_from_being_stopped(self):
         self.file.write_text(TWO_HOSTS.format(self.folder))
