@@ -9,7 +9,7 @@
 
 namespace granary::base {
 
-/// What the groups allow; the greatest number where no group has a limit.
+/// Holds what the groups allow. Both numbers are the greatest ones where no group has a limit.
 struct GroupMemory {
   std::uint64_t limit_bytes = std::numeric_limits<std::uint64_t>::max();  ///< the least limit
   std::uint64_t left_bytes = std::numeric_limits<std::uint64_t>::max();   ///< the least that a limit leaves unused

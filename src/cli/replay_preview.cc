@@ -18,8 +18,8 @@ namespace {
 
 constexpr epoch::Epoch kNoLimit = ~epoch::Epoch{0};
 
-/// Something that the applier refuses. What is wrong for the same cause with the same table is reported once, since all
-/// transactions of such a log may be alike.
+/// Names a kind of write that the applier refuses. Each kind is reported once for each table, since all transactions of
+/// such a log may be alike.
 struct Refusal {
   enum class Cause : std::uint8_t { kUnknownTable, kTooLarge, kPartOfShared, kMalformed, kWithoutWrites };
   Cause cause;
@@ -27,7 +27,7 @@ struct Refusal {
   auto operator<=>(const Refusal&) const = default;
 };
 
-/// How often something was refused, and what the first one was.
+/// Counts the refusals of one kind, and keeps the first one.
 struct Refused {
   std::string first;  ///< where it stands, and why
   std::uint64_t transactions = 0;

@@ -9,8 +9,8 @@
 namespace granary::db {
 namespace {
 
-/// After how many items of garbage a turn ends. They take a few milliseconds, for which E stands still, and a worker
-/// that is borrowed may have to wait. The last worker of a turn may come to so many of each kind of garbage
+/// A turn ends when it has freed so many items of garbage. They take a few milliseconds, for which E stands still, and
+/// a worker that is borrowed may have to wait. The last worker of a turn may come to so many of each kind of garbage
 /// (cc::collect_garbage()).
 constexpr std::size_t kBudget = 16384;
 

@@ -33,7 +33,7 @@ inline constexpr std::uint32_t kFormerVersion = 6;
 inline constexpr std::uint32_t kFormerClusterVersion = 7;
 inline constexpr std::uint32_t kFormerClusterRingVersion = 8;
 
-/// All that a segment may have.
+/// Lists the versions that a segment may have.
 inline constexpr std::array<std::uint32_t, 4> kSegmentVersions = {kFormatVersion, kClusterFormatVersion, kFormerVersion,
                                                                   kFormerClusterVersion};
 

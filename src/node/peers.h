@@ -55,7 +55,8 @@ class Peers {
   void ask_with(cluster::messages::Messenger& messenger) { messenger_ = &messenger; }
   /// Notes that this node has started, so that refusals to start do not matter any more.
   void note_start() { started_ = true; }
-  /// Asks until there is an answer, or one would be too large each time.
+  /// Asks until there is an answer. Returns kResourceExhausted if the question or its answer fits into no message,
+  /// since it would not fit the next time either.
   Status ask(cluster::messages::Question& question) const;
   /// Does the same with this life of a node. Returns false if it has ended: the answer, if there is one, may be another
   /// life's.

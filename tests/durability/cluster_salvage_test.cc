@@ -114,7 +114,7 @@ TEST_P(ClusterSalvage, TakesACheckpointSoon) {
   EXPECT_TRUE(manifest(kHome).checkpoint);
 }
 
-/// What the other node cannot send now may come the next time.
+/// A read that fails there may succeed the next time, so nothing is given up for it.
 TEST_P(ClusterSalvage, TakesNoReadThatFailsOnAnotherNodeForALoss) {
   open_all();
   put_everywhere(kOther, "k");

@@ -45,6 +45,13 @@ class ComeBack : public ClusterRecovery {
     }
     return engine.have_all();
   }
+  /// Ends the node that comes back later, after a checkpoint of its own.
+  void leave_with_checkpoint() {
+    for (int epochs = 0; epochs < 12; ++epochs) advance();
+    ASSERT_TRUE(checkpoint(kBack).ok());
+    ASSERT_TRUE(nodes_[kBack].database->close().ok());
+    nodes_[kBack].database.reset();
+  }
   /// Something else happens before a step of the node that comes back.
   void at_step(unsigned step, std::function<void()> act) {
     steps_ = 0;
@@ -186,10 +193,7 @@ TEST_P(ComeBack, TheOthersMakeCheckpointsMeanwhile) {
     advance();
     close_all();
     open_all();
-    for (int epochs = 0; epochs < 12; ++epochs) advance();
-    ASSERT_TRUE(checkpoint(kBack).ok());
-    ASSERT_TRUE(nodes_[kBack].database->close().ok());
-    nodes_[kBack].database.reset();
+    ASSERT_NO_FATAL_FAILURE(leave_with_checkpoint());
     put_everywhere(0, "new0");
     const epoch::Epoch up_to = nodes_[0].control->by_leader.epoch.load();
     for (int epochs = 0; epochs < 12; ++epochs) others_advance();
@@ -225,10 +229,7 @@ TEST_P(ComeBack, AnotherNodeForgetsALogDirectoryMeanwhile) {
     close_all();
     logs_outside_ = false;
     open_all();
-    for (int epochs = 0; epochs < 12; ++epochs) advance();
-    ASSERT_TRUE(checkpoint(kBack).ok());
-    ASSERT_TRUE(nodes_[kBack].database->close().ok());
-    nodes_[kBack].database.reset();
+    ASSERT_NO_FATAL_FAILURE(leave_with_checkpoint());
     put_everywhere(0, "new0");
     const epoch::Epoch up_to = nodes_[0].control->by_leader.epoch.load();
     go_on();

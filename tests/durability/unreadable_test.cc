@@ -82,7 +82,7 @@ TEST_F(UnreadableBlock, OfAMiddleSegmentCostsWhatStoodThere) {
   }
 }
 
-/// What is read in its place is what stood there.
+/// An unreadable block is read as zeros, and zeros stood there.
 TEST_F(UnreadableBlock, OfZerosCostsNothing) {
   const auto files = make(/*in_order=*/true, '\0');
   const std::string path = "/db/" + log::segment_name(1, 0, 1);

@@ -86,7 +86,7 @@ TEST(Start, NodesHaveTheSameProtocol) {
   EXPECT_EQ(other.message(), "Options::protocol is 'silo' here, and 'tictoc' at node 2; all nodes have the same one");
 }
 
-/// What tells of all of them is longer than a message.
+/// The description of all these tables is longer than a message.
 TEST(Start, LearnsMoreTablesThanAMessageTellsOf) {
   constexpr unsigned kNodes = 2, kTables = 900;
   const ClusterFile file(kNodes);

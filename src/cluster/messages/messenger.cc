@@ -131,8 +131,8 @@ void Messenger::Link::serve(std::uint64_t now_us) {
 }
 
 /// Takes what arrives before this worker has asked the node: answers to an earlier worker with its number. While they
-/// lie there the worker could not sleep, nor the node's service, whose session nobody served. What there is no memory
-/// for is dropped in a later step.
+/// lie there the worker could not sleep, nor the node's service, whose session nobody served. A message for which there
+/// is no memory is dropped in a later step.
 void Messenger::Link::drop_messages() {
   try {
     while (receiver_.poll()) {
@@ -160,7 +160,7 @@ void Messenger::Link::begin_anew_if_deaf() {
   serve(parts_.now_us());
 }
 
-/// Returns nothing if there is no memory to send it.
+/// Sends the question. Returns nothing if there is no memory for that.
 std::optional<SendResult> Messenger::Link::try_send(const Waiting& item, std::uint64_t now_us) {
   try {
     return send(item, now_us);

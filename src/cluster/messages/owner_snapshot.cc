@@ -90,7 +90,7 @@ ReplyStatus Owner::answer(const SnapshotScan& request, SnapshotScanAnswer& answe
       entry.value = memory_.copy(value_);
     }
     bytes += sizeof entry + entry.key.size() + entry.primary_key.size() + entry.value.size();
-    // One that fits into no message by itself is sent all the same, so that the asker is told.
+    // An entry that is too long for any message goes alone, so that the asker is told so.
     answer.more = bytes > most_body_bytes_ && !answer.entries.empty();
     if (answer.more) return false;
     answer.entries.push_back(entry);

@@ -11,8 +11,8 @@
 namespace granary::rdma::verbs {
 namespace {
 
-/// What the endpoints of all nodes of the largest cluster take at one of them: two for each worker, and one each for
-/// the service, the leader, the survivor and the node itself, one more of which is being opened.
+/// Each node of the largest cluster has so many endpoints, all of which may connect to one node: two for each worker,
+/// and one each for the service, the leader, the survivor and the node itself, and one that is being opened.
 constexpr std::size_t kEndpoints = 2 * cluster_config::kMostWorkers + 5;
 constexpr std::size_t kNeeded = cluster_config::kMostNodes * kEndpoints;
 static_assert(OwnRegion::kMostWords >= kNeeded);
