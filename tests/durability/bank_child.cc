@@ -22,7 +22,7 @@
 namespace granary::tests {
 namespace {
 
-constexpr auto kLongest = std::chrono::seconds(5);
+constexpr auto kLongest = std::chrono::seconds(90);
 constexpr auto kBetweenCheckpoints = std::chrono::milliseconds(20);
 constexpr int kNotKilled = 3, kFailed = 4;
 

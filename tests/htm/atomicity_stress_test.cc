@@ -17,6 +17,9 @@ struct alignas(base::kCacheLine) Line {
   std::uint64_t word = 0;
 };
 
+/// On a busy machine one while may be too short for enough of all that a test looks at; then there are up to so many.
+constexpr int kTurns = 20;
+
 class AtomicityStress : public testing::TestWithParam<Backend> {
  protected:
   void SetUp() override {
@@ -65,7 +68,8 @@ TEST_P(AtomicityStress, WhoSawOneStoreOfARegionSeesAll) {
     }
     looks.fetch_add(1);
   };
-  run_for_a_while({count_up, count_up, look});
+  for (int turn = 0; turn < kTurns && (commits_.load() <= 100 || looks.load() <= 100); ++turn)
+    run_for_a_while({count_up, count_up, look});
   EXPECT_EQ(wrong.load(), 0u);
   EXPECT_EQ(lines_[0].word, commits_.load()) << "a lost update";
   EXPECT_GT(commits_.load(), 100u);
@@ -85,8 +89,7 @@ TEST_P(AtomicityStress, NoUpdateIsLostBetweenRegionsAndCompareAndSwap) {
     if (base::compare_exchange_word(&lines_[3].word, seen, seen + 1)) swaps.fetch_add(1);
     std::this_thread::yield();
   };
-  // On a busy machine one while may be too short for enough of both.
-  for (int turn = 0; turn < 20 && (commits_.load() <= 100 || swaps.load() <= 100); ++turn)
+  for (int turn = 0; turn < kTurns && (commits_.load() <= 100 || swaps.load() <= 100); ++turn)
     run_for_a_while({add_in_region, add_in_region, add_by_swap});
   EXPECT_EQ(lines_[0].word, commits_.load());
   EXPECT_EQ(lines_[3].word, commits_.load() + swaps.load());

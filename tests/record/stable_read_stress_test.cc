@@ -10,6 +10,7 @@
 
 #include "src/record/stable_read.h"
 #include "tests/record/record_box.h"
+#include "tests/support/enough.h"
 
 namespace granary::record {
 namespace {
@@ -73,7 +74,7 @@ TEST(StableReadStress, NoTornValueAndNoTidBackwards) {
       }
     });
   }
-  std::this_thread::sleep_for(kDuration);
+  tests::sleep_until_enough(kDuration, [&] { return tests::are_above({{reads, 100}}); });
   stop.store(true);
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(torn.load(), 0u);

@@ -82,7 +82,8 @@ TEST_P(BankStress, EverySumIsTheSame) {
   if (variant == "SimpleAllocator") options.simple_allocator = true;
   Bank bank(options);
   std::atomic<std::uint64_t> transfers{0}, sums{0}, snapshots{0}, wrong{0};
-  run_threads(*bank.database, 4, [&](Worker& worker, unsigned me) {
+  const auto enough = [&] { return are_above({{transfers, 100}, {sums, 10}, {snapshots, 10}}); };
+  run_threads_until(enough, *bank.database, 4, [&](Worker& worker, unsigned me) {
     thread_local std::mt19937 random(me);
     if (me < 2) {
       if (bank.transfer(worker, random)) transfers.fetch_add(1);
@@ -119,7 +120,8 @@ INSTANTIATE_TEST_SUITE_P(Variants, BankStress, testing::Values("Default", "Repla
 TEST(BankStress, TheSumSurvivesLowerLevels) {
   Bank bank(stress_options());
   std::atomic<std::uint64_t> transfers{0}, sums{0}, wrong{0};
-  run_threads(*bank.database, 4, [&](Worker& worker, unsigned me) {
+  const auto enough = [&] { return are_above({{transfers, 100}, {sums, 10}}); };
+  run_threads_until(enough, *bank.database, 4, [&](Worker& worker, unsigned me) {
     thread_local std::mt19937 random(me);
     const auto level = static_cast<Isolation>(random() % 3);
     if (me < 3) {

@@ -61,7 +61,8 @@ struct Board {
 TEST(ChurnStress, ScansCountEveryTokenOnce) {
   const Board board;
   std::atomic<std::uint64_t> moves{0}, counts{0}, wrong{0};
-  run_threads(*board.database, 4, [&](Worker& worker, unsigned me) {
+  const auto enough = [&] { return are_above({{moves, 100}, {counts, 10}}); };
+  run_threads_until(enough, *board.database, 4, [&](Worker& worker, unsigned me) {
     thread_local std::mt19937 random(me);
     if (me < 2) {
       if (board.move(worker, random)) moves.fetch_add(1);

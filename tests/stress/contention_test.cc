@@ -27,7 +27,10 @@ TEST(ContentionStress, EveryWorkerMakesProgressAndNoIncrementIsLost) {
   const auto counters = database->create_table<std::uint32_t, std::uint64_t>("counters").value();
   std::array<std::atomic<std::uint64_t>, kThreads> commits{};
   std::atomic<std::uint64_t> longest_ns{0};
-  run_threads(*database, kThreads, [&](Worker& worker, unsigned me) {
+  const auto each_has_enough = [&] {
+    return std::all_of(commits.begin(), commits.end(), [](const auto& mine) { return mine.load() > 10; });
+  };
+  run_threads_until(each_has_enough, *database, kThreads, [&](Worker& worker, unsigned me) {
     thread_local std::mt19937 random(me);
     const auto start = std::chrono::steady_clock::now();
     const RunResult done = worker.run([&](Transaction& t) {
@@ -56,7 +59,8 @@ TEST(ContentionStress, OppositeLockOrdersDoNotDeadlock) {
   auto database = Database::open(stress_options()).value();
   const auto counters = database->create_table<std::uint32_t, std::uint64_t>("counters").value();
   std::atomic<std::uint64_t> commits{0};
-  run_threads(*database, kThreads, [&](Worker& worker, unsigned me) {
+  const auto enough = [&] { return commits.load() > 100; };
+  run_threads_until(enough, *database, kThreads, [&](Worker& worker, unsigned me) {
     const RunResult done = worker.run([&](Transaction& t) {
       for (std::uint32_t i = 0; i < 8; ++i) {  // blind writes, each half of the threads in its own order
         (void)t.put(counters, me % 2 == 0 ? i : 7 - i, me);

@@ -42,7 +42,8 @@ TEST(GrowingValuesStress, NoReaderSeesAMix) {
     if (!is_of_one_mark(value)) mixes.fetch_add(1);
     return true;
   };
-  run_threads(*database, 4, [&](Worker& worker, unsigned me) {
+  const auto enough = [&] { return are_above({{writes, 100}, {reads, 100}}); };
+  run_threads_until(enough, *database, 4, [&](Worker& worker, unsigned me) {
     thread_local std::mt19937 random(me);
     if (me < 2) {
       const std::string value = value_of(marks.fetch_add(1));

@@ -67,7 +67,8 @@ class IndexStress : public testing::Test {
 
 TEST_F(IndexStress, AgreesWithItsTableInEveryState) {
   std::atomic<std::uint64_t> looks{0}, wrong{0};
-  run_threads(*database_, 4, [&](Worker& worker, unsigned me) {
+  const auto enough = [&] { return are_above({{looks, 10}}); };
+  run_threads_until(enough, *database_, 4, [&](Worker& worker, unsigned me) {
     thread_local std::mt19937 random(me);
     if (me < 2) return write(worker, random);
     bool in_order = true, same = false;

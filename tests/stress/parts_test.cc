@@ -77,7 +77,8 @@ class PartsStress {
 TEST(PartsStressTest, SumsHoldWhateverIsReadInParts) {
   PartsStress rows(stress_options());
   std::atomic<std::uint64_t> moves{0}, sums{0}, wrong{0};
-  run_threads(rows.database(), 4, [&](Worker& worker, unsigned me) {
+  const auto enough = [&] { return are_above({{moves, 50}, {sums, 10}}); };
+  run_threads_until(enough, rows.database(), 4, [&](Worker& worker, unsigned me) {
     thread_local std::mt19937 random(me);
     if (me < 2) {
       if (rows.move(worker, random)) moves.fetch_add(1);

@@ -174,8 +174,9 @@ TEST_P(SharedTableStress, NothingIsLostTornOrLeftLocked) {
     randoms.emplace_back(me);
     remotes.push_back(me < kOwners ? nullptr : std::make_unique<Remote>(*this, me));
   }
-  run_threads(
-      *database_, kOwners + kRemotes,
+  const auto enough = [&] { return are_above({{raised_, 50}, {raised_remotely_, 50}, {stale_, 0}}); };
+  run_threads_until(
+      enough, *database_, kOwners + kRemotes,
       [&](Worker& worker, unsigned me) {
         if (me < kOwners) {
           own(worker, randoms[me]);

@@ -11,6 +11,7 @@
 #include <granary/granary.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/enough.h"
 #include "tests/support/scale.h"
 #include "tests/support/htm_setting.h"
 #include "tests/support/protocol_setting.h"
@@ -33,9 +34,11 @@ inline Options stress_options() {
 /// Returns how long the threads of a stress test run, which is longer in `scripts/test.sh --full`.
 inline std::chrono::milliseconds stress_time() { return std::chrono::milliseconds(scaled(1500)); }
 
-/// Runs `body(worker, thread number)` in `threads` threads, again and again, for `time`.
-template <typename Body>
-void run_threads(Database& database, unsigned threads, Body&& body, std::chrono::milliseconds time = stress_time()) {
+/// Runs `body(worker, thread number)` in `threads` threads, again and again, for `time`, and then on until `enough()`,
+/// but for a minute more at most.
+template <typename Body, typename Enough>
+void run_threads_until(Enough&& enough, Database& database, unsigned threads, Body&& body,
+                       std::chrono::milliseconds time = stress_time()) {
   std::atomic<bool> stop{false};  // set by the caller's thread, read by all; only a signal, so relaxed
   std::vector<std::thread> running;
   for (unsigned me = 0; me < threads; ++me) {
@@ -44,9 +47,15 @@ void run_threads(Database& database, unsigned threads, Body&& body, std::chrono:
       while (!stop.load(std::memory_order_relaxed) && !testing::Test::HasFatalFailure()) body(worker, me);
     });
   }
-  std::this_thread::sleep_for(time);
+  sleep_until_enough(time, enough);
   stop.store(true, std::memory_order_relaxed);
   for (std::thread& thread : running) thread.join();
+}
+
+/// Runs `body(worker, thread number)` in `threads` threads, again and again, for `time`.
+template <typename Body>
+void run_threads(Database& database, unsigned threads, Body&& body, std::chrono::milliseconds time = stress_time()) {
+  run_threads_until([] { return true; }, database, threads, body, time);
 }
 
 /// Yields the processor now and then. On few processors, most interleavings come from that.

@@ -12,6 +12,7 @@
 #include "src/cluster/transaction/directory.h"
 #include "src/epoch/entered.h"
 #include "src/epoch/epoch.h"
+#include "tests/support/enough.h"
 
 namespace granary::cluster {
 namespace {
@@ -123,6 +124,7 @@ void read_until(const std::atomic<bool>& stop, unsigned me, const Directory& dir
   LocationCacheCounters counters;
   base::Random random(me + 1);
   rdma::Generation last = 0;
+  std::uint64_t hits = 0;
   while (!stop.load(std::memory_order_relaxed)) {
     const epoch::Entered entered(epochs, slot);
     const KnownTable* const table = directory.find(kNode, kTable);
@@ -139,9 +141,10 @@ void read_until(const std::atomic<bool>& stop, unsigned me, const Directory& dir
       if (!place) table->cache->remember(key, Location(std::uint64_t{life} * 8, 0), counters);
       EXPECT_TRUE(!place || place->offset() == std::uint64_t{life} * 8) << "a location of another life";
     }
+    met.hits.fetch_add(counters.hits.load() - hits, std::memory_order_relaxed);
+    hits = counters.hits.load();
     if (random.below(16) == 0) std::this_thread::yield();
   }
-  met.hits.fetch_add(counters.hits.load());
   epochs.release_slot(&slot);
 }
 
@@ -163,9 +166,13 @@ TEST(DirectoryStress, ReadersMeetWholeLivesWhileANodeIsLearntAnew) {
     while (epochs.complete() < now) epochs.tick();
     former.reset();
   };
-  const auto end = std::chrono::steady_clock::now() + kDuration;
+  const auto begin = std::chrono::steady_clock::now();
   rdma::Generation life = 0;
-  while (std::chrono::steady_clock::now() < end) {
+  const auto enough = [&] {
+    return life > 20 && tests::are_above({{met.found, 1000}, {met.missed, 0}, {met.hits, 1000}});
+  };
+  const auto goes_on = [&](auto took) { return took < kDuration || (!enough() && took < std::chrono::minutes(1)); };
+  while (goes_on(std::chrono::steady_clock::now() - begin)) {
     ++life;
     drop(directory.learn(kNode, life, said_by(life)));
     std::this_thread::yield();

@@ -10,12 +10,15 @@
 
 #include "kvstore/remote/location_cache.h"
 #include "src/base/random.h"
+#include "tests/support/enough.h"
 
 namespace granary::kvstore::remote {
 namespace {
 
-/// Threads look for keys, remember and forget them. Returns how often they have found one.
-std::uint64_t hammer(LocationCache& cache, std::uint64_t keys, std::chrono::milliseconds duration) {
+/// Threads look for keys, remember and forget them, for so long and on until `enough()`. Returns how often they have
+/// found one.
+template <typename Enough>
+std::uint64_t hammer(LocationCache& cache, std::uint64_t keys, std::chrono::milliseconds duration, Enough&& enough) {
   std::atomic<bool> stop{false};
   std::atomic<std::uint64_t> hits{0};
   std::vector<std::thread> threads;
@@ -38,7 +41,7 @@ std::uint64_t hammer(LocationCache& cache, std::uint64_t keys, std::chrono::mill
       hits.fetch_add(worker.hits.load());
     });
   }
-  std::this_thread::sleep_for(duration);
+  tests::sleep_until_enough(duration, enough);
   stop.store(true);
   for (std::thread& thread : threads) thread.join();
   return hits.load();
@@ -46,7 +49,7 @@ std::uint64_t hammer(LocationCache& cache, std::uint64_t keys, std::chrono::mill
 
 TEST(LocationCacheStress, AHitIsALocationOfItsKey) {
   LocationCache cache(4 * LocationCache::kEntriesOfSet * LocationCache::kEntryBytes);
-  EXPECT_GT(hammer(cache, 64, std::chrono::milliseconds(1500)), 1000u);
+  EXPECT_GT(hammer(cache, 64, std::chrono::milliseconds(1500), [] { return true; }), 1000u);
 }
 
 /// Others are still in the sets that the cache had before it doubled.
@@ -57,7 +60,8 @@ TEST(LocationCacheStress, AHitIsALocationOfItsKeyWhileTheCacheGrows) {
     LocationBudget budget(kBudget);
     {
       LocationCache cache(budget);
-      hits += hammer(cache, 20'000, std::chrono::milliseconds(150));
+      const auto has_grown = [&] { return cache.entries() * LocationCache::kEntryBytes > LocationCache::kFirstBytes; };
+      hits += hammer(cache, 20'000, std::chrono::milliseconds(150), has_grown);
       EXPECT_GT(cache.entries() * LocationCache::kEntryBytes, LocationCache::kFirstBytes);
       EXPECT_EQ(kBudget - budget.left(), cache.entries() * LocationCache::kEntryBytes - LocationCache::kFirstBytes);
     }

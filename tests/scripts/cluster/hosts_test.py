@@ -24,7 +24,7 @@ key_file = "rack.key"
 kind = "zookeeper"
 servers = ["10.99.0.1:2181", "10.99.0.2:2181", "10.99.0.3:2181"]
 chroot = "/rack"
-session_timeout_ms = 4000
+session_timeout_ms = 20000
 [defaults]
 memory = "64MiB"
 data_directory = "data"
