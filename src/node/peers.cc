@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "src/base/test_hooks.h"
 #include "src/cluster/cluster_epoch/member.h"
 #include "src/db/options_check.h"
 
@@ -272,6 +273,7 @@ Status Peers::catch_up(const std::vector<ServingLife>& others) {
 Status Peers::barrier() {
   const std::uint64_t mine = barriers_.load(std::memory_order_relaxed) + 1;
   barriers_.store(mine, std::memory_order_release);
+  base::sync_point("barrier.reached");
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.barrier_timeout_ms);
   for (const auto& node : config_.nodes) {
     if (node.id == options_.node) continue;

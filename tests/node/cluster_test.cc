@@ -365,7 +365,6 @@ TEST(ClusterKeys, NodesWithTheSameKeyStartAndOthersDoNot) {
   });
 
   ClusterOptions options = node_options(file, 1);
-  options.start_timeout_ms = 300;
   auto first = Cluster::join(options);
   ASSERT_TRUE(first.ok()) << first.status().message();
   std::filesystem::remove(key);

@@ -25,8 +25,8 @@ done
 kill -KILL "${pids[@]}"
 wait 2> /dev/null
 
-start 1 2
-start 3 3
+start 1 5
+start 3 6
 for node in 1 3; do
   wait "${pids[node]}"
   code=$?
