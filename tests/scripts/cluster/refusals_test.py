@@ -144,8 +144,10 @@ class Refusals(Rig):
         gone, full, closed = f"{lost}Broken pipe\n", f"{lost}No space left on device\n", "standard output is closed"
         for words in ["status", "status --json", "logs", "logs -f", "stop", "stop --dry-run", "--help"]:
             for where, said in [(">/dev/full", full), ("| true", gone), (">&-", closed)]:
-                command = f"sleep 0.2; exec {SCRIPT} {words} --cluster={self.file}"
-                command = f"({command}) {where}" if where.startswith("|") else f"{command} {where}"
+                command = f"exec {SCRIPT} {words} --cluster={self.file}"
+                # The shell notices when it writes that the reader has gone. The script begins no sooner.
+                reader_goes = "while (printf x) 2> /dev/null; do sleep 0.01; done"
+                command = f"({reader_goes}; {command}) {where}" if where.startswith("|") else f"{command} {where}"
                 done = subprocess.run(["bash", "-c", f"{command}; exit ${{PIPESTATUS[0]}}"], text=True, check=False,
                                       stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
                 with self.subTest(words + where):
