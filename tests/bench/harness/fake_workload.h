@@ -28,7 +28,7 @@ class FakeClient final : public Client {
   std::uint64_t requests_ = 0;
 };
 
-class FakeWorkload final : public Workload {
+class FakeWorkload : public Workload {
  public:
   std::string name() const override { return "fake"; }
   std::vector<std::string> transaction_types() const override { return {"even", "odd"}; }

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <thread>
+#include <optional>
 
 #include <gtest/gtest.h>
 
@@ -23,13 +23,21 @@ Result<Measurement> run(FakeWorkload& workload, const RunPlan& plan) {
 }
 
 TEST(Runner, MeasuresTheTimeItWasGivenAndLeavesOutTheWarmUp) {
-  FakeWorkload workload;
-  const auto result = run(workload, short_plan());
-  ASSERT_TRUE(result.ok());
-  EXPECT_GE(result->seconds(), 0.3);
-  EXPECT_LT(result->seconds(), 0.6);
+  constexpr int kRuns = 20;  // of which one must have the processors when it needs them
+  constexpr double kLongest = 0.6;
+  constexpr std::uint64_t kFewest = 100;
+  std::optional<Measurement> result;
+  const auto undisturbed = [&] { return result->seconds() < kLongest && result->total().finished() > kFewest; };
+  for (int i = 0; i < kRuns && !(result && undisturbed()); ++i) {
+    FakeWorkload workload;
+    auto measured = run(workload, short_plan());
+    ASSERT_TRUE(measured.ok());
+    result = std::move(measured).value();
+    ASSERT_GE(result->seconds(), 0.3);
+  }
+  EXPECT_LT(result->seconds(), kLongest);
   const TypeResult total = result->total();
-  EXPECT_GT(total.finished(), 100u);
+  EXPECT_GT(total.finished(), kFewest);
   EXPECT_LT(total.finished(), static_cast<std::uint64_t>(2 * result->seconds() / 100e-6) + 4);
   EXPECT_EQ(total.aborted(), total.finished()) << "each request has one failed attempt, warm-up excluded";
   EXPECT_EQ(total.aborts[static_cast<std::size_t>(AbortReason::kReadChanged)], total.aborted());
@@ -48,18 +56,31 @@ TEST(Runner, TellsTypesApart) {
   EXPECT_NEAR(static_cast<double>(result->types[0].finished()), static_cast<double>(result->types[1].finished()), 4);
 }
 
-/// The warm-up is two fifths of all. This thread may lose its processor between the look at the figures and the
-/// measurement's begin.
+/// A workload that notes how many requests there were at each look at the run: at the end of the warm-up and of the
+/// measurement, if they are short.
+class CountedWorkload final : public FakeWorkload {
+ public:
+  void observe(const Sample& sample) override {
+    FakeWorkload::observe(sample);
+    requests.push_back(figures().log_entries);
+  }
+  std::vector<std::uint64_t> requests;
+};
+
+/// The runner may lose its processor between its look at the figures and the beginning, or the end, of the measurement.
+/// So they count a few requests more than the measurement has, but none of those before the end of the warm-up.
 TEST(Runner, LeavesTheWarmUpOutOfWhatTheStoreAndTheClusterCount) {
-  FakeWorkload workload;
+  CountedWorkload workload;
   const auto result = run(workload, short_plan());
   ASSERT_TRUE(result.ok());
-  const auto finished = static_cast<double>(result->total().finished());
-  EXPECT_GT(result->baseline().log_entries, result->loaded.log_entries + 100);
-  EXPECT_NEAR(static_cast<double>(result->store.log_entries - result->baseline().log_entries), finished,
-              0.5 * finished);
+  ASSERT_EQ(workload.requests.size(), 2u);
+  const std::uint64_t warm_up = workload.requests[0], measured = result->samples.back().requests;
+  EXPECT_GT(warm_up, result->loaded.log_entries);
+  EXPECT_GE(result->baseline().log_entries, warm_up);
+  EXPECT_GE(result->store.log_entries - result->baseline().log_entries, measured);
   ASSERT_TRUE(result->cluster);
-  EXPECT_NEAR(static_cast<double>(result->cluster->attempts), finished, 0.5 * finished);
+  EXPECT_GE(result->cluster->attempts, measured);
+  EXPECT_LE(result->cluster->attempts, workload.figures().log_entries - warm_up);
 }
 
 TEST(Runner, CountsTheTransactionsOfRequests) {
@@ -112,16 +133,20 @@ TEST(Runner, SamplesWarmUpAndMeasurement) {
   EXPECT_EQ(workload.observed.size(), result->samples.size());
 }
 
+/// A workload whose process is told to end once something has been measured.
+class InterruptedWorkload final : public FakeWorkload {
+ public:
+  void observe(const Sample& sample) override {
+    FakeWorkload::observe(sample);
+    if (sample.seconds > 0 && sample.requests > 0) kill(getpid(), SIGTERM);
+  }
+};
+
 TEST(Runner, ASignalEndsTheMeasurementEarlyAndKeepsWhatWasMeasured) {
-  FakeWorkload workload;
+  InterruptedWorkload workload;
   RunPlan plan = short_plan();
   plan.seconds = 60;
-  std::thread interrupter([] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));
-    kill(getpid(), SIGTERM);
-  });
   const auto result = run(workload, plan);
-  interrupter.join();
   ASSERT_TRUE(result.ok());
   EXPECT_TRUE(result->interrupted);
   EXPECT_LT(result->seconds(), 5);
