@@ -14,6 +14,7 @@
 #include <array>
 #include <chrono>
 #include <ctime>
+#include <latch>
 #include <thread>
 
 #include "rdma/shm/bell.h"
@@ -25,12 +26,14 @@
 namespace granary::rdma::shm {
 namespace {
 
+constexpr std::uint64_t kMeetingPatience_us = 60'000'000;  // for processes that wait for a processor
+
 class Meeting : public testing::Test {
  protected:
   Descriptor call(NodeId node) { return connect_to(directory_ / ("node-" + std::to_string(node) + ".sock")).value(); }
   /// The node's answer to a greeting.
   static Result<ReceivedHello> answer(const Descriptor& socket) {
-    if (!wait_readable(socket.get(), 1'000'000)) return Status(StatusCode::kUnavailable, "no answer");
+    if (!wait_readable(socket.get(), kMeetingPatience_us)) return Status(StatusCode::kUnavailable, "no answer");
     return receive_hello(socket.get());
   }
   void expect_alive(ShmNode& node) {
@@ -93,7 +96,7 @@ TEST_F(Meeting, OneRegionTooManyIsRefusedWithTheLimit) {
   EXPECT_NE(status.message().find("peers can reach 32"), std::string::npos) << status.message();
   ASSERT_TRUE(fabric->listen().ok());
   ShmNode other(2, directory_.path());
-  EXPECT_TRUE(other.fabric->open_endpoint().value()->connect(1, 1'000'000).ok()) << "all of them are passed";
+  EXPECT_TRUE(other.fabric->open_endpoint().value()->connect(1, kMeetingPatience_us).ok()) << "all of them are passed";
 }
 
 TEST_F(Meeting, OneEndpointTooManyIsRefusedWithTheLimit) {
@@ -191,7 +194,7 @@ class Caller {
     EXPECT_TRUE(
         send_hello(socket_.get(), hello, hello.passes_process == 1 ? std::vector{self.handle()} : std::vector<int>())
             .ok());
-    if (!wait_readable(socket_.get(), 1'000'000)) return Status(StatusCode::kUnavailable, "no answer");
+    if (!wait_readable(socket_.get(), kMeetingPatience_us)) return Status(StatusCode::kUnavailable, "no answer");
     return receive_hello(socket_.get());
   }
   Hello greet() { return theirs_ = say(mine_).value().hello; }
@@ -269,25 +272,25 @@ TEST_F(Meeting, AnImpostorsAnswerIsRefused) {
   const auto greet_with = [&](const Hello& hello, std::vector<int> files) {
     files.insert(files.begin(), self.handle());
     std::thread impostor([&] {
-      if (!wait_readable(listener.get(), 1'000'000)) return;
+      if (!wait_readable(listener.get(), kMeetingPatience_us)) return;
       const Descriptor socket(::accept(listener.get(), nullptr, nullptr));
-      if (!wait_readable(socket.get(), 1'000'000)) return;
+      if (!wait_readable(socket.get(), kMeetingPatience_us)) return;
       const Hello caller = receive_hello(socket.get()).value().hello;
       Hello greeting = hello;
       greeting.region_count = greeting.passes_process = 0;
       greeting.kind = HelloKind::kGreeting;
       greeting.proof = proof_of({}, Side::kAnswerer, caller, greeting);
       (void)send_hello(socket.get(), greeting, {});
-      if (!wait_readable(socket.get(), 1'000'000) || !receive_hello(socket.get()).ok()) return;
+      if (!wait_readable(socket.get(), kMeetingPatience_us) || !receive_hello(socket.get()).ok()) return;
       (void)send_hello(socket.get(), hello, files);
       // Whoever has passed its process's pidfd would be killed with its former lives unless it says that it has mapped
       // nothing.
-      const Result<ReceivedHello> last = wait_readable(socket.get(), 1'000'000)
+      const Result<ReceivedHello> last = wait_readable(socket.get(), kMeetingPatience_us)
                                              ? receive_hello(socket.get())
                                              : Status(StatusCode::kUnavailable, "it says nothing");
       EXPECT_TRUE(last.ok() && last->hello.kind == HelloKind::kFarewell);
     });
-    const Status status = node.fabric->open_endpoint().value()->connect(2, 1'000'000).status();
+    const Status status = node.fabric->open_endpoint().value()->connect(2, kMeetingPatience_us).status();
     impostor.join();
     return status;
   };
@@ -323,12 +326,14 @@ TEST_F(Meeting, AnImpostorsAnswerIsRefused) {
 
 TEST_F(Meeting, ANodeThatComesLaterIsWaitedFor) {
   ShmNode node(1, directory_.path());
+  std::latch met(1);
   std::thread late([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     const ShmNode second(2, directory_.path());
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    met.wait();
   });
-  EXPECT_TRUE(node.fabric->open_endpoint().value()->connect(2, 2'000'000).ok());
+  EXPECT_TRUE(node.fabric->open_endpoint().value()->connect(2, kMeetingPatience_us).ok());
+  met.count_down();
   late.join();
 }
 
