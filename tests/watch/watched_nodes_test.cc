@@ -99,9 +99,10 @@ TEST(WatchedNodes, TellWhenTheyServeAndThatOneIsDead) {
   EXPECT_TRUE(std::regex_search(text, std::regex(R"(\d{4}-\d\d-\d\dT[0-9:.]+Z granary: error: node 2 )"))) << text;
 }
 
+/// The load goes on until the test has seen all that it wants to see.
 TEST(WatchedNodes, CountTransactionsUnderLoad) {
   WatchedCluster cluster(3);
-  CommandProcess load({"cluster", "run", "smallbank", "--cluster=" + cluster.file(), "--accounts=300", "--seconds=6",
+  CommandProcess load({"cluster", "run", "smallbank", "--cluster=" + cluster.file(), "--accounts=300", "--seconds=600",
                        "--repeat=1", "--warmup=0", "--distributed_percent=50", "--noprogress"},
                       cluster.path("load"), cluster.path("load"));
   ASSERT_TRUE(within(seconds(60),
@@ -125,7 +126,7 @@ TEST(WatchedNodes, CountTransactionsUnderLoad) {
   }
   EXPECT_EQ(top("--once --json --cluster=" + cluster.file(), cluster.path("top")), 0);
   EXPECT_TRUE(nodes_ready(nlohmann::json::parse(file_contents(cluster.path("top")), nullptr, false), 3));
-  EXPECT_EQ(load.wait(), 0) << file_contents(cluster.path("load"));
+  EXPECT_EQ(load.kill(SIGINT), 0) << file_contents(cluster.path("load"));
 }
 
 TEST(WatchedNodes, AreNotThereForTop) {
