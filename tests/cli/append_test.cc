@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "src/base/test_hooks.h"
-#include "tests/cli/command_line.h"
+#include "tests/cli/signalled.h"
 #include "tests/support/scale.h"
 #include "tests/support/temporary_directory.h"
 
@@ -27,6 +27,13 @@ class Append : public testing::Test {
     return granary("bench append --check=" + history_ + " " + flags);
   }
   nlohmann::json report() { return nlohmann::json::parse(contents(json_), nullptr, false); }
+  /// Whether there is a history of many transactions.
+  bool has_history() const {
+    constexpr std::uintmax_t kBytesOfMany = 100'000;
+    std::error_code none;
+    const std::uintmax_t bytes = std::filesystem::file_size(history_, none);
+    return !none && bytes > kBytesOfMany;
+  }
 
   const tests::TemporaryDirectory directory_;
   const std::string history_ = directory_ / "history.edn";
@@ -91,14 +98,18 @@ TEST_F(Append, FilesThatCannotBeWrittenAreToldBeforeTheRun) {
 }
 
 TEST_F(Append, AKilledProcessLeavesItsHistory) {
-  granary("bench " + endless_, "timeout --signal=KILL 2");
+  const Ran ran = granary_signalled("bench " + endless_, SIGKILL, [this](const Running&) { return has_history(); });
+  EXPECT_EQ(ran.exit_code, 128 + SIGKILL) << ran.err;
   const Ran checked = granary("bench append --check=" + history_);
   EXPECT_EQ(checked.exit_code, 0) << checked.out << checked.err;
   EXPECT_THAT(checked.out, HasSubstr("valid: "));
 }
 
+/// `timeout` signals a process, and then its group: the signal comes twice.
 TEST_F(Append, AnInterruptedRunIsJudgedAndReported) {
-  const Ran ran = granary("bench " + endless_ + "--moves=0.3 --lasts=0.3", "timeout --preserve-status --signal=INT 2");
+  const Ran ran = granary_signalled(
+      "bench " + endless_ + "--moves=0.3 --lasts=0.3", SIGINT, [this](const Running&) { return has_history(); },
+      /*times=*/2);
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("transactions, strictly serializable: valid: "));
   EXPECT_TRUE(report()["granary"]["interrupted"]);

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/cli/command_line.h"
+#include "tests/cli/signalled.h"
 
 namespace granary::cli {
 namespace {
@@ -226,7 +226,9 @@ TEST(Run, ABreakdownIsOfTheMeasurementAlone) {
                               "bench ycsb --mix=read_only --keys=50000 --protocol=tictoc --warmup=1",
                               "bench tpcc --mix=50,50,0,0,0 --items=200 --customers=30 --workers=2 --warmup=1",
                               "bench tatp --subscribers=20000 --verify --warmup=0"}) {
-    const nlohmann::json json = json_of(std::string(command) + " --breakdown --seconds=0.5 --repeat=2 --noprogress");
+    // With short epochs, as those of the first one are not counted.
+    const nlohmann::json json =
+        json_of(std::string(command) + " --breakdown --epoch_ms=1 --seconds=0.5 --repeat=2 --noprogress");
     ASSERT_TRUE(json.is_object()) << command;
     for (const nlohmann::json& repeat : json["granary"]["repeats"]) {
       const double committed = repeat["total"]["committed"].get<double>();
@@ -310,9 +312,8 @@ TEST(Run, TheRemoteBenchmarkLooksUpInTheTablesOfOtherSystems) {
 
 TEST(Run, AnInterruptedRunReportsWhatItMeasured) {
   const std::string path = scratch(".json");
-  // Without --foreground timeout signals twice, the process and its group; and a second signal ends a run at once.
-  const Ran ran = granary("bench ycsb --keys=2000 --seconds=60 --warmup=0.1 --noprogress --json=" + path,
-                          "timeout --foreground --preserve-status -s TERM 2");
+  const Ran ran = granary_signalled("bench ycsb --keys=2000 --seconds=60 --warmup=0.1 --json=" + path, SIGTERM,
+                                    [](const Running& run) { return run.err.find(" 1 s]") != std::string::npos; });
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_NE(ran.out.find("interrupted"), std::string::npos) << ran.out;
   const nlohmann::json json = nlohmann::json::parse(contents(path), nullptr, false);
@@ -326,8 +327,8 @@ TEST(Run, AnInterruptedRunReportsWhatItMeasured) {
 TEST(Run, OneThatIsInterruptedInItsWarmUpHasNothingToReport) {
   const std::string path = scratch(".json");
   for (const std::string words : {"bench ycsb --keys=2000", "bench soak --keys=2000"}) {
-    const Ran ran = granary(words + " --warmup=60 --seconds=60 --noprogress --json=" + path,
-                            "timeout --foreground --preserve-status -s INT 2");
+    const Ran ran = granary_signalled(words + " --warmup=60 --seconds=60 --json=" + path, SIGINT,
+                                      [](const Running& run) { return run.err.find("warm-up]") != std::string::npos; });
     EXPECT_EQ(ran.exit_code, 128 + SIGINT) << words << ran.err;
     EXPECT_NE(ran.err.find("granary: interrupted\n"), std::string::npos) << ran.err;
     EXPECT_EQ(ran.out, "") << words;
@@ -336,12 +337,16 @@ TEST(Run, OneThatIsInterruptedInItsWarmUpHasNothingToReport) {
 }
 
 /// Ends the command by SIGTERM after ever more time: first nothing is measured yet, then some figures are complete. All
-/// of them together take several times as long as the first one.
+/// of them together take several times as long as the first one. The time begins when the command is ready for the
+/// signal.
 void expect_early_end(const std::string& words) {
   const std::string path = scratch(".json");
   for (int seconds = 1; seconds <= 64; seconds *= 2) {
-    const Ran ran = granary(words + " --noprogress --json=" + path,
-                            "timeout --foreground --preserve-status -s TERM " + std::to_string(seconds));
+    const Ran ran = granary_signalled(words + " --noprogress --json=" + path, SIGTERM, [=](const Running& run) {
+      if (!handles(run.process, SIGTERM)) return false;
+      std::this_thread::sleep_for(std::chrono::seconds(seconds));
+      return true;
+    });
     if (ran.exit_code == 128 + SIGTERM) {
       EXPECT_NE(ran.err.find("granary: interrupted"), std::string::npos) << words << ", " << seconds << " s";
       continue;
@@ -369,9 +374,9 @@ TEST(Run, AnInterruptedRemoteBenchmarkReportsItsFigures) {
 
 /// It has nothing to report before the recovery, and the log of so many records takes longer than a second.
 TEST(Run, AnInterruptedRecoveryBenchmarkSaysSo) {
-  const Ran ran = granary(
+  const Ran ran = granary_signalled(
       "bench recovery --records=20000000 --keys=1000 --value_bytes=8 --noprogress --directory=" + testing::TempDir(),
-      "timeout --foreground --preserve-status -s INT 1");
+      SIGINT, [](const Running& run) { return handles(run.process, SIGINT); });
   EXPECT_EQ(ran.exit_code, 128 + SIGINT) << ran.out;
   EXPECT_EQ(ran.err, "\ngranary: interrupted\n");
 }
