@@ -54,10 +54,12 @@ TEST(Closing, DoesNotWaitForTheRestOfACheckpoint) {
   options.epoch_ms = 5;
   options.checkpoint_interval_s = 1;
 
+  constexpr int kBegun = 5;
   std::atomic<int> pieces{0};
+  std::atomic<bool> closing{false};
   base::set_process_sync_hook([&](std::string_view point) {
-    if (point != "checkpoint.piece") return;
-    ++pieces;
+    if (point != "checkpoint.piece" || ++pieces < kBegun) return;
+    for (int turn = 0; turn < 60'000 && !closing; ++turn) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     std::this_thread::sleep_for(std::chrono::milliseconds(50));  // all of them take longer than the test waits
   });
   {
@@ -71,8 +73,9 @@ TEST(Closing, DoesNotWaitForTheRestOfACheckpoint) {
         }));
       }
     }
-    while (pieces < 5) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    while (pieces < kBegun) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     testing::internal::CaptureStderr();
+    closing = true;
     EXPECT_TRUE(database->close().ok());
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "that it was cancelled is no failure";
   }

@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/temporary_directory.h"
+
 namespace granary::tests {
 namespace {
 
@@ -144,10 +146,10 @@ TEST(FaultFiles, ReplacingAFileIsAtomicWhateverIsLost) {
 
 TEST(FaultFiles, PassesThroughToTheSystem) {
   FaultFiles files;
-  const std::string directory = testing::TempDir() + "fault_files_pass";
+  const TemporaryDirectory own;
+  const std::string directory = own / "passes";
   files.pass_through(directory + "/");
   ASSERT_TRUE(files.make_directory(directory).ok());
-  (void)files.remove(directory + "/a");
   ASSERT_TRUE(files.create(directory + "/a").ok());
   EXPECT_TRUE(base::system_files().open(directory + "/a").ok());
   EXPECT_TRUE(files.remove(directory + "/a").ok());

@@ -151,7 +151,7 @@ TEST_F(OverShm, DatabasesAdvanceTogetherAndChangeTheirLeader) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(apart.load(), 0u);
   EXPECT_EQ(ahead.load(), 0u);
-  EXPECT_EQ(nodes_[1]->leader->last().turn, Turn::kSuperseded);
+  EXPECT_TRUE(eventually([&] { return nodes_[1]->leader->last().turn == Turn::kSuperseded; }));
   EXPECT_GT(nodes_[0]->doors.control().by_leader.durable.load(), 0u);
 }
 
