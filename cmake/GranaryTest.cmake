@@ -1,5 +1,5 @@
 # granary_test(NAME <name> SOURCES <file>... LABELS <label>... USES <library>... [TIMEOUT <seconds>] [LINKS <target>...]
-#              [HTM] [RTM <filter>] [SERIAL])
+#              [HTM] [RTM <filter>] [SERIAL] [COSTS (<pattern> <seconds>)...])
 #
 # One GoogleTest program, linked with the libraries it names and all that these use; each of its cases is one ctest
 # test with these labels. USES are library names without `granary_`: base, ordered, db, bench_harness, ...
@@ -7,6 +7,7 @@
 # RTM: where Intel TSX works, the cases that match the filter run once more with it, named <name>:rtm:<case>; elsewhere they are
 # skipped. The sources have tests/support/where_rtm_works.cc then.
 # SERIAL: nothing else is tested while one of its cases runs.
+# COSTS: cases that match the pattern take about so long, and are started early (granary_costs).
 # Labels: unit, stress (many threads), sim, cli, package, verbs (granary_vm_test), slow (left out of quick runs), once (not
 # repeated with sanitizers but in full runs). The runs for HTM and RTM are `once`, too.
 
@@ -16,7 +17,7 @@ option(GRANARY_TEST_PRECOMPILED "Compile the headers that most tests include onc
 include(GoogleTest)
 
 function(granary_test)
-  cmake_parse_arguments(TEST "HTM;SERIAL" "NAME;TIMEOUT;RTM" "SOURCES;LABELS;USES;LINKS" ${ARGN})
+  cmake_parse_arguments(TEST "HTM;SERIAL" "NAME;TIMEOUT;RTM" "SOURCES;LABELS;USES;LINKS;COSTS" ${ARGN})
   foreach(required NAME SOURCES LABELS USES)
     if(NOT TEST_${required})
       message(FATAL_ERROR "granary_test(${TEST_NAME}): ${required} is missing")
@@ -68,10 +69,31 @@ endforeach()
 foreach(case IN LISTS @TEST_NAME@_HTM_CASES @TEST_NAME@_RTM_CASES)
   set_tests_properties("${case}" PROPERTIES LABELS "@TEST_LABELS@;once" TIMEOUT ${limit})
 endforeach()
+set(costs "@TEST_COSTS@")
+while(costs)
+  list(POP_FRONT costs pattern seconds)
+  foreach(case IN LISTS @TEST_NAME@_CASES @TEST_NAME@_HTM_CASES @TEST_NAME@_RTM_CASES)
+    if(case MATCHES "${pattern}")
+      set_tests_properties("${case}" PROPERTIES COST ${seconds})
+    endif()
+  endforeach()
+endwhile()
 ]])
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${labels_file})
 
   granary_test_folder(${TEST_NAME} "${TEST_LABELS}" "${TEST_USES}")
+endfunction()
+
+# granary_costs((<test> <seconds>)...)
+#
+# Says how long tests of this folder take that take long. In a build folder without an earlier run ctest starts these before all
+# others, the longest first, so that short ones run beside them: a long test that begins last runs alone.
+function(granary_costs)
+  set(costs ${ARGN})
+  while(costs)
+    list(POP_FRONT costs test seconds)
+    set_tests_properties(${test} PROPERTIES COST ${seconds})
+  endwhile()
 endfunction()
 
 # granary_vm_test(NAME <name> SOURCES <file>... USES <library>... [LINKS <target>...])
