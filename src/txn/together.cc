@@ -12,15 +12,16 @@ Together::~Together() {
   for (std::uint32_t i = 0; i < made_; ++i) seats_[i]->fiber->resume();
 }
 
-std::uint32_t Together::seat(std::uint32_t count) {
-  for (; made_ < count; ++made_) {
+std::uint32_t Together::make_seats(std::size_t count) {
+  const auto wanted = static_cast<std::uint32_t>(std::min<std::size_t>(count, kMost));
+  for (; made_ < wanted; ++made_) {
     auto added = std::make_unique<Seat>();
     Seat* const seat = added.get();
     added->fiber = base::Fiber::try_make([this, seat] { live(*seat); });
     if (added->fiber == nullptr) break;
     seats_[made_] = std::move(added);
   }
-  return std::min(made_, count);
+  return std::min(made_, wanted);
 }
 
 void Together::live(Seat& seat) {
@@ -39,9 +40,7 @@ void Together::live(Seat& seat) {
   }
 }
 
-bool Together::run(std::size_t count, std::uint32_t most, Body body) {
-  const std::uint32_t seats = seat(static_cast<std::uint32_t>(std::min<std::size_t>(count, std::min(most, kMost))));
-  if (seats == 0) return false;
+void Together::run(std::size_t count, std::uint32_t seats, Body body) {
   body_ = &body;
   next_ = 0;
   count_ = count;
@@ -68,7 +67,6 @@ bool Together::run(std::size_t count, std::uint32_t most, Body body) {
       rounds_in_vain = 0;
     }
   }
-  return true;
 }
 
 void Together::rethrow() {

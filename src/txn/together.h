@@ -29,10 +29,13 @@ class Together {
   Together(const Together&) = delete;
   Together& operator=(const Together&) = delete;
 
-  /// Calls body(0) ... body(count - 1), up to `most` of them in turns (kMost at most), and returns when all have ended.
-  /// If there is memory for fewer stacks, fewer bodies take turns. Returns false, with nothing done, if there is no
-  /// memory for a single stack, or `most` is 0. Once an exception has left a body, no other body begins.
-  [[nodiscard]] bool run(std::size_t count, std::uint32_t most, Body body);
+  /// Makes seats for bodies until there are `count` (kMost at most), and returns how many of them run() can use: fewer
+  /// if there is memory for fewer stacks. Throws std::bad_alloc if the system has no memory for what a seat needs
+  /// besides; the seats that were made by then stay.
+  std::uint32_t make_seats(std::size_t count);
+  /// Calls body(0) ... body(count - 1), up to `seats` of them in turns, and returns when all have ended. `seats` is not
+  /// 0, and make_seats() has returned at least that. Once an exception has left a body, no other body begins.
+  void run(std::size_t count, std::uint32_t seats, Body body);
   /// Throws the first exception that has left a body of the last run(), if there was one. Called outside of bodies.
   void rethrow();
   /// Lets the other bodies go on. Called by a body.
@@ -63,8 +66,6 @@ class Together {
     bool busy = false;
   };
 
-  /// Makes fibers until there are `count`, if there is memory for them. Returns how many there are, `count` at most.
-  std::uint32_t seat(std::uint32_t count);
   /// Runs in each fiber: it calls bodies while there are any, and then suspends the fiber until the next run().
   void live(Seat& seat);
 

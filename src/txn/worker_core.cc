@@ -57,20 +57,24 @@ bool WorkerCore::bind_first() {
 bool WorkerCore::run_in_turns(std::size_t count, Together::Body body) {
   if (in_turns_ != nullptr || make_remote_ || shared().settings.in_regions) return false;
   if (together_ == nullptr) together_ = std::make_unique<Together>(*state_.waiter);
+  const auto open = std::ranges::count_if(contexts_, [](const auto& context) { return !context->idle(); });
+  // The system may have no memory for a seat, so seats are made before anything of the worker changes.
+  const std::uint32_t seats =
+      together_->make_seats(std::min<std::size_t>(count, kMaxOpenTransactions - static_cast<std::uint32_t>(open)));
+  if (seats == 0) return false;
   in_turns_ = together_.get();
   set_fibers(together_->running());
   base::Waiter* const alone = std::exchange(state_.waiter, &together_->waiter());
   // The transactions that bodies begin go on while one of them waits. Those that are open already do not.
   state_.moving_owners = ~cc::two_pl::OwnerSet{0};
   for (const auto& context : contexts_) state_.moving_owners &= ~context->lock_owner();
-  const auto open = std::ranges::count_if(contexts_, [](const auto& context) { return !context->idle(); });
-  const bool ran = together_->run(count, kMaxOpenTransactions - static_cast<std::uint32_t>(open), body);
+  together_->run(count, seats, body);
   state_.moving_owners = 0;
   state_.waiter = alone;
   set_fibers(nullptr);
   in_turns_ = nullptr;
   together_->rethrow();
-  return ran;
+  return true;
 }
 
 Context* WorkerCore::idle_context() {

@@ -22,7 +22,8 @@ constexpr int kTurns = 100;
 TEST(Together, NobodyPausesTheThreadWhileOthersGoOn) {
   CountedPauses thread;
   Together together(thread);
-  ASSERT_TRUE(together.run(2, Together::kMost, [&](std::size_t body) {
+  ASSERT_EQ(together.make_seats(2), 2u);
+  together.run(2, 2, [&](std::size_t body) {
     for (std::uint32_t turn = 0; turn < kTurns; ++turn) {
       if (body == 0) {
         together.waiter().pause(turn);
@@ -30,16 +31,17 @@ TEST(Together, NobodyPausesTheThreadWhileOthersGoOn) {
         together.turn();
       }
     }
-  }));
+  });
   EXPECT_LE(thread.pauses, 1) << "at most when the other one has ended";
 }
 
 TEST(Together, TheThreadPausesWhereAllWait) {
   CountedPauses thread;
   Together together(thread);
-  ASSERT_TRUE(together.run(3, Together::kMost, [&](std::size_t) {
+  ASSERT_EQ(together.make_seats(3), 3u);
+  together.run(3, 3, [&](std::size_t) {
     for (std::uint32_t turn = 0; turn < kTurns; ++turn) together.waiter().pause(0);
-  }));
+  });
   EXPECT_EQ(thread.pauses, kTurns) << "once for all three";
   EXPECT_EQ(thread.last_turn, kTurns - 1u) << "longer and longer";
 }
@@ -47,7 +49,8 @@ TEST(Together, TheThreadPausesWhereAllWait) {
 TEST(Together, OneThatGoesOnEndsTheWait) {
   CountedPauses thread;
   Together together(thread);
-  ASSERT_TRUE(together.run(2, Together::kMost, [&](std::size_t body) {
+  ASSERT_EQ(together.make_seats(2), 2u);
+  together.run(2, 2, [&](std::size_t body) {
     for (int turn = 0; turn < kTurns; ++turn) {
       if (body == 0 || turn % 2 == 0) {
         together.waiter().pause(0);
@@ -55,7 +58,7 @@ TEST(Together, OneThatGoesOnEndsTheWait) {
         together.turn();
       }
     }
-  }));
+  });
   EXPECT_EQ(thread.pauses, kTurns / 2);
   EXPECT_EQ(thread.last_turn, 0u);
 }

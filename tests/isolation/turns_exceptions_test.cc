@@ -1,12 +1,14 @@
 // Exceptions of bodies that take turns (Worker::run_many, run_together). One that a body catches itself is its own,
 // whatever the others throw meanwhile. One that leaves a body ends its transaction, and comes out of the call.
 
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 
+#include "tests/support/allocations.h"
 #include "tests/support/manual_database.h"
 #include "tests/support/protocol_setting.h"
 
@@ -30,9 +32,10 @@ class TurnsExceptions : public testing::TestWithParam<IndexKind> {
     for (std::size_t i = 0; i < results.size(); ++i)
       EXPECT_EQ(of(i), results[i].committed() ? "written" : "(none)") << i;
   }
-  void expect_usable() {
+  void expect_usable() { expect_usable(worker_); }
+  void expect_usable(Worker& worker) {
     std::vector<RunResult> results(40);
-    worker_.run_many(results, [&](std::size_t i, Transaction& t) {
+    worker.run_many(results, [&](std::size_t i, Transaction& t) {
       (void)t.put(table_, "of " + std::to_string(i), "written");
       look(t, 3);
     });
@@ -145,6 +148,30 @@ TEST_P(TurnsExceptions, OneOfAScansVisitorEndsItsTransaction) {
   EXPECT_EQ(snapshot.get(table_, key(0), value), Outcome::kOk);
   snapshot.finish();
   expect_usable();
+}
+
+TEST_P(TurnsExceptions, OneThatKeepsBodiesFromBeginningComesOutOfTheCall) {
+  if (!kCountsAllocations) GTEST_SKIP() << "sanitizers have allocators of their own";
+  constexpr int kBodies = 4;
+  std::vector<Worker> workers;
+  for (bool thrown = true; thrown;) {
+    workers.push_back(db_->register_worker().value());  // a new one, which has no fibers yet
+    Worker& worker = workers.back();
+    int begun = 0;
+    thrown = false;
+    failing_allocation = allocations + workers.size();
+    try {
+      worker.run_together(kBodies, [&](std::size_t) { ++begun; });
+    } catch (const std::bad_alloc&) {
+      thrown = true;
+    }
+    failing_allocation = 0;
+    EXPECT_EQ(begun, thrown ? 0 : kBodies) << "none begins if not all do";
+    EXPECT_FALSE(worker.let_others_run()) << "it runs no bodies any more";
+    expect_usable(worker);
+  }
+  const std::size_t least = asked_protocol.runs_in_region ? 1 : 2 * kBodies;  // each body has a fiber
+  EXPECT_GT(workers.size(), least - 1) << "allocations of the call";
 }
 
 }  // namespace
