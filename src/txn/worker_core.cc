@@ -91,10 +91,13 @@ Context* WorkerCore::idle_context() {
     if (!has_under_way()) return nullptr;
     state_.waiter->pause(turn);
   }
-  epoch::Slot* const slot = slots_.add();
+  // If the system has no memory for the context, an exception leaves this function, and the slot is there for the next
+  // attempt.
+  epoch::Slot* const slot = slots_.of_context(contexts_.size());
   if (slot == nullptr) return nullptr;
-  contexts_.push_back(std::make_unique<Context>(*this, *slot));
-  if (make_remote_) contexts_.back()->set_remote(make_remote_());
+  auto added = std::make_unique<Context>(*this, *slot);
+  if (make_remote_) added->set_remote(make_remote_());
+  contexts_.push_back(std::move(added));
   if (contexts_.size() == 1) first_context_.store(contexts_.front().get(), std::memory_order_release);
   return contexts_.back().get();
 }

@@ -5,14 +5,16 @@
 namespace granary::txn {
 
 WorkerSlots::~WorkerSlots() {
-  for (std::size_t i = 0; i < count_; ++i) epochs_.release_slot(contexts_[i].load(std::memory_order_relaxed));
+  for (const auto& mine : contexts_) {
+    if (epoch::Slot* const slot = mine.load(std::memory_order_relaxed); slot != nullptr) epochs_.release_slot(slot);
+  }
   if (collecting_ != nullptr) epochs_.release_slot(collecting_);
 }
 
-epoch::Slot* WorkerSlots::add() {
-  epoch::Slot* const slot = epochs_.acquire_slot();
-  if (slot != nullptr) contexts_[count_++].store(slot, std::memory_order_release);
-  return slot;
+epoch::Slot* WorkerSlots::of_context(std::size_t number) {
+  std::atomic<epoch::Slot*>& mine = contexts_[number];
+  if (mine.load(std::memory_order_relaxed) == nullptr) mine.store(epochs_.acquire_slot(), std::memory_order_release);
+  return mine.load(std::memory_order_relaxed);
 }
 
 bool WorkerSlots::has(const epoch::Slot* slot) const {

@@ -22,9 +22,9 @@ class WorkerSlots {
 
   /// The slot in which the worker collects garbage; nullptr if there was none left.
   epoch::Slot* collecting() const { return collecting_; }
-  /// Takes a slot for one more context; nullptr if there is none left. Called by the worker, at most
-  /// kMaxOpenTransactions times.
-  epoch::Slot* add();
+  /// Returns the slot of the context with this number, from 0 on, and takes one for it if it has none yet; nullptr if
+  /// there is none left. Called by the worker, with a number less than kMaxOpenTransactions.
+  epoch::Slot* of_context(std::size_t number);
 
   /// Whether the slot is that of a context. Any thread may call it.
   bool has(const epoch::Slot* slot) const;
@@ -34,9 +34,8 @@ class WorkerSlots {
  private:
   epoch::EpochManager& epochs_;
   epoch::Slot* const collecting_;
-  // Set by the worker (release) when a context is made, never unset; read by the watchdog and by borrowers (acquire).
+  // Set by the worker (release) before it makes a context, never unset; read by the watchdog and borrowers (acquire).
   std::array<std::atomic<epoch::Slot*>, kMaxOpenTransactions> contexts_{};
-  std::size_t count_ = 0;  // how many of contexts_ are set; only the worker uses it
 };
 
 }  // namespace granary::txn

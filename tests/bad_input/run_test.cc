@@ -237,6 +237,37 @@ TEST(BadBody, OfMoreTransactionsThanAllowedAndOfNoIsolation) {
   EXPECT_THAT(text, HasSubstr("isolation"));
 }
 
+/// Neither a context nor an epoch slot of the worker is lost, whichever allocation of begin() finds no memory.
+TEST(BadBody, ABeginThatTheSystemHasNoMemoryForLeavesNothingBehind) {
+  if (!kCountsAllocations) GTEST_SKIP() << "sanitizers have allocators of their own";
+  ManualDatabase db(1);
+  const Table table = db.table("t");
+  const auto fails = [&db] {
+    try {
+      (void)db.worker().begin();
+    } catch (const std::bad_alloc&) {
+      return true;
+    }
+    return false;
+  };
+  no_memory = true;
+  std::uint32_t failed = 0;
+  for (std::uint32_t i = 0; i <= kMaxOpenTransactions; ++i) failed += fails() ? 1 : 0;
+  no_memory = false;
+  EXPECT_EQ(failed, kMaxOpenTransactions + 1);
+  failed = 0;
+  do failing_allocation = allocations + ++failed;
+  while (fails());
+  failing_allocation = 0;
+  EXPECT_GT(failed, 1u);
+  std::vector<Transaction> open;
+  for (std::uint32_t i = 0; i < kMaxOpenTransactions; ++i) {
+    open.push_back(db.worker().begin());
+    EXPECT_EQ(open.back().put(table, "k" + std::to_string(i), "v"), Outcome::kOk) << i;
+  }
+  for (Transaction& t : open) EXPECT_TRUE(t.commit().committed());
+}
+
 /// Nobody else advances E and writes the log.
 TEST(WaitReleased, ByHandNamesTheStepThatNobodyMakes) {
   const TemporaryDirectory directory;

@@ -204,9 +204,32 @@ TEST_P(NodesExceptions, OneThatComesWhileBodiesWaitEndsTheCall) {
       EXPECT_TRUE(worker->run_together(kBodies, ask).ok());
       EXPECT_TRUE(worker->run_together(kBodies, commit).ok());
       EXPECT_THAT(committed, testing::Each(true)) << "after failure " << fails;
+      for (std::uint32_t i = 0; i < kBodies; ++i)
+        EXPECT_EQ(balance(*worker, accounts, i), kGiven + static_cast<std::int64_t>(fails)) << i;
     }
     constexpr std::uint64_t kOnTheWay = 20;  // at least so many: fibers, mailboxes, questions, answers
     EXPECT_GT(fails, kOnTheWay);
+  });
+}
+
+TEST_P(NodesExceptions, OneThatKeepsATransactionFromBeginningLeavesTheWorkerItsReach) {
+  if (!tests::kCountsAllocations) GTEST_SKIP() << "sanitizers have allocators of their own";
+  run_at([](Cluster& cluster, ClusterWorker&, const TypedTable<std::uint64_t, Account>& accounts) {
+    const auto worker = cluster.register_worker().value();  // a new one, which has no memory yet
+    Transaction t;
+    std::uint64_t fails = 0;
+    for (bool failed = true; failed;) {
+      tests::failing_allocation = tests::allocations + ++fails;
+      try {
+        t = worker->begin();
+      } catch (const std::bad_alloc&) {
+      }
+      failed = tests::allocations >= tests::failing_allocation;
+      tests::failing_allocation = 0;
+    }
+    EXPECT_GT(fails, 2u) << "a context, and its part at other nodes";
+    EXPECT_TRUE(t.get(accounts, kAccounts));
+    EXPECT_TRUE(t.commit().committed());
   });
 }
 
