@@ -51,7 +51,7 @@ enum class [[nodiscard]] AbortReason : std::uint8_t {
   /// Open for more than the limit of epochs (Options::max_open_epochs); Worker::run() gives up after ten in a row.
   kOpenTooLong,
   /// The memory limit was reached while installing or inserting: this node's, or that of another one whose records are
-  /// written.
+  /// written. Or the system had no memory for a write, or for an operation on keys of other nodes.
   kOutOfMemory,
   kUniqueViolation,  ///< a unique secondary index already holds the key
   kTidsUsedUp,       ///< the epoch has no greater TID left (I1); the next epoch, milliseconds later, has

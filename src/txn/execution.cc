@@ -35,10 +35,7 @@ Outcome Execution::declare(std::span<const Declared> keys) {
       local_.declare(*declared.table.core(), declared.key);
     }
   }
-  if (elsewhere.empty()) return Outcome::kOk;
-  if (remote_ == nullptr) return Outcome::kUnknownTable;
-  const AbortReason reason = remote_->declare(elsewhere);
-  return reason == AbortReason::kNone ? Outcome::kOk : transaction_.doom_with(reason);
+  return elsewhere.empty() ? Outcome::kOk : declare_elsewhere(elsewhere);
 }
 
 ScanResult Execution::scan(TableCore& table, TableCore* index, const ScanRange& range, ScanFn visit) {

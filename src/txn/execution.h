@@ -83,6 +83,7 @@ class Execution {
   Outcome find_elsewhere(RemoteGet& get);
   GetResult get_elsewhere(RemoteGet get, std::span<char> buffer);
   Outcome multi_get_elsewhere(GetsElsewhere<RemoteGet>& elsewhere);
+  Outcome declare_elsewhere(std::span<const DeclaredKey> keys);
   Outcome write_elsewhere(std::uint16_t home, TableCore& table, std::string_view key, std::string_view value,
                           const WriteRule& rule);
   ScanResult scan_at(Home home, TableCore& table, TableCore* index, const ScanRange& range, ScanFn visit) {

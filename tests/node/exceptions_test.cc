@@ -2,9 +2,11 @@
 // worker stays usable. (Those of procedures are in cluster_test.cc.)
 
 #include <array>
+#include <functional>
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include <granary/cluster.h>
 #include <gmock/gmock.h>
@@ -141,6 +143,12 @@ TEST_P(NodesExceptions, OneOfAScansVisitorEndsItsTransaction) {
       add(t, accounts, 0);
     })) << "the transaction goes on";
     EXPECT_EQ(balance(worker, accounts, 0), kGiven + 1);
+    const auto lacks_memory = [](std::uint64_t, const Account&) -> bool { throw std::bad_alloc(); };
+    EXPECT_TRUE(worker.run([&](Transaction& t) {
+      EXPECT_THROW((void)t.scan(accounts, kAccounts, 2 * kAccounts, lacks_memory), std::bad_alloc);
+      add(t, accounts, 0);
+    })) << "and after a lack of memory of the visitor's own";
+    EXPECT_EQ(balance(worker, accounts, 0), kGiven + 2);
     // A snapshot sees the accounts once its period has passed.
     for (std::size_t seen = 0; seen < kAccounts;) {
       Snapshot snapshot = worker.snapshot();
@@ -209,6 +217,47 @@ TEST_P(NodesExceptions, OneThatComesWhileBodiesWaitEndsTheCall) {
     }
     constexpr std::uint64_t kOnTheWay = 20;  // at least so many: fibers, mailboxes, questions, answers
     EXPECT_GT(fails, kOnTheWay);
+  });
+}
+
+/// A key that was noted as read, and never looked for, would seem to be missing. An insert would overwrite its record.
+TEST_P(NodesExceptions, AReadWithoutMemoryEndsItsTransaction) {
+  if (!tests::kCountsAllocations) GTEST_SKIP() << "sanitizers have allocators of their own";
+  run_at([](Cluster& cluster, ClusterWorker&, const TypedTable<std::uint64_t, Account>& accounts) {
+    const auto key = encode_key<std::uint64_t>(kAccounts);
+    std::array<char, sizeof(Account)> buffer;
+    const auto visit = [](std::uint64_t, const Account&) { return true; };
+    using Read = std::function<Outcome(Transaction&)>;
+    std::vector<Read> reads{
+        [&](Transaction& t) { return t.get(static_cast<const Table&>(accounts), key, buffer).outcome; },
+        [&](Transaction& t) {
+          MultiGet get{accounts, key, buffer, {}};
+          return t.multi_get({&get, 1});
+        }};
+    if (GetParam() == IndexKind::kOrdered)
+      reads.push_back([&](Transaction& t) { return t.scan(accounts, kAccounts, 2 * kAccounts, visit).outcome; });
+    for (std::size_t i = 0; i < reads.size(); ++i) {
+      std::uint64_t fails = 0, refused = 0;
+      for (bool failed = true; failed;) {
+        const auto worker = cluster.register_worker().value();  // a new one, which has no memory yet
+        Transaction t = worker->begin();
+        tests::failing_allocation = tests::allocations + ++fails;
+        Outcome got = Outcome::kOk;
+        EXPECT_NO_THROW(got = reads[i](t));
+        failed = tests::allocations >= tests::failing_allocation;
+        tests::failing_allocation = 0;
+        if (got != Outcome::kOk) {
+          ++refused;
+          EXPECT_EQ(got, Outcome::kOutOfMemory);
+          EXPECT_EQ(t.doom(), AbortReason::kOutOfMemory);
+        }
+        EXPECT_EQ(t.insert(accounts, kAccounts, {0}), got == Outcome::kOk ? Outcome::kAlreadyExists : Outcome::kAborted)
+            << "read " << i << ", failure " << fails;
+        (void)t.commit();
+        EXPECT_EQ(balance(*worker, accounts, 0), kGiven);
+      }
+      EXPECT_GT(refused, 1u) << "read " << i;
+    }
   });
 }
 
