@@ -36,7 +36,7 @@ class RemoteCommit {
   virtual ~RemoteCommit() = default;
 
   /// Returns all writes, for the log. They are valid until the transaction ends.
-  virtual std::span<const RemoteWrite> writes() = 0;
+  virtual std::span<const RemoteWrite> writes() noexcept = 0;
   /// Whether the worker has no other fiber, whose transaction could go on while this one waits.
   virtual bool is_alone() const = 0;
   /// Prepares a commit that must not wait, as it runs in an HTM region (drtm/). Called after declare(), before the

@@ -19,7 +19,9 @@ bool is_first_write(const Access& access) {
 
 }  // namespace
 
-std::span<const cc::RemoteWrite> OneSidedCommit::writes() {
+/// Lists the writes when it is called first. If an exception left it in between, the next call would take a part of the
+/// writes for all of them, and the log would have that part alone (I8).
+std::span<const cc::RemoteWrite> OneSidedCommit::writes() noexcept {
   if (writes_.empty()) {
     for (const Access& access : footprint_.accesses) {
       if (!access.written()) continue;

@@ -39,7 +39,7 @@ class OneSidedCommit final : public cc::RemoteCommit {
         checks_(footprint),
         old_versions_(footprint) {}
 
-  std::span<const cc::RemoteWrite> writes() override;
+  std::span<const cc::RemoteWrite> writes() noexcept override;
   bool is_alone() const override { return footprint_.reach().scheduler.is_alone(); }
   bool make_ready(epoch::Epoch here) override;
   AbortReason lock() noexcept override;

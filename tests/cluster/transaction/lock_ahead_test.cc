@@ -1,6 +1,9 @@
 // What the rings of a node say that its transactions hold at other nodes: all that they do, from before it is locked
 // until it has been given back. Processes that are killed are for tests/node/held_by_dead_test.cc.
 
+#include <cstdlib>
+#include <new>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +11,7 @@
 #include "src/cc/log_entry.h"
 #include "src/record/shared_record.h"
 #include "tests/cluster/transaction/sim_cluster.h"
+#include "tests/support/allocations.h"
 #include "tests/support/ring_directory.h"
 
 namespace granary::cluster::test {
@@ -281,6 +285,26 @@ TEST_P(LockAhead, ARegionInVainDecidesNothing) {
   ASSERT_TRUE(t.commit().committed());
   EXPECT_TRUE(others);
   EXPECT_THAT(named(), IsEmpty());
+}
+
+/// If its list of writes were left half made, the next commit() would log that half alone.
+TEST_P(LockAhead, ACommitWithoutMemoryForItsListOfWritesEndsTheProcess) {
+  if (!tests::kCountsAllocations) GTEST_SKIP() << "sanitizers have allocators of their own";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // databases have threads
+  for (const std::uint64_t fails : {1u, 2u}) {     // the list grows with each write
+    const auto commit = [&] {
+      Transaction t = cluster_.node(0).worker(1).begin();  // a worker that has committed nothing yet
+      put(t, "1x");
+      put(t, "2x");
+      tests::failing_allocation = tests::allocations + fails;
+      try {
+        (void)t.commit();
+      } catch (const std::bad_alloc&) {
+        std::_Exit(0);
+      }
+    };
+    EXPECT_DEATH(commit(), "bad_alloc") << fails;
+  }
 }
 
 }  // namespace
