@@ -171,7 +171,7 @@ class LocalAccess {
                                   const WriteRule& rule);
   void set_value(cc::WriteEntry& entry, std::string_view value, bool remove);
 
-  /// Returns the buffer for values of the innermost scan.
+  /// Returns the buffer for values of a scan that begins now, within as many others as scan_depth_.
   std::string& scratch();
 
   WorkerCore& worker_;

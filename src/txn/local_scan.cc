@@ -20,9 +20,9 @@ class ScanCursor final : public kvstore::ordered::ScanVisitor {
         index_(index),
         limit_(limit),
         visit_(visit),
-        serial_(access.transaction_.serial()) {
-    ++access_.scan_depth_;
-    buffer_ = &access_.scratch();
+        serial_(access.transaction_.serial()),
+        buffer_(access.scratch()) {
+    ++access_.scan_depth_;  // last, as no destructor lowers it if the buffer finds no memory
   }
   ~ScanCursor() { --access_.scan_depth_; }
   ScanCursor(const ScanCursor&) = delete;
@@ -46,14 +46,14 @@ class ScanCursor final : public kvstore::ordered::ScanVisitor {
   /// visit.
   std::ptrdiff_t read(TableCore& table, std::string_view key, Record* record) {
     for (;;) {
-      const GetResult got = access_.read(table, key, record, *buffer_);
+      const GetResult got = access_.read(table, key, record, buffer_);
       if (got.outcome == Outcome::kOk) return static_cast<std::ptrdiff_t>(got.size);
       if (got.outcome == Outcome::kNotFound) return -1;
       if (got.outcome != Outcome::kBufferTooSmall) {
         result_.outcome = got.outcome;
         return -1;
       }
-      buffer_->resize(got.size);
+      buffer_.resize(got.size);
     }
   }
 
@@ -62,7 +62,7 @@ class ScanCursor final : public kvstore::ordered::ScanVisitor {
     const std::ptrdiff_t size = read(table, key, record);
     if (size < 0) return result_.outcome == Outcome::kOk;
     ++result_.count;
-    const bool more = visit_(key, std::string_view(buffer_->data(), static_cast<std::size_t>(size)));
+    const bool more = visit_(key, std::string_view(buffer_.data(), static_cast<std::size_t>(size)));
     result_.outcome =
         access_.transaction_.standing(serial_);  // the callback may have ended the transaction, or doomed it
     return result_.outcome == Outcome::kOk && more && result_.count < limit_;
@@ -71,7 +71,7 @@ class ScanCursor final : public kvstore::ordered::ScanVisitor {
   bool visit_indexed(std::string_view index_key, Record* entry) {
     const std::ptrdiff_t size = read(*index_, index_key, entry);
     if (size < 0) return result_.outcome == Outcome::kOk;
-    primary_key_.assign(buffer_->data(), static_cast<std::size_t>(size));
+    primary_key_.assign(buffer_.data(), static_cast<std::size_t>(size));
     Record* const record = access_.look_up(table_, primary_key_);
     return visit_record(table_, primary_key_, record);
   }
@@ -82,7 +82,7 @@ class ScanCursor final : public kvstore::ordered::ScanVisitor {
   const std::size_t limit_;
   const ScanFn visit_;
   const std::uint64_t serial_;
-  std::string* buffer_;
+  std::string& buffer_;
   std::string primary_key_;
   ScanResult result_;
 };
@@ -95,8 +95,8 @@ ScanResult LocalAccess::scan(TableCore& table, TableCore* index, const ScanRange
 
 std::string& LocalAccess::scratch() {
   constexpr std::size_t kFirstSize = 1024;
-  if (scan_depth_ > scratch_.size()) scratch_.emplace_back(kFirstSize, '\0');
-  return scratch_[scan_depth_ - 1];
+  if (scan_depth_ == scratch_.size()) scratch_.emplace_back(kFirstSize, '\0');
+  return scratch_[scan_depth_];
 }
 
 }  // namespace granary::txn

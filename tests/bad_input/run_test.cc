@@ -268,6 +268,28 @@ TEST(BadBody, ABeginThatTheSystemHasNoMemoryForLeavesNothingBehind) {
   for (Transaction& t : open) EXPECT_TRUE(t.commit().committed());
 }
 
+TEST(BadBody, AScanThatTheSystemHasNoMemoryForHarmsNoLaterOne) {
+  if (!kCountsAllocations) GTEST_SKIP() << "sanitizers have allocators of their own";
+  std::uint64_t fails = 0;
+  for (bool failed = true; failed;) {
+    ManualDatabase db(1);  // its worker has scanned nothing yet
+    const Table table = db.table("t");
+    for (const char* key : {"a", "b"}) db.put(table, key, "1");
+    Transaction t = db.begin();
+    failing_allocation = allocations + ++fails;
+    failed = false;
+    try {
+      (void)t.scan(table, {}, [](std::string_view, std::string_view) { return true; });
+    } catch (const std::bad_alloc&) {
+      failed = true;
+    }
+    failing_allocation = 0;
+    EXPECT_EQ(scan_text(t, table), "a=1 b=1 ") << "after failure " << fails;
+    EXPECT_TRUE(t.commit().committed());
+  }
+  EXPECT_GT(fails, 1u);
+}
+
 /// Nobody else advances E and writes the log.
 TEST(WaitReleased, ByHandNamesTheStepThatNobodyMakes) {
   const TemporaryDirectory directory;
