@@ -139,7 +139,7 @@ concept RunsInRegion = CommitsInRegion<P> && requires(Record& record, AccessSet&
   /// Returns whether the transaction runs in the worker's region now, and opens the region at the first call.
   { P::enter(access, worker) } -> std::same_as<bool>;
   /// Notes a record that the transaction has declared. Called before anything is read.
-  { P::declare(record, access) } -> std::same_as<void>;
+  { P::declare(record, access, worker) } -> std::same_as<void>;
   /// Gives back what the transaction still holds. Called when it has ended, with its epoch slot still entered.
   { P::end(access, worker) } -> std::same_as<void>;
 };

@@ -47,9 +47,9 @@ TidWord stamp_of_reads(const AccessSet& access, const WorkerState& worker) {
   return Protocols::with(worker.protocol, [&]<Protocol P> { return moment_of_reads<P>(access, 0).stamp; });
 }
 
-void note_declared(Record& record, AccessSet& access, const WorkerState& worker) {
+void note_declared(Record& record, AccessSet& access, WorkerState& worker) {
   Protocols::with(worker.protocol, [&]<Protocol P> {
-    if constexpr (RunsInRegion<P>) P::declare(record, access);
+    if constexpr (RunsInRegion<P>) P::declare(record, access, worker);
   });
 }
 

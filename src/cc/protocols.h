@@ -93,7 +93,7 @@ inline record::StableRead look(Record& record, WorkerState& worker, AccessSet& a
 }
 
 /// Notes that the transaction has declared this record of this node, if its protocol makes use of that (RunsInRegion).
-void note_declared(Record& record, AccessSet& access, const WorkerState& worker);
+void note_declared(Record& record, AccessSet& access, WorkerState& worker);
 /// Gives back what a transaction that has ended still holds. Called if AccessSet::must_let_go is set.
 void let_go(AccessSet& access, WorkerState& worker) noexcept;
 /// Gives back the context's owner of locks (HeldLocks::owner), so that another context can become that owner. Called

@@ -1,6 +1,7 @@
 // DrTM: a transaction's whole work at this node runs in one HTM region, here a simulated one. What aborts it, and when
 // locks are taken in its place. That histories are serializable is for random_interleaving_test.cc to show.
 
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "src/cc/drtm/drtm.h"
 #include "src/txn/table_core.h"
 #include "src/txn/worker_core.h"
+#include "tests/support/allocations.h"
 #include "tests/support/at_sync_point.h"
 #include "tests/support/manual_database.h"
 
@@ -225,6 +227,29 @@ TEST_F(DrTmWithLocks, WhatIsHeldIsGivenBackByAnAbort) {
   t.abort();
   EXPECT_TRUE(writes_meanwhile("x", 'b'));
   EXPECT_TRUE(writes_meanwhile("y", 'b'));
+}
+
+/// A lock bit that was set, and not noted for lack of memory, would never be given back.
+TEST_F(DrTmWithLocks, AClaimNeedsNoMemory) {
+  if (!kCountsAllocations) GTEST_SKIP() << "sanitizers have allocators of their own";
+  std::uint64_t fails = 0;
+  for (bool failed = true; failed;) {
+    open({.spurious_per_thousand = 1000}, /*snapshots=*/false);  // no worker has claimed anything yet
+    Transaction t = db_->begin();
+    failing_allocation = allocations + ++fails;
+    failed = false;
+    try {
+      (void)declare(t, {"x", "y"});
+      for (int i = 0; i < 20; ++i) (void)read(t, "x");
+    } catch (const std::bad_alloc&) {
+      failed = true;
+    }
+    failing_allocation = 0;
+    t.abort();
+    EXPECT_TRUE(writes_meanwhile("x", 'b')) << "after failure " << fails;
+    EXPECT_TRUE(writes_meanwhile("y", 'b')) << "after failure " << fails;
+  }
+  EXPECT_GT(fails, 3u);
 }
 
 /// A transaction of the same worker that is still open gives nothing back while the other one waits or is run again.

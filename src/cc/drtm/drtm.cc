@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <granary/limits.h>
+
 #include "src/cc/elsewhere/remote_commit.h"
 #include "src/cc/holder_liveness.h"
 #include "src/cc/log_entry.h"
@@ -74,7 +76,8 @@ bool is_barred(const Record& record, const AccessSet& access, const WorkerState&
 }
 
 /// START of the fallback handler: claims the declared records of this node, in the order of addresses, so that waits
-/// never form a cycle. A record that was replaced is left to the commit. If a claim fails, all are given back.
+/// never form a cycle. A record that was replaced is left to the commit. If a claim fails, all are given back. It needs
+/// no memory (DrTm::declare).
 bool claim_declared(AccessSet& access, WorkerState& worker) {
   std::vector<Record*>& declared = access.region_run.declared;
   std::vector<Record*>& claimed = access.region_run.claimed;
@@ -212,8 +215,13 @@ AbortReason DrTm::claim(Record& record, const WorkerState& worker, AccessSet& ac
   return busy && is_barred(record, access, worker) ? AbortReason::kLockedByOwnWorker : reason;
 }
 
-void DrTm::declare(Record& record, AccessSet& access) {
-  access.region_run.declared.push_back(&record);
+/// Takes the memory that the claim of the record at START will need, since a lock bit that cannot be noted would never
+/// be given back.
+void DrTm::declare(Record& record, AccessSet& access, WorkerState& worker) {
+  RegionRun& run = access.region_run;
+  worker.transactions_with_claims.reserve(kMaxOpenTransactions);
+  if (run.claimed.capacity() == run.declared.size()) run.claimed.reserve(2 * run.declared.size() + 1);
+  run.declared.push_back(&record);
   access.must_let_go = true;
 }
 

@@ -57,7 +57,7 @@ struct DrTm : silo::Silo {
     return record::is_locked(read.tid) ? check_held(read) : Silo::check_shared(read, claims, moment, worker);
   }
 
-  static void declare(Record& record, AccessSet& access);
+  static void declare(Record& record, AccessSet& access, WorkerState& worker);
   static bool enter(AccessSet& access, WorkerState& worker);
   /// Ends the region if the transaction still runs in it, and gives back the lock bits that no commit has taken over.
   static void end(AccessSet& access, WorkerState& worker);
