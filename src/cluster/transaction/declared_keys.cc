@@ -55,7 +55,8 @@ AbortReason DeclaredKeys::declare(std::span<const txn::DeclaredKey> keys) {
 }
 
 /// Decides how the key's record will be held. A key that was declared before may change from a lease to a lock, and
-/// never back. Adds it to `declared` if it is declared for the first time, and to `unseen` if it has to be READ.
+/// never back. Adds it to `declared` if it is declared for the first time and not x-locked by a read (LockedReads), and
+/// to `unseen` if it has to be READ.
 AbortReason DeclaredKeys::note_declared(const txn::DeclaredKey& key, Batch<Access*>& declared, Batch<Access*>& unseen) {
   Access* access = nullptr;
   if (const AbortReason reason = footprint_.open(key.key, access); failed(reason)) return reason;
@@ -71,7 +72,7 @@ AbortReason DeclaredKeys::note_declared(const txn::DeclaredKey& key, Batch<Acces
   } else if (first) {
     access->declared.kind = DeclaredHold::Kind::kLease;
   }
-  if (!first) return AbortReason::kNone;
+  if (!first || access->x_locked()) return AbortReason::kNone;
   declared.push_back(access);
   if (access->unseen()) {
     unseen.push_back(access);

@@ -1,6 +1,7 @@
 // A transaction that meets an x-lock of another open transaction of its own worker: it cannot wait for it, unless the
 // other one is of another fiber. Locks at the worker's own node are in tests/isolation/two_pl_test.cc.
 
+#include <array>
 #include <functional>
 #include <string>
 #include <vector>
@@ -107,6 +108,34 @@ TEST_P(OwnLocks, AnotherFibersTransactionMayEndMeanwhile) {
     EXPECT_TRUE(done) << name(done.reason);
   });
   cluster_.scheduler.run();
+}
+
+/// A read that is to be followed by a write has x-locked the record, which is the declared hold or more.
+TEST(LockedByARead, IsHeldAlreadyWhenItIsDeclared) {
+  SimCluster cluster(2);
+  const std::vector<Table> tables =
+      cluster.tables("t", {.max_value_bytes = 32, .index = IndexKind::kHash, .shared = true});
+  cluster.start();
+  cluster.pass_epochs(2);
+  cluster.set_time(1'000'000);
+  Worker& worker = cluster.node(0).worker();
+  std::string value;
+  EXPECT_TRUE(worker.run([&](Transaction& t) { (void)t.put(tables[0], "1x", "old"); }));
+  EXPECT_TRUE(worker.run([&](Transaction& t) { (void)t.get(tables[0], "1x", value); })) << "its place is known now";
+  for (const bool write : {true, false}) {
+    const auto& swaps = cluster.node(0).remote().counters().compare_swaps;
+    const std::uint64_t before = swaps;
+    Transaction t = worker.begin();
+    std::array<char, 32> buffer;
+    EXPECT_EQ(t.get_to_write(tables[0], "1x", buffer).outcome, Outcome::kOk);
+    EXPECT_EQ(swaps - before, 1u) << "locked";
+    const Declared declared{tables[0], "1x", write};
+    EXPECT_EQ(t.declare({&declared, 1}), Outcome::kOk) << name(t.doom());
+    EXPECT_EQ(swaps - before, 1u) << "not once more";
+    EXPECT_EQ(t.put(tables[0], "1x", "new"), Outcome::kOk);
+    const CommitResult done = t.commit();
+    EXPECT_TRUE(done.committed()) << name(done.reason);
+  }
 }
 
 }  // namespace
