@@ -1,10 +1,26 @@
 #include "rdma/fiber/scheduler.h"
 
+#include <algorithm>
 #include <new>
 
 #include "src/base/region_mark.h"
 
 namespace granary::rdma::fiber {
+namespace {
+
+/// Sets a flag as long as it lives.
+class Raised {
+ public:
+  explicit Raised(bool& flag) : flag_(flag) { flag_ = true; }
+  ~Raised() { flag_ = false; }
+  Raised(const Raised&) = delete;
+  Raised& operator=(const Raised&) = delete;
+
+ private:
+  bool& flag_;
+};
+
+}  // namespace
 
 void Scheduler::spawn(std::function<void()> body) {
   std::unique_ptr<Fiber> fiber = Fiber::try_make(std::move(body));
@@ -33,6 +49,7 @@ bool Scheduler::turn() {
 }
 
 void Scheduler::run() {
+  const Raised in_run(in_run_);
   for (std::uint32_t idle_turn = 0; !fibers_.empty();) {
     if (turn()) {
       idle_turn = 0;
@@ -40,6 +57,12 @@ void Scheduler::run() {
       idle_.pause(idle_turn++);
     }
   }
+}
+
+bool Scheduler::goes_on(const Fiber* fiber) const {
+  if (fiber == current_) return false;
+  if (fiber == nullptr) return !in_run_;
+  return std::ranges::any_of(fibers_, [fiber](const auto& one) { return one.get() == fiber; });
 }
 
 void Scheduler::yield() {

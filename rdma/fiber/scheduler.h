@@ -35,6 +35,9 @@ class Scheduler {
   Fiber* const* where_current() const { return &current_; }
   /// Whether the thread has no other fibers than the one that runs.
   bool is_alone() const { return fibers_.size() <= (current_ != nullptr ? 1u : 0u); }
+  /// Whether the code of this fiber, or that of no fiber if it is nullptr, may go on while the code that runs now
+  /// waits. A fiber that has ended does not go on, nor does code of no fiber that is in run().
+  bool goes_on(const Fiber* fiber) const;
   /// Lets the other fibers run, and polls.
   void yield();
   /// Waits until wake() is called with this fiber.
@@ -59,6 +62,7 @@ class Scheduler {
   std::vector<Fiber*> ready_;
   std::vector<Fiber*> running_;  ///< those of this turn; a member only so that its memory is used again
   Fiber* current_ = nullptr;
+  bool in_run_ = false;
   bool outside_awake_ = false;
 };
 

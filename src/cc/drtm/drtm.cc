@@ -68,10 +68,9 @@ bool has_claimed(const AccessSet& access, const Record& record) {
 /// Whether another open transaction of the worker holds the record's lock bit since START, and does not end while this
 /// one waits or is run again. Those of other fibers do, which only a node of a cluster has under this protocol.
 bool is_barred(const Record& record, const AccessSet& access, const WorkerState& worker) {
-  if (worker.transactions_with_claims.empty()) return false;
-  if (const RemoteCommit* const elsewhere = access.remote; elsewhere != nullptr && !elsewhere->is_alone()) return false;
   return std::ranges::any_of(worker.transactions_with_claims, [&](const RegionRun* other) {
-    return other != &access.region_run && std::ranges::binary_search(other->claimed, &record);
+    if (other == &access.region_run || !std::ranges::binary_search(other->claimed, &record)) return false;
+    return access.remote == nullptr || !access.remote->goes_on(other->fiber);
   });
 }
 
@@ -101,7 +100,10 @@ bool claim_declared(AccessSet& access, WorkerState& worker) {
 /// be run again.
 Way begin_with_locks(AccessSet& access, WorkerState& worker) {
   if (!claim_declared(access, worker)) return Way::kAgain;
-  if (!access.region_run.claimed.empty()) worker.transactions_with_claims.push_back(&access.region_run);
+  if (!access.region_run.claimed.empty()) {
+    access.region_run.fiber = access.remote == nullptr ? nullptr : access.remote->fiber();
+    worker.transactions_with_claims.push_back(&access.region_run);
+  }
   return Way::kLocks;
 }
 

@@ -13,6 +13,10 @@
 #include "src/epoch/epoch.h"
 #include "src/record/tid.h"
 
+namespace granary::base {
+class Fiber;
+}
+
 namespace granary::cc {
 
 /// The end of an x-lock as a LeaseEnd, because an x-lock is held until its holder gives it back.
@@ -37,8 +41,11 @@ class RemoteCommit {
 
   /// Returns all writes, for the log. They are valid until the transaction ends.
   virtual std::span<const RemoteWrite> writes() noexcept = 0;
-  /// Whether the worker has no other fiber, whose transaction could go on while this one waits.
-  virtual bool is_alone() const = 0;
+  /// Returns the worker's fiber that runs; nullptr outside of fibers.
+  virtual const base::Fiber* fiber() const = 0;
+  /// Whether what was begun in this fiber, or outside of fibers if it is nullptr, may go on while this transaction
+  /// waits.
+  virtual bool goes_on(const base::Fiber* fiber) const = 0;
   /// Prepares a commit that must not wait, as it runs in an HTM region (drtm/). Called after declare(), before the
   /// region opens. Agrees on an epoch, which is at least `here`, and keeps old versions of the x-locked records.
   /// Returns false if the transaction has touched a record that it does not hold, or if an owner does not answer. A

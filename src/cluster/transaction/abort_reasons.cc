@@ -1,6 +1,9 @@
 #include "src/cluster/transaction/abort_reasons.h"
 
+#include <algorithm>
+
 #include "src/cc/holder_liveness.h"
+#include "src/cluster/transaction/footprint.h"
 
 namespace granary::cluster {
 namespace {
@@ -15,12 +18,14 @@ AbortReason abort_reason_of_dead_holder(rdma::NodeId owner, const Reach& reach) 
 }
 
 /// Whether the state word is the x-lock of another open transaction of the same worker, which cannot end while this one
-/// waits or is run again, as what a `run` holds by declare() when its body calls another `run`. Other fibers'
-/// transactions end meanwhile, and so do the giving back of a lock that is under way and of one that could not be
-/// delivered.
+/// waits or is run again: what a `run` holds by declare() when its body calls another `run`, or what was begun outside
+/// of fibers. Other fibers' transactions end meanwhile. A lock that is being given back, or could not be delivered, is
+/// not held by an open transaction any more.
 bool is_held_by_own_worker(record::StateWord state, const Reach& reach) {
-  const bool stands = reach.scheduler.is_alone() && reach.under_way == 0 && reach.undelivered.empty();
-  return stands && reach.holders.has_made(state);
+  if (!reach.holders.has_made(state)) return false;
+  return std::ranges::any_of(reach.footprints, [state, &reach](const Footprint* footprint) {
+    return footprint->holds(state) && !reach.scheduler.goes_on(footprint->fiber);
+  });
 }
 
 AbortReason abort_reason_if_busy(record::StateWord state, const Reach& reach, AbortReason busy) {

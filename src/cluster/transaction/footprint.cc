@@ -21,6 +21,7 @@ AbortReason abort_reason_of_missing_table(rdma::NodeId node, const Reach& reach)
 AbortReason Footprint::enter(rdma::NodeId node, const txn::TableCore& table, const KnownTable*& known, bool& sealed) {
   known = reach().directory.find(node, table.id());
   if (known == nullptr) return abort_reason_of_missing_table(node, reach());
+  if (touched.empty()) fiber = reach().scheduler.current();
   sealed = is_sealed(table, *known);
   return touched.touch(node, sealed);
 }

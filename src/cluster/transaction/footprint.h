@@ -12,7 +12,11 @@
 namespace granary::cluster {
 
 struct Footprint {
-  explicit Footprint(Reach& reach) : trips(reach), touched(trips) {}
+  /// Adds it to Reach::footprints.
+  explicit Footprint(Reach& reach) : trips(reach), touched(trips) { reach.footprints.push_back(this); }
+  ~Footprint() { std::erase(reach().footprints, this); }
+  Footprint(const Footprint&) = delete;
+  Footprint& operator=(const Footprint&) = delete;
 
   Reach& reach() { return trips.reach(); }
   const Reach& reach() const { return trips.reach(); }
@@ -29,6 +33,11 @@ struct Footprint {
     missed_tables |= cc::MissTimes::bit_of(table.id());
     return nodes.note_once(index_node_of(node, seen), seen.version) ? AbortReason::kNone : AbortReason::kNodeChanged;
   }
+  /// Whether the transaction holds a record by this x-lock, which it has not begun to give back.
+  bool holds(record::StateWord word) const {
+    return std::any_of(accesses.begin(), accesses.end(),
+                       [word](const Access& access) { return access.lock.word == word; });
+  }
   /// Returns the entries for which `wanted` is true, in the order of their first use.
   template <typename Wanted>
   Batch<Access*> all(Wanted&& wanted) {
@@ -42,6 +51,7 @@ struct Footprint {
 
   Trips trips;
   TouchedNodes touched;
+  const base::Fiber* fiber = nullptr;  ///< in which the first node was touched; nullptr: outside of fibers
   AccessTable accesses;
   RemoteNodeSet nodes;
   cc::MissTimes::Tables missed_tables = 0;  ///< the tables of the places in the node set

@@ -40,7 +40,8 @@ class OneSidedCommit final : public cc::RemoteCommit {
         old_versions_(footprint) {}
 
   std::span<const cc::RemoteWrite> writes() noexcept override;
-  bool is_alone() const override { return footprint_.reach().scheduler.is_alone(); }
+  const base::Fiber* fiber() const override { return footprint_.reach().scheduler.current(); }
+  bool goes_on(const base::Fiber* fiber) const override { return footprint_.reach().scheduler.goes_on(fiber); }
   bool make_ready(epoch::Epoch here) override;
   AbortReason lock() noexcept override;
   AbortReason agree(epoch::Epoch here, record::TidWord stamp, epoch::Epoch& agreed) override;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "rdma/fiber/fabric_wait.h"
 #include "rdma/fiber/peers.h"
@@ -22,6 +23,8 @@
 #include "src/cluster/transaction/undelivered.h"
 
 namespace granary::cluster {
+
+struct Footprint;
 
 struct Reach {
   cc::WorkerState& worker;
@@ -61,6 +64,9 @@ struct Reach {
     const membership::Living* const living = worker.shared.living;
     return living != nullptr && living->generation(node) > life;
   }
+
+  /// Those of all contexts of the worker, with or without an open transaction.
+  std::vector<const Footprint*> footprints = {};
 
   // The worker keeps these from one transaction to the next, and its fibers share them.
   ReachCounters counters = {};

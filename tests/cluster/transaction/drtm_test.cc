@@ -176,5 +176,27 @@ TEST_F(DrTmAcrossNodes, ARegionReadsWhatAnotherNodeHasLeased) {
   other.abort();
 }
 
+/// A transaction that was begun before the fibers cannot end while they run. Each of them has another one beside it.
+TEST_F(DrTmAcrossNodes, WhatIsClaimedOutsideOfFibersIsNotWaitedFor) {
+  Transaction outer = world_->begin(0);
+  world_->declare(outer, "0x", true);
+  EXPECT_EQ(get(outer, "0y") + get(outer, "1x") + get(outer, "0y"), "oldoldold") << "the second ends the region";
+  EXPECT_EQ(fallbacks(), 1u);
+  rdma::fiber::Scheduler& scheduler = world_->cluster().scheduler;
+  for (int fiber = 0; fiber < 2; ++fiber) {
+    scheduler.spawn([this] {
+      const RunResult done = world_->cluster().node(0).worker().run([&, attempt = 0](Transaction& t) mutable {
+        if (++attempt == 20) return t.abort();
+        world_->put_from_0(t, "0x");
+      });
+      EXPECT_EQ(done.reason, AbortReason::kLockedByOwnWorker) << name(done.reason);
+    });
+  }
+  scheduler.run();
+  world_->put_from_0(outer, "0x");
+  EXPECT_EQ(outer.commit().reason, AbortReason::kNone);
+  EXPECT_EQ(world_->at("0x"), "new");
+}
+
 }  // namespace
 }  // namespace granary::cluster::test

@@ -110,6 +110,35 @@ TEST_P(OwnLocks, AnotherFibersTransactionMayEndMeanwhile) {
   cluster_.scheduler.run();
 }
 
+/// A transaction that was begun before the fibers cannot end while they run. Each of them has another one beside it.
+TEST_P(OwnLocks, WhatIsOpenOutsideOfFibersIsNotWaitedFor) {
+  Transaction outer = cluster_.node(0).worker().begin();
+  declare("1x", true)(outer);
+  for (int fiber = 0; fiber < 2; ++fiber) {
+    cluster_.scheduler.spawn([&] {
+      expect_refused(put("1x"));
+      expect_refused(read("1x"));
+      expect_refused(declare("1x", true));
+    });
+  }
+  cluster_.scheduler.run();
+  EXPECT_EQ(outer.put(tables_[0], "1x", "outer"), Outcome::kOk);
+  EXPECT_TRUE(outer.commit().committed());
+}
+
+TEST_P(OwnLocks, WhatAnOuterRunOfTheSameFiberHasDeclaredIsNotWaitedFor) {
+  for (const std::string key : {"1x", "1y"}) {
+    cluster_.scheduler.spawn([this, key] {
+      const RunResult outer = run([&](Transaction& t) {
+        declare(key, true)(t);
+        expect_refused(put(key));
+      });
+      EXPECT_TRUE(outer) << name(outer.reason);
+    });
+  }
+  cluster_.scheduler.run();
+}
+
 /// A read that is to be followed by a write has x-locked the record, which is the declared hold or more.
 TEST(LockedByARead, IsHeldAlreadyWhenItIsDeclared) {
   SimCluster cluster(2);

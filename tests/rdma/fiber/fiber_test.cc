@@ -244,6 +244,27 @@ TEST(Scheduler, KnowsWhetherOneHasTheThreadToItself) {
   EXPECT_TRUE(scheduler.is_alone());
 }
 
+TEST(Scheduler, KnowsWhoGoesOnWhileOneWaits) {
+  base::ThreadWaiter idle;
+  Scheduler scheduler([] {}, idle);
+  EXPECT_FALSE(scheduler.goes_on(nullptr)) << "that waits itself";
+  const Fiber* first = nullptr;
+  scheduler.spawn([&] {
+    first = scheduler.current();
+    EXPECT_FALSE(scheduler.goes_on(first)) << "that waits itself";
+    EXPECT_FALSE(scheduler.goes_on(nullptr)) << "it is in run()";
+    scheduler.yield();
+  });
+  scheduler.spawn([&] {
+    EXPECT_TRUE(scheduler.goes_on(first));
+    for (int turn = 0; turn < 2; ++turn) scheduler.yield();
+    EXPECT_FALSE(scheduler.goes_on(first)) << "it has ended";
+  });
+  scheduler.run();
+  scheduler.spawn([&] { EXPECT_TRUE(scheduler.goes_on(nullptr)) << "it is in yield()"; });
+  scheduler.yield();
+}
+
 TEST(Scheduler, WhatIsInNoFiberMayWait) {
   base::ThreadWaiter idle;
   Scheduler scheduler([] {}, idle);
