@@ -75,6 +75,7 @@ bool Context::has_arrived() {
 }
 
 void Context::undo(Ending ending) {
+  state_ = State::kEnding;  // before the first wait, so that another fiber's end_dropped() does not undo it as well
   cc::abandon(execution_.local().sets(), worker_.state());
   end_here();
   end_elsewhere(ending);

@@ -144,7 +144,8 @@ class Context final : private TransactionState {
   /// Ends a transaction that has committed. If its writes to other nodes are under way, the slot stays entered until
   /// has_arrived().
   void end_committed();
-  /// Ends a transaction that has not committed, and registers its placeholders as garbage.
+  /// Ends a transaction that has not committed, and registers its placeholders as garbage. The caller sets the state
+  /// that follows.
   [[gnu::cold]] void undo(Ending ending);
 
   WorkerCore& worker_;

@@ -31,6 +31,7 @@ class TransactionState {
   enum class State : std::uint8_t {
     kIdle,    ///< no transaction is open
     kOpen,    ///< the epoch slot is entered
+    kEnding,  ///< it is being undone, which may let other fibers run; nothing else can be done with it
     kDoomed,  ///< the transaction can only be ended; the slot is left, so that it holds no epoch back
     /// The transaction has committed, and its writes to other nodes are under way. The slot stays entered until they
     /// have arrived (I13).

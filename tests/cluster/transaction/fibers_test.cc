@@ -83,6 +83,50 @@ TEST(Fibers, UseOnlyWhatTheyHaveBegunThemselves) {
   EXPECT_TRUE(outside.commit().committed());
 }
 
+/// To end it makes a round trip, in which another fiber may begin, and end what was dropped meanwhile.
+TEST(Fibers, WhatWasDroppedIsEndedOnce) {
+  SimCluster cluster(3, 2, kCard);
+  const std::vector<Table> tables =
+      cluster.tables("t", {.max_value_bytes = 32, .index = IndexKind::kHash, .shared = true});
+  cluster.start();
+  cluster.pass_epochs(2);
+  const std::array<std::string, 2> keys{"1a", "2a"};
+  const auto put_all = [&](std::size_t worker) {
+    return cluster.node(0).worker(worker).run([&](Transaction& t) {
+      for (const std::string& key : keys) (void)t.put(tables[0], key, "value");
+    });
+  };
+  EXPECT_TRUE(put_all(0));
+  const auto aborted = [&] {
+    return cluster.node(0).database().statistics().aborts[static_cast<std::size_t>(AbortReason::kUser)];
+  };
+  const std::uint64_t before = aborted();
+  std::array<Transaction, 2> left;
+  std::size_t declared = 0, dropped = 0, begun = 0;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    cluster.scheduler.spawn([&, i] {
+      left[i] = cluster.node(0).worker().begin();
+      const Declared one{tables[0], keys[i], /*write=*/true};
+      EXPECT_EQ(left[i].declare({&one, 1}), Outcome::kOk);
+      ++declared;
+    });
+  }
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    cluster.scheduler.spawn([&, i] {
+      while (declared < keys.size() || dropped < i) cluster.scheduler.yield();
+      left[i] = Transaction();
+      ++dropped;
+      EXPECT_EQ(begun, 0u) << "while the first one is being ended";
+      Transaction t = cluster.node(0).worker().begin();
+      ++begun;
+      EXPECT_TRUE(t.commit().committed());
+    });
+  }
+  cluster.scheduler.run();
+  EXPECT_EQ(aborted() - before, keys.size());
+  EXPECT_TRUE(put_all(1)) << "both are free";
+}
+
 /// A worker has 16 contexts. Eight fibers have a transaction open each, eight more have committed and are under way,
 /// and another one is open outside of the fibers. Whoever begins then waits until one has arrived.
 TEST(Fibers, BeginWhileAllContextsAreInUse) {
