@@ -166,8 +166,8 @@ class GRANARY_EXPORT Transaction {
   GetResult get_to_write(const Table& table, std::string_view key, std::span<char> buffer);
   /// Copies a part of the value: as many bytes as there are from `from` on, and as the buffer holds. `size` tells how
   /// many these were; 0 if the value ends before. Like get(), it relies on the record as it was, whichever part
-  /// changes. Of a record of this node in a table that is not shared it touches only that part, under "silo"; else it
-  /// reads the whole value.
+  /// changes. Under "silo" and "tictoc" it touches only that part of a record of this node, in a table that is neither
+  /// shared nor sealed; else it reads the whole value.
   GetResult get_part(const Table& table, std::string_view key, std::size_t from, std::span<char> buffer);
   /// Many gets whose cache misses (or, in a cluster, round trips) overlap. Returns kOk, or why the transaction cannot
   /// go on, and then each get has that outcome, too. After kOk, what each get found is in its own result: one that is

@@ -107,10 +107,17 @@ concept LocksRecords = Protocol<P> && requires(two_pl::HeldLocks& held) {
   { P::let_go(held) } -> std::same_as<void>;
 };
 
-/// A protocol that can read and write a part of a local value. It must remember nothing of a read but the TID that
-/// record::read_part() tells, and change records only by install() under their lock.
+/// A protocol that can read and write a part of a local value without the rest. It checks the read of a part as one of
+/// the whole record, and changes records only by install() under their lock.
 template <typename P>
-concept ReadsParts = Protocol<P> && requires { requires P::kReadsParts; };
+concept ReadsParts = Protocol<P> && requires(const Record& record, std::size_t from, std::span<char> buffer,
+                                             const WorkerState& worker, TidWord& rts) {
+  /// It is false if the protocol cannot use the read_part() that it has inherited (drtm).
+  requires P::kReadsParts;
+  /// Copies the value's bytes from the byte `from` on, as many as there are and the buffer holds, and tells the whole
+  /// value's size. Otherwise it is as Protocol::read.
+  { P::read_part(record, from, buffer, worker, rts) } -> std::same_as<record::StableRead>;
+};
 
 /// A protocol that also knows shared records, which other nodes reach. check_shared() is check_local() for those.
 template <typename P>

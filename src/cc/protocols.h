@@ -92,6 +92,15 @@ inline record::StableRead look(Record& record, WorkerState& worker, AccessSet& a
   return Protocols::with(worker.protocol, [&]<Protocol P> { return P::look(record, worker, access, rts); });
 }
 
+/// ReadsParts::read_part of the worker's protocol. Precondition: Settings::reads_parts.
+inline record::StableRead read_part(const Record& record, std::size_t from, std::span<char> buffer,
+                                    const WorkerState& worker, TidWord& rts) {
+  return Protocols::with(worker.protocol, [&]<Protocol P> {
+    if constexpr (ReadsParts<P>) return P::read_part(record, from, buffer, worker, rts);
+    return record::StableRead{};  // not reached, by the precondition
+  });
+}
+
 /// Notes that the transaction has declared this record of this node, if its protocol makes use of that (RunsInRegion).
 void note_declared(Record& record, AccessSet& access, WorkerState& worker);
 /// Gives back what a transaction that has ended still holds. Called if AccessSet::must_let_go is set.

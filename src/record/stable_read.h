@@ -71,8 +71,12 @@ inline StableRead read_stable(const Record& record, char* buffer, std::size_t ro
 
 /// Copies at most `room` bytes, from the value's byte `from` on; waits a bounded while for writers. The size that it
 /// tells is the whole value's, and it is never kTooSmall.
-inline StableRead read_part(const Record& record, std::size_t from, char* buffer, std::size_t room,
-                            base::Waiter& waiter) {
+///
+/// `at_version(tid)` is called between the two looks at the TID word, so that all that it loads belongs to the version
+/// that is read. If the record changes meanwhile, it is called again with the next version.
+template <typename AtVersion>
+StableRead read_part(const Record& record, std::size_t from, char* buffer, std::size_t room, base::Waiter& waiter,
+                     const AtVersion& at_version) {
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
     const TidWord before = record.tid();
     if (is_locked(before)) [[unlikely]] {
@@ -81,8 +85,11 @@ inline StableRead read_part(const Record& record, std::size_t from, char* buffer
     }
     if (!is_latest(before)) [[unlikely]]
       return {before, ReadState::kReplaced};
-    if (is_absent(before)) [[unlikely]]
-      return {before, ReadState::kMissing};
+    at_version(before);
+    if (is_absent(before)) [[unlikely]] {
+      if (record.tid() == before) return {before, ReadState::kMissing};
+      continue;
+    }
     const std::size_t size = record.size();
     if (from < size) {
       base::copy_part_from_shared(buffer, record.value_words(), from, std::min(room, size - from));

@@ -42,15 +42,15 @@ GetResult LocalAccess::read_part(TableCore& table, std::string_view key, Record*
       if (const Outcome whole = make_whole(*own); whole != Outcome::kOk) return {whole, 0};
       return own->remove ? GetResult{Outcome::kNotFound, 0} : copy_part_out(own->value, from, buffer);
     }
-    const record::StableRead seen =
-        record::read_part(*record, from, buffer.data(), buffer.size(), *worker_.state().waiter);
+    record::TidWord rts = 0;
+    const record::StableRead seen = cc::read_part(*record, from, buffer, worker_.state(), rts);
     if (seen.state == ReadState::kReplaced) [[unlikely]] {
       record = find_again(table, key);
       continue;
     }
     if (seen.state == ReadState::kBusy) [[unlikely]]
       break;
-    const Outcome noted = note_read(record, seen.tid);
+    const Outcome noted = note_read(record, seen.tid, rts);
     if (noted != Outcome::kOk) [[unlikely]]
       return {noted, 0};
     if (seen.state == ReadState::kMissing) return {Outcome::kNotFound, 0};
@@ -82,12 +82,13 @@ Outcome LocalAccess::write_own_part(WriteEntry& own, std::size_t from, std::stri
 Outcome LocalAccess::widen(WriteEntry& own, std::size_t from, std::size_t to) {
   if (to - from == own.value.size()) return Outcome::kOk;
   char* const room = arena_.allocate(to - from);
-  const record::StableRead seen = record::read_part(*own.record, from, room, to - from, *worker_.state().waiter);
+  record::TidWord rts = 0;
+  const record::StableRead seen = cc::read_part(*own.record, from, {room, to - from}, worker_.state(), rts);
   if (seen.state == ReadState::kBusy) [[unlikely]]
     return transaction_.doom_with(AbortReason::kRecordBusy);
   if (seen.state != ReadState::kValue || seen.size != own.whole_bytes)
     return transaction_.doom_with(AbortReason::kReadChanged);
-  if (const Outcome noted = note_read(own.record, seen.tid); noted != Outcome::kOk) return noted;
+  if (const Outcome noted = note_read(own.record, seen.tid, rts); noted != Outcome::kOk) return noted;
   std::memcpy(room + (own.part_from - from), own.value.data(), own.value.size());
   own.value = {room, to - from};
   own.part_from = static_cast<std::uint32_t>(from);
@@ -102,14 +103,15 @@ Outcome LocalAccess::write_part(TableCore& table, std::string_view key, std::siz
   for (std::uint32_t turn = 0; turn < base::kBoundedPauses; ++turn) {
     if (record == nullptr) return Outcome::kNotFound;
     if (WriteEntry* const own = access_.writes.find(record)) return write_own_part(*own, from, bytes);
-    const record::StableRead seen = record::read_part(*record, 0, nullptr, 0, *worker_.state().waiter);
+    record::TidWord rts = 0;
+    const record::StableRead seen = cc::read_part(*record, 0, {}, worker_.state(), rts);
     if (seen.state == ReadState::kReplaced) [[unlikely]] {
       record = find_again(table, key);
       continue;
     }
     if (seen.state == ReadState::kBusy) [[unlikely]]
       break;
-    const Outcome noted = base::injected("part-without-read") ? Outcome::kOk : note_read(record, seen.tid);
+    const Outcome noted = base::injected("part-without-read") ? Outcome::kOk : note_read(record, seen.tid, rts);
     if (noted != Outcome::kOk) [[unlikely]]
       return noted;
     if (seen.state == ReadState::kMissing) return Outcome::kNotFound;

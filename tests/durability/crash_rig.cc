@@ -33,7 +33,7 @@ TableOptions random_table(base::Random& random) {
   return options;
 }
 
-Options random_options(base::Random& random, const std::string& rings) {
+Options random_options(base::Random& random, base::Random protocols, const std::string& rings) {
   Options options = manual_options();
   options.directory = CrashRig::kDirectory;
   options.reliable_directory = rings;
@@ -45,6 +45,8 @@ Options random_options(base::Random& random, const std::string& rings) {
   options.log_compression = static_cast<LogCompression>(random.below(3));
   options.memory_limit_bytes = std::uint64_t{64} << 20;
   if (random.below(3) == 0) options.log_directories = {"/log-a", "/log-b"};
+  // Both write parts of values.
+  if (options.htm == Htm::kOff && protocols.below(2) == 0) options.protocol = "tictoc";
   return options;
 }
 
@@ -52,7 +54,7 @@ Options random_options(base::Random& random, const std::string& rings) {
 
 CrashRig::CrashRig(std::uint64_t seed)
     : random_(seed),
-      options_(random_options(random_, rings_.path())),
+      options_(random_options(random_, base::Random(seed, 3), rings_.path())),
       files_(std::make_unique<FaultFiles>()),
       image_random_(seed, 1) {
   base::Random tables(seed, 2);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -16,8 +17,21 @@
 namespace granary::tests {
 namespace {
 
-class DurableParts : public RingedDirectory {
+struct PartsCase {
+  Survives survives;
+  const char* protocol;
+};
+
+class DurableParts : public RingedDirectoryFor<PartsCase> {
  protected:
+  Options options() const {
+    Options options = RingedDirectoryFor::options();
+    options.protocol = GetParam().protocol;
+    if (options.protocol == "tictoc") options.htm = Htm::kOff;  // it has no regions
+    return options;
+  }
+  using RingedDirectoryFor::open;
+  std::unique_ptr<Database> open(FaultFiles& files) const { return open(files, options()); }
   /// Runs it and waits for its release.
   static void run(Database& database, FunctionRef<void(Transaction&)> body) {
     Worker worker = database.register_worker().value();
@@ -26,8 +40,13 @@ class DurableParts : public RingedDirectory {
     ASSERT_TRUE(database.wait_released(ran.ticket).ok());
   }
 };
-INSTANTIATE_TEST_SUITE_P(Images, DurableParts, testing::Values(Survives::kSynced, Survives::kAll),
-                         [](const auto& made) { return made.param == Survives::kSynced ? "Synced" : "All"; });
+INSTANTIATE_TEST_SUITE_P(Images, DurableParts,
+                         testing::Values(PartsCase{Survives::kSynced, "silo"}, PartsCase{Survives::kAll, "silo"},
+                                         PartsCase{Survives::kSynced, "tictoc"}, PartsCase{Survives::kAll, "tictoc"}),
+                         [](const auto& made) {
+                           const std::string images = made.param.survives == Survives::kSynced ? "Synced" : "All";
+                           return images + (std::string_view(made.param.protocol) == "silo" ? "Silo" : "TicToc");
+                         });
 
 TEST_P(DurableParts, APowerLossTakesNone) {
   std::unique_ptr<FaultFiles> files = new_files(), image;
@@ -43,7 +62,7 @@ TEST_P(DurableParts, APowerLossTakesNone) {
       EXPECT_EQ(t.update_part(table, "z", 19, "!"), Outcome::kOk);
     });
     run(*database, [&](Transaction& t) { EXPECT_EQ(t.update_part(table, "x", 0, "$$$"), Outcome::kOk); });
-    image = files->power_loss_image(GetParam());
+    image = files->power_loss_image(GetParam().survives);
   }
   rings_.empty();
   image->pass_through(rings_.path());
@@ -113,7 +132,7 @@ TEST_P(DurableParts, LieOnACheckpoint) {
     }
     run(*database, [&](Transaction& t) { EXPECT_EQ(t.update_part(table, "x", 3, "d"), Outcome::kOk); });
     run(*database, [&](Transaction& t) { EXPECT_EQ(t.update_part(table, "y", 9, "e"), Outcome::kOk); });
-    image = files->power_loss_image(GetParam());
+    image = files->power_loss_image(GetParam().survives);
   }
   rings_.empty();
   image->pass_through(rings_.path());
@@ -147,7 +166,7 @@ TEST_P(DurableParts, OfARecordThatWasInsertedAgain) {
     with(0, [&](Transaction& t) { EXPECT_EQ(t.update_part(table, "x", 4, "new"), Outcome::kOk); });
     with(1, [&](Transaction& t) { EXPECT_EQ(t.update_part(table, "x", 6, "est"), Outcome::kOk); });
     EXPECT_TRUE(database->wait_released(last).ok());
-    image = files->power_loss_image(GetParam());
+    image = files->power_loss_image(GetParam().survives);
   }
   rings_.empty();
   image->pass_through(rings_.path());
@@ -185,7 +204,7 @@ TEST_P(DurableParts, OfManyRecordsInLittleMemory) {
         });
       }
     }
-    image = files->power_loss_image(GetParam());
+    image = files->power_loss_image(GetParam().survives);
   }
   rings_.empty();
   image->pass_through(rings_.path());
@@ -211,7 +230,7 @@ TEST_P(DurableParts, SalvageDoesWithoutThoseThatHaveLostTheirValue) {
     run(*database, [&](Transaction& t) { EXPECT_EQ(t.put(table, "x", "0123456789"), Outcome::kOk); });
     for (const char* key : {"lost", "x"})
       run(*database, [&](Transaction& t) { EXPECT_EQ(t.update_part(table, key, 0, "part"), Outcome::kOk); });
-    image = files->power_loss_image(GetParam());
+    image = files->power_loss_image(GetParam().survives);
   }
   rings_.empty();
   image->pass_through(rings_.path());

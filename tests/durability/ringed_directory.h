@@ -32,7 +32,8 @@ inline Options small_ring_options(const RingDirectory& rings) {
   return options;
 }
 
-class RingedDirectory : public testing::TestWithParam<Survives> {
+template <typename Case>
+class RingedDirectoryFor : public testing::TestWithParam<Case> {
  protected:
   Options options() const {
     Options options = ringed_options(rings_);
@@ -59,5 +60,6 @@ class RingedDirectory : public testing::TestWithParam<Survives> {
 
   RingDirectory rings_;
 };
+using RingedDirectory = RingedDirectoryFor<Survives>;
 
 }  // namespace granary::tests

@@ -1,5 +1,6 @@
-// Reads and writes of parts of values: of local records without the rest under Silo, by way of whole values under the
-// other protocols and in shared tables, with the same results. Not covered: other nodes (tests/cluster/transaction),
+// Reads and writes of parts of values: of local records without the rest under Silo and TicToc, by way of whole values
+// under the other protocols and in shared tables, with the same results. TicToc's times of them: tictoc_parts_test.cc.
+// Not covered: other nodes (tests/cluster/transaction),
 // directories (tests/durability/parts_test.cc), threads (tests/stress/parts_test.cc).
 
 #include <array>
@@ -47,9 +48,9 @@ class Parts : public testing::TestWithParam<IndexKind> {
   }
 
   /// Reads five bytes of "x" in a transaction that commits. `change` happens behind the copy, where there is such a
-  /// moment: Silo's reads of local tables pass it, and wait for nobody. The others read later.
+  /// moment: reads of parts of local records pass it, and wait for nobody. The others read later.
   std::string part_read_while(const std::function<void()>& change) {
-    const bool passes = base::kTestHooks && db_->options().protocol == "silo" && !asked_shared_tables;
+    const bool passes = base::kTestHooks && asked_protocol.reads_parts && !asked_shared_tables;
     if (!passes) change();
     std::optional<AtSyncPoint> at;
     if (passes) at.emplace("read.copied", change);
@@ -224,6 +225,32 @@ TEST_P(Parts, OneOfTwoAtATimeIsWritten) {
   const bool second = two.update_part(table_, "x", 4, "two") == Outcome::kOk;
   const int committed = (first && one.commit().committed() ? 1 : 0) + (second && two.commit().committed() ? 1 : 0);
   EXPECT_LE(committed, 1);
+}
+
+/// Below serializable, too.
+TEST_P(Parts, AreNotLost) {
+  for (const Isolation level : {Isolation::kSerializable, Isolation::kSnapshot, Isolation::kRepeatableRead}) {
+    db_.put(table_, "x", kValue);
+    Transaction late = db_.begin({.isolation = level});
+    const Outcome first = late.update_part(table_, "x", 0, "LATE");
+    const Outcome other = update_outcome("x", 20, "OTHER");
+    const bool committed = first == Outcome::kOk && late.commit().committed();
+    EXPECT_FALSE(committed && other == Outcome::kOk);
+    std::string expected = kValue;
+    if (committed) expected.replace(0, 4, "LATE");
+    if (other == Outcome::kOk) expected.replace(20, 5, "OTHER");
+    EXPECT_EQ(db_.value(table_, "x"), expected);
+  }
+}
+
+TEST_P(Parts, OfTwoVersionsAreNotReadByOneTransaction) {
+  for (const Isolation level : {Isolation::kSerializable, Isolation::kSnapshot, Isolation::kRepeatableRead}) {
+    Transaction t = db_.begin({.isolation = level});
+    static_cast<void>(part(t, table_, "x", 0, 3));
+    const bool changed = update_outcome("x", 20, "OTHER") == Outcome::kOk;
+    static_cast<void>(part(t, table_, "x", 40, 3));
+    EXPECT_FALSE(t.commit().committed() && changed);
+  }
 }
 
 TEST_P(Parts, KeepTheOldValueForSnapshots) {

@@ -1,6 +1,7 @@
 // List-append transactions of several workers, stepped on one thread in a random order, also inside one another's
 // commits and reads (at sync points); the history must be strictly serializable. Every seed replays exactly. With a
-// shared table another node appends, too, whose locks and write-backs take many steps.
+// shared table another node appends, too, whose locks and write-backs take many steps. Lists may also be read and
+// written as parts of values.
 
 #include <algorithm>
 #include <random>
@@ -22,15 +23,54 @@ using bench::history::EventType;
 using bench::history::History;
 using bench::history::MicroOp;
 
+constexpr std::uint32_t kLongest = 20;
+
+/// Lists in values of one size. An element is a part of its list's value, and is zero until it is appended.
+class ListsInParts {
+ public:
+  explicit ListsInParts(Table table) : table_(table) {}
+
+  std::optional<List> read(Transaction& t, bench::history::Key key) const {
+    List list(kLongest);
+    const GetResult got =
+        t.get_part(table_, encode_key(key), 0, {reinterpret_cast<char*>(list.data()), kLongest * sizeof(Element)});
+    if (got.outcome != Outcome::kOk && got.outcome != Outcome::kNotFound) return std::nullopt;
+    list.resize(got ? static_cast<std::size_t>(std::find(list.begin(), list.end(), Element{0}) - list.begin()) : 0);
+    return list;
+  }
+  /// Returns the list without the element.
+  std::optional<List> append(Transaction& t, bench::history::Key key, Element element) const {
+    std::optional<List> list = read(t, key);
+    if (!list) return std::nullopt;
+    Outcome written = Outcome::kOk;
+    if (list->empty()) {
+      List whole(kLongest);
+      whole[0] = element;
+      written = t.put(table_, encode_key(key), bytes_of(whole[0], kLongest));
+    } else {
+      written = t.update_part(table_, encode_key(key), list->size() * sizeof element, bytes_of(element, 1));
+    }
+    return written == Outcome::kOk ? list : std::nullopt;
+  }
+
+ private:
+  static std::string_view bytes_of(const Element& first, std::size_t count) {
+    return {reinterpret_cast<const char*>(&first), count * sizeof first};
+  }
+
+  Table table_;
+};
+
 class Interleaver {
  public:
-  Interleaver(unsigned seed, std::size_t clients, const Options& options, const TableOptions& table)
+  Interleaver(unsigned seed, std::size_t clients, const Options& options, const TableOptions& table, bool in_parts)
       : random_(seed),
         db_(clients, options),
         table_(db_.table("lists", table)),
         lists_(table_),
-        slots_(3, 20),
+        slots_(3, kLongest),
         open_(clients) {
+    if (in_parts) in_parts_.emplace(table_);
     if (!base::kTestHooks) return;
     base::set_sync_hook([this](std::string_view point) {
       // There a simulated region keeps others waiting; and here a transaction is about to begin, which is no step of a
@@ -145,8 +185,11 @@ class Interleaver {
   }
 
   bool execute(Client& client, MicroOp& op) {
-    if (op.kind == MicroOp::Kind::kAppend) return lists_.append(client.transaction, op.key, op.element).has_value();
-    auto list = lists_.read(client.transaction, op.key);
+    Transaction& t = client.transaction;
+    if (op.kind == MicroOp::Kind::kAppend) {
+      return (in_parts_ ? in_parts_->append(t, op.key, op.element) : lists_.append(t, op.key, op.element)).has_value();
+    }
+    auto list = in_parts_ ? in_parts_->read(t, op.key) : lists_.read(t, op.key);
     if (list) op = MicroOp::read(op.key, std::move(*list));
     return list.has_value();
   }
@@ -170,6 +213,7 @@ class Interleaver {
   ManualDatabase db_;
   const Table table_;
   Lists lists_;
+  std::optional<ListsInParts> in_parts_;  // instead of lists_
   KeySlots slots_;
   std::vector<Client> open_;
   History history_;
@@ -180,7 +224,8 @@ class Interleaver {
 };
 
 /// Strictly, where the protocol keeps real time within an epoch, too.
-void expect_serializable(const Options& options, const TableOptions& table = {}, unsigned seeds = 40) {
+void expect_serializable(const Options& options, const TableOptions& table = {}, unsigned seeds = 40,
+                         bool in_parts = false) {
   // A lock's holder is of this very thread, so each wait for one is as long as it can be.
   seeds = static_cast<unsigned>(tests::scaled(seeds));
   if (asked_protocol.name == "dl_detect") seeds = std::max(2u, seeds / 20);
@@ -188,7 +233,8 @@ void expect_serializable(const Options& options, const TableOptions& table = {},
   for (const std::uint64_t one : tests::seeds(seeds, 0)) {
     const auto seed = static_cast<unsigned>(one);
     const bench::history::Verdict verdict =
-        check(Interleaver(seed, 2 + seed % 5, options, table).run(2000), {.strict = asked_protocol.in_real_time});
+        check(Interleaver(seed, 2 + seed % 5, options, table, in_parts).run(2000),
+              {.strict = asked_protocol.in_real_time});
     EXPECT_TRUE(verdict.valid()) << "seed " << seed << ": " << verdict.text();
     committed += verdict.committed;
     aborted += verdict.aborted;
@@ -200,6 +246,10 @@ void expect_serializable(const Options& options, const TableOptions& table = {},
 }
 
 TEST(RandomInterleaving, IsSerializable) { expect_serializable(manual_options()); }
+
+TEST(RandomInterleaving, IsSerializableInParts) {
+  expect_serializable(manual_options(), {}, asked_protocol.reads_parts ? 40 : 4, /*in_parts=*/true);
+}
 
 TEST(RandomInterleaving, IsSerializableWithTicTocsOptimizations) {
   if (asked_protocol.name != "tictoc") GTEST_SKIP() << "another protocol";
@@ -219,7 +269,7 @@ TEST(RandomInterleaving, IsSerializableWithRegions) {
 
 TEST(RandomInterleaving, IsSerializableBesideAnotherNode) {
   if (!asked_protocol.reaches_shared || !asked_protocol.has_leases) GTEST_SKIP() << "another protocol has them";
-  expect_serializable(manual_options(), {.max_value_bytes = 20 * sizeof(bench::append::Element), .shared = true}, 5);
+  expect_serializable(manual_options(), {.max_value_bytes = kLongest * sizeof(bench::append::Element), .shared = true}, 5);
 }
 
 }  // namespace

@@ -28,6 +28,7 @@ class NextProtocol final : public testing::EmptyTestEventListener {
                                  .commits_in_region = abilities.commits_in_region,
                                  .runs_in_region = abilities.runs_in_region,
                                  .locks_reads = abilities.locks_reads,
+                                 .reads_parts = abilities.reads_parts,
                                  .has_leases = !abilities.stamps_reads,
                                  .in_real_time = abilities.in_real_time});
   }

@@ -34,6 +34,10 @@ struct Silo {
   static record::StableRead look(const Record& record, const WorkerState& worker, AccessSet&, TidWord& /*rts*/) {
     return record::read_record_tid(record, *worker.waiter);
   }
+  static record::StableRead read_part(const Record& record, std::size_t from, std::span<char> buffer,
+                                      const WorkerState& worker, TidWord& /*rts*/) {
+    return record::read_part(record, from, buffer.data(), buffer.size(), *worker.waiter, [](TidWord) {});
+  }
 
   static AbortReason claim(Record& record, const WorkerState& worker, AccessSet&) {
     if (record::is_shared(&record)) [[unlikely]]
@@ -122,6 +126,6 @@ struct Silo {
   /// Claims a record that another node may hold.
   static AbortReason claim_shared(record::SharedRecord& record, const WorkerState& worker);
 };
-static_assert(Protocol<Silo> && ReachesShared<Silo> && CommitsInRegion<Silo>);
+static_assert(Protocol<Silo> && ReadsParts<Silo> && ReachesShared<Silo> && CommitsInRegion<Silo>);
 
 }  // namespace granary::cc::silo

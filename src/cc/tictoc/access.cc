@@ -69,6 +69,17 @@ StableRead TicToc::look(const Record& record, const WorkerState& worker, AccessS
   return read_in_turns(record, {}, /*copy=*/false, worker, rts);
 }
 
+/// A part has the times of its record: who reads one part of a version is before all who write another one. The rts is
+/// loaded between the two looks at the TID word, in the order that valid_until() asks for.
+StableRead TicToc::read_part(const Record& record, std::size_t from, std::span<char> buffer, const WorkerState& worker,
+                             TidWord& rts) {
+  const auto note_rts = [&](TidWord version) {
+    std::uint64_t size_word = 0;
+    rts = std::max(record::tid_of(version), valid_until(record, worker.shared.epochs, &size_word));
+  };
+  return record::read_part(record, from, buffer.data(), buffer.size(), *worker.waiter, note_rts);
+}
+
 /// Takes the lock bit and then freezes the rts by a fetch-or. No reader raises a frozen rts, so stamp() finds its final
 /// value in the word.
 AbortReason TicToc::claim(Record& record, const WorkerState& worker, AccessSet&) {

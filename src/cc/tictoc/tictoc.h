@@ -29,10 +29,13 @@ namespace granary::cc::tictoc {
 struct TicToc {
   static constexpr std::string_view kName = "tictoc";
   static constexpr bool kStampsFirst = true;
+  static constexpr bool kReadsParts = true;
 
   static record::StableRead read(const Record& record, std::size_t key_bytes, std::span<char> buffer,
                                  const WorkerState& worker, AccessSet& access, TidWord& rts);
   static record::StableRead look(const Record& record, const WorkerState& worker, AccessSet& access, TidWord& rts);
+  static record::StableRead read_part(const Record& record, std::size_t from, std::span<char> buffer,
+                                      const WorkerState& worker, TidWord& rts);
 
   /// Returns why the transaction cannot commit, as far as that can be told before it claims anything (5.2). Always
   /// kNone without Options::tictoc_preempt.
@@ -74,6 +77,6 @@ struct TicToc {
   static AbortReason make_valid(const ReadEntry& read, const Claims& claims, const Moment& moment,
                                 const WorkerState& worker);
 };
-static_assert(Protocol<TicToc> && StampsReads<TicToc> && ReachesShared<TicToc>);
+static_assert(Protocol<TicToc> && StampsReads<TicToc> && ReadsParts<TicToc> && ReachesShared<TicToc>);
 
 }  // namespace granary::cc::tictoc
