@@ -99,6 +99,27 @@ ScanResult scan_typed(ScanRange rest, Visit& visit, const Scan& scan) {
   }
 }
 
+template <typename V>
+std::span<char> as_buffer(V& value) {
+  return {reinterpret_cast<char*>(&value), sizeof(V)};
+}
+/// Returns where the member lies in a V.
+template <typename V, typename Member>
+std::size_t offset_of(Member V::*member) {
+  alignas(V) char room[sizeof(V)];
+  const V* const whole = reinterpret_cast<const V*>(room);
+  return static_cast<std::size_t>(reinterpret_cast<const char*>(&(whole->*member)) - room);
+}
+
+/// Reads one member of a value by `get_part(from, buffer)`. Returns nullopt if that fails, or the value ends before it.
+template <typename V, typename Member, typename GetPart>
+std::optional<Member> get_member(Member V::*member, const GetPart& get_part) {
+  std::optional<Member> value(std::in_place);
+  const GetResult got = get_part(offset_of(member), as_buffer(*value));
+  if (!got || got.size != sizeof(Member)) value.reset();
+  return value;
+}
+
 }  // namespace detail
 
 /// Names a committed transaction: its TID and the epoch it belongs to.
@@ -219,7 +240,7 @@ class GRANARY_EXPORT Transaction {
   template <typename K, Plain V>
   std::optional<V> get(const TypedTable<K, V>& table, const std::type_identity_t<K>& key) {
     std::optional<V> value(std::in_place);
-    const GetResult got = get(static_cast<const Table&>(table), encode_key<K>(key), as_buffer(*value));
+    const GetResult got = get(static_cast<const Table&>(table), encode_key<K>(key), detail::as_buffer(*value));
     if (!got || got.size != sizeof(V)) value.reset();
     return value;
   }
@@ -227,17 +248,16 @@ class GRANARY_EXPORT Transaction {
   /// and if the stored value ends before it.
   template <typename K, Plain V, typename Member>
   std::optional<Member> get_part(const TypedTable<K, V>& table, const std::type_identity_t<K>& key, Member V::*member) {
-    std::optional<Member> value(std::in_place);
-    const GetResult got =
-        get_part(static_cast<const Table&>(table), encode_key<K>(key), offset_of(member), as_buffer(*value));
-    if (!got || got.size != sizeof(Member)) value.reset();
-    return value;
+    return detail::get_member(member, [&](std::size_t from, std::span<char> buffer) {
+      return get_part(static_cast<const Table&>(table), encode_key<K>(key), from, buffer);
+    });
   }
   /// Overwrites one member of the value.
   template <typename K, Plain V, typename Member>
   Outcome update_part(const TypedTable<K, V>& table, const std::type_identity_t<K>& key, Member V::*member,
                       const std::type_identity_t<Member>& value) {
-    return update_part(static_cast<const Table&>(table), encode_key<K>(key), offset_of(member), as_bytes(value));
+    return update_part(static_cast<const Table&>(table), encode_key<K>(key), detail::offset_of(member),
+                       as_bytes(value));
   }
   template <typename K, Plain V>
   Outcome put(const TypedTable<K, V>& table, const std::type_identity_t<K>& key, const std::type_identity_t<V>& value) {
@@ -287,17 +307,6 @@ class GRANARY_EXPORT Transaction {
   Transaction(txn::Context* context, std::uint64_t serial) : context_(context), serial_(serial) {}
 
   template <typename V>
-  static std::span<char> as_buffer(V& value) {
-    return {reinterpret_cast<char*>(&value), sizeof(V)};
-  }
-  /// Where the member lies in a V.
-  template <typename V, typename Member>
-  static std::size_t offset_of(Member V::*member) {
-    alignas(V) char room[sizeof(V)];
-    const V* const whole = reinterpret_cast<const V*>(room);
-    return static_cast<std::size_t>(reinterpret_cast<const char*>(&(whole->*member)) - room);
-  }
-  template <typename V>
   static std::string_view as_bytes(const V& value) {
     return {reinterpret_cast<const char*>(&value), sizeof(V)};
   }
@@ -332,6 +341,9 @@ class GRANARY_EXPORT Snapshot {
   /// good.
   GetResult get(const Table& table, std::string_view key, std::span<char> buffer);
   Outcome get(const Table& table, std::string_view key, std::string& value);
+  /// As Transaction::get_part, and as get() of what other nodes hold. Under every protocol it touches only that part of
+  /// a record of this node, in a table that is not shared; else it reads the whole value.
+  GetResult get_part(const Table& table, std::string_view key, std::size_t from, std::span<char> buffer);
   /// As Transaction::multi_get.
   Outcome multi_get(std::span<MultiGet> gets);
   /// As Transaction::scan; kBusy or kUnreachable in the middle, after `count` records were visited.
@@ -346,9 +358,16 @@ class GRANARY_EXPORT Snapshot {
   std::optional<V> get(const TypedTable<K, V>& table, const std::type_identity_t<K>& key) {
     std::optional<V> value(std::in_place);
     const GetResult got = get(static_cast<const Table&>(table), encode_key<K>(key),
-                              std::span<char>(reinterpret_cast<char*>(&*value), sizeof(V)));
+                              detail::as_buffer(*value));
     if (!got || got.size != sizeof(V)) value.reset();
     return value;
+  }
+  /// As Transaction::get_part of a member.
+  template <typename K, Plain V, typename Member>
+  std::optional<Member> get_part(const TypedTable<K, V>& table, const std::type_identity_t<K>& key, Member V::*member) {
+    return detail::get_member(member, [&](std::size_t from, std::span<char> buffer) {
+      return get_part(static_cast<const Table&>(table), encode_key<K>(key), from, buffer);
+    });
   }
   /// As Transaction::scan on a typed table.
   template <typename K, Plain V, typename Visit>

@@ -157,6 +157,10 @@ void Snapshot::drop() {
 
 std::uint64_t Snapshot::epoch() const { return context_ == nullptr ? 0 : context_->snapshot().epoch_of(serial_); }
 
+GetResult Snapshot::get_part(const Table& table, std::string_view key, std::size_t from, std::span<char> buffer) {
+  if (context_ == nullptr) return {Outcome::kFinished, 0};
+  return context_->snapshot().get_part(serial_, table.core(), key, from, buffer);
+}
 GetResult Snapshot::get(const Table& table, std::string_view key, std::span<char> buffer) {
   if (context_ == nullptr) return {Outcome::kFinished, 0};
   return context_->snapshot().get(serial_, table.core(), key, buffer);

@@ -125,5 +125,8 @@ StableRead read_older(const Record& head, std::uint64_t snapshot, char* buffer, 
 /// worker, whose waiter does (Worker::run_together).
 StableRead read_snapshot(const Record& head, std::uint64_t snapshot, char* buffer, std::size_t room,
                          base::Waiter& waiter);
+/// Copies a part of that version, as read_part() does.
+StableRead read_snapshot_part(const Record& head, std::uint64_t snapshot, std::size_t from, char* buffer,
+                              std::size_t room, base::Waiter& waiter);
 
 }  // namespace granary::record

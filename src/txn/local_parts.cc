@@ -54,7 +54,7 @@ GetResult LocalAccess::read_part(TableCore& table, std::string_view key, Record*
     if (noted != Outcome::kOk) [[unlikely]]
       return {noted, 0};
     if (seen.state == ReadState::kMissing) return {Outcome::kNotFound, 0};
-    return {Outcome::kOk, std::min<std::size_t>(buffer.size(), seen.size - std::min<std::size_t>(from, seen.size))};
+    return {Outcome::kOk, part_bytes(from, buffer.size(), seen.size)};
   }
   return {doom_busy(record), 0};
 }

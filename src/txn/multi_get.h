@@ -48,8 +48,7 @@ class LocalGets {
       }
     }
   }
-
- private:
+  /// Prefetches of the record what the get asks for.
   static void fetch_ahead(const TableCore& table, const MultiGet& get, const record::Record* record) {
     if (get.is_part()) {
       table.prefetch_part(record, get.part_from, get.buffer.size());
@@ -58,6 +57,7 @@ class LocalGets {
     }
   }
 
+ private:
   std::size_t size_ = 0;
   std::array<MultiGet*, kMost> gets_;
   std::array<std::string_view, kMost> keys_;

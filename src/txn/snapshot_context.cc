@@ -199,6 +199,20 @@ Outcome SnapshotContext::get(std::uint64_t serial, TableCore* table, std::string
   return read_into(value, [&](std::span<char> buffer) { return get(serial, table, key, buffer); });
 }
 
+GetResult SnapshotContext::get_part(std::uint64_t serial, TableCore* table, std::string_view key, std::size_t from,
+                                    std::span<char> buffer) {
+  const Outcome admitted = admit(serial, table, key);
+  if (admitted != Outcome::kOk) [[unlikely]]
+    return {admitted, 0};
+  if (const auto home = home_elsewhere(*table, key)) [[unlikely]] {
+    std::string value;
+    const Outcome outcome = get_elsewhere(*home, *table, key, value);
+    return outcome == Outcome::kOk ? copy_part_out(value, from, buffer) : GetResult{outcome, 0};
+  }
+  const epoch::Entered entered(worker_.shared().epochs, slot_);
+  return read_part(record::record_of(look_for(worker_, table->index(), key).value), key.size(), from, buffer);
+}
+
 Outcome SnapshotContext::multi_get(std::uint64_t serial, std::span<MultiGet> gets) {
   if (const Outcome admitted = admit(serial); admitted != Outcome::kOk) [[unlikely]]
     return refuse_all(gets, admitted);
@@ -219,20 +233,30 @@ void SnapshotContext::get_together(const LocalGets& gets) {
   // miss.
   for (std::size_t i = 0; i < gets.size(); ++i) {
     const auto* record = record::record_of(found[i].value);
-    if (record != nullptr && record::epoch_of(record->tid()) >= epoch_)
-      gets[i].table.core()->prefetch(record->previous());
+    if (record == nullptr || record::epoch_of(record->tid()) < epoch_) continue;
+    if (const Record* const older = record->previous(); older != nullptr)
+      LocalGets::fetch_ahead(*gets[i].table.core(), gets[i], older);
   }
   for (std::size_t i = 0; i < gets.size(); ++i) {
     const cc::Record* const record = record::record_of(found[i].value);
-    gets[i].result = gets[i].is_part() ? read_part(record, gets[i]) : read(record, gets[i].key.size(), gets[i].buffer);
+    MultiGet& get = gets[i];
+    get.result = get.is_part() ? read_part(record, get.key.size(), get.part_from, get.buffer)
+                               : read(record, get.key.size(), get.buffer);
   }
 }
 
-/// Reads the whole value, since the version that the snapshot sees may be an older one, and copies the part.
-GetResult SnapshotContext::read_part(const cc::Record* record, const MultiGet& get) {
-  const auto read_whole = [&](std::span<char> buffer) { return read(record, get.key.size(), buffer); };
-  const Outcome got = read_into(whole_, read_whole);
-  return got == Outcome::kOk ? copy_part_out(whole_, get.part_from, get.buffer) : GetResult{got, 0};
+/// Reads a part of a record, with the slot entered. Of a shared record it reads the whole value, and copies the part.
+GetResult SnapshotContext::read_part(const Record* record, std::size_t key_bytes, std::size_t from,
+                                     std::span<char> buffer) {
+  if (record == nullptr) return {Outcome::kNotFound, 0};
+  if (record::is_shared(record)) [[unlikely]] {
+    const Outcome got = read_into(whole_, [&](std::span<char> whole) { return read(record, key_bytes, whole); });
+    return got == Outcome::kOk ? copy_part_out(whole_, from, buffer) : GetResult{got, 0};
+  }
+  const record::StableRead seen =
+      record::read_snapshot_part(*record, epoch_, from, buffer.data(), buffer.size(), *worker_.state().waiter);
+  if (seen.state != ReadState::kValue) return {Outcome::kNotFound, 0};
+  return {Outcome::kOk, part_bytes(from, buffer.size(), seen.size)};
 }
 
 ScanResult SnapshotContext::scan(std::uint64_t serial, TableCore* table, const ScanRange& range, ScanFn visit) {

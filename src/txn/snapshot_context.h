@@ -44,6 +44,8 @@ class SnapshotContext {
   std::uint64_t begin_at(epoch::Epoch epoch);
   GetResult get(std::uint64_t serial, TableCore* table, std::string_view key, std::span<char> buffer);
   Outcome get(std::uint64_t serial, TableCore* table, std::string_view key, std::string& value);
+  GetResult get_part(std::uint64_t serial, TableCore* table, std::string_view key, std::size_t from,
+                     std::span<char> buffer);
   Outcome multi_get(std::uint64_t serial, std::span<MultiGet> gets);
   ScanResult scan(std::uint64_t serial, TableCore* table, const ScanRange& range, ScanFn visit);
   ScanResult scan_index(std::uint64_t serial, TableCore* index, const ScanRange& range, ScanFn visit);
@@ -71,7 +73,7 @@ class SnapshotContext {
   Outcome admit(std::uint64_t serial, const TableCore* table, std::string_view key) const;
   void get_together(const LocalGets& gets);
   GetResult read(const cc::Record* record, std::size_t key_bytes, std::span<char> buffer) const;
-  GetResult read_part(const cc::Record* record, const MultiGet& get);
+  GetResult read_part(const cc::Record* record, std::size_t key_bytes, std::size_t from, std::span<char> buffer);
   Outcome get_elsewhere(std::uint16_t home, TableCore& table, std::string_view key, std::string& value);
   void multi_get_elsewhere(GetsElsewhere<RemoteSnapshotGet>& elsewhere);
   ScanResult scan_elsewhere(std::uint16_t home, const TableCore& table, const ScanRange& range, ScanFn visit);
@@ -86,7 +88,7 @@ class SnapshotContext {
   epoch::Epoch epoch_ = 0;              // se: the snapshot sees versions of earlier epochs
   epoch::Epoch entered_ = 0;            // e_w when it began
   base::Arena arena_;                   // memory of the operation under way
-  std::string whole_;                   // the value of which a part is wanted, for a moment
+  std::string whole_;                   // the value of a shared record of which a part is wanted, for a moment
 };
 
 }  // namespace granary::txn

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "src/base/test_hooks.h"
 #include "tests/support/at_sync_point.h"
@@ -20,10 +21,11 @@ class Parts : public testing::TestWithParam<IndexKind> {
  protected:
   Parts() { db_.put(table_, "x", kValue); }
 
-  static std::string part(Transaction& t, const Table& table, std::string_view key, std::size_t from,
+  template <typename Reader>
+  static std::string part(Reader& reader, const Table& table, std::string_view key, std::size_t from,
                           std::size_t bytes) {
     std::string buffer(bytes, '?');
-    const GetResult got = t.get_part(table, key, from, buffer);
+    const GetResult got = reader.get_part(table, key, from, buffer);
     if (!got) return "(" + std::string(name(got.outcome)) + ")";
     EXPECT_LE(got.size, bytes);
     EXPECT_EQ(buffer.find_first_not_of('?', got.size), std::string::npos) << "nothing behind the part";
@@ -267,6 +269,34 @@ TEST_P(Parts, KeepTheOldValueForSnapshots) {
   EXPECT_EQ(seen, "The QUICK brown fox jumps over the lazy dog.");
 }
 
+TEST_P(Parts, AreReadBySnapshots) {
+  db_.pass_snapshot_period();
+  Snapshot before = db_.snapshot();
+  EXPECT_EQ(update("x", 4, "QUICK"), Outcome::kOk);
+  db_.pass_snapshot_period();
+  Snapshot after = db_.snapshot();
+  db_.put(table_, "x", "short");
+  db_.pass_snapshot_period();
+  Snapshot last = db_.snapshot();
+  db_.remove(table_, "x");
+  const std::string changed = std::string(kValue).replace(4, 5, "QUICK");
+  const std::pair<Snapshot*, std::string> expected[] = {{&before, kValue}, {&after, changed}, {&last, "short"}};
+  for (const auto& [snapshot, value] : expected) {
+    for (std::size_t from = 0; from <= kValue.size() + 9; ++from) {
+      for (std::size_t bytes = 0; bytes < 20; ++bytes) {
+        const std::string part_of_it = from < value.size() ? value.substr(from, bytes) : "";
+        ASSERT_EQ(part(*snapshot, table_, "x", from, bytes), part_of_it) << from << " " << bytes;
+      }
+    }
+    EXPECT_EQ(part(*snapshot, table_, "nobody", 0, 3), "(not_found)");
+    snapshot->finish();
+    EXPECT_EQ(part(*snapshot, table_, "x", 0, 3), "(finished)");
+  }
+  db_.pass_snapshot_period();
+  Snapshot behind = db_.snapshot();
+  EXPECT_EQ(part(behind, table_, "x", 0, 3), "(not_found)") << "it is removed";
+}
+
 TEST_P(Parts, AreReadAsTheyAreInTheEnd) {
   EXPECT_EQ(part_read_while([&] { EXPECT_EQ(update("x", 4, "QUICK"), Outcome::kOk); }), "QUICK");
 }
@@ -295,6 +325,11 @@ TEST_P(Parts, OfTypesAreTheirMembers) {
     EXPECT_STREQ(row->name, "Ada");
     EXPECT_EQ(row->payments, 3);
   });
+  db_.pass_snapshot_period();
+  Snapshot snapshot = db_.snapshot();
+  db_.commit([&](Transaction& t) { EXPECT_EQ(t.update_part(rows, 7, &Row::balance, 6), Outcome::kOk); });
+  EXPECT_EQ(snapshot.get_part(rows, 7, &Row::balance), -5);
+  EXPECT_EQ(snapshot.get_part(rows, 8, &Row::balance), std::nullopt);
 }
 
 }  // namespace

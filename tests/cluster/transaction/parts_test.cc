@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/cluster/transaction/across_nodes.h"
+#include "tests/support/manual_database.h"
 
 namespace granary::cluster::test {
 namespace {
@@ -32,6 +33,23 @@ TEST_P(PartsAcrossNodes, AreReadAndWritten) {
   });
   EXPECT_EQ(at(1, "1x"), "oLD");
   EXPECT_EQ(at(0, "1y"), "old");
+}
+
+/// Of shared records of this node and of others, a snapshot reads the whole value of the version that it sees.
+TEST_P(PartsAcrossNodes, AreReadBySnapshots) {
+  cluster_.pass_epochs(2 * std::uint64_t{tests::manual_options().snapshot_epochs});
+  for (const std::size_t node : {0u, 1u}) {
+    Snapshot snapshot = cluster_.node(node).worker(1).snapshot();
+    commit(node, [&](Transaction& t, const Table& table) {
+      EXPECT_EQ(t.update_part(table, "1x", 1, node == 0 ? "L" : "l"), Outcome::kOk);
+    });
+    std::array<char, 5> room{};
+    const GetResult got = snapshot.get_part(table(node), "1x", 1, room);
+    EXPECT_EQ(got.outcome, Outcome::kOk);
+    EXPECT_EQ(std::string_view(room.data(), got.size), "ld");
+    EXPECT_EQ(snapshot.get_part(table(node), "1x", 3, room).size, 0u);
+    EXPECT_EQ(snapshot.get_part(table(node), "1z", 0, room).outcome, Outcome::kNotFound);
+  }
 }
 
 }  // namespace
