@@ -357,8 +357,7 @@ class GRANARY_EXPORT Snapshot {
   template <typename K, Plain V>
   std::optional<V> get(const TypedTable<K, V>& table, const std::type_identity_t<K>& key) {
     std::optional<V> value(std::in_place);
-    const GetResult got = get(static_cast<const Table&>(table), encode_key<K>(key),
-                              detail::as_buffer(*value));
+    const GetResult got = get(static_cast<const Table&>(table), encode_key<K>(key), detail::as_buffer(*value));
     if (!got || got.size != sizeof(V)) value.reset();
     return value;
   }

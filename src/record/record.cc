@@ -5,8 +5,8 @@
 namespace granary::record {
 namespace {
 
-// Functions whole_into() and part_into() return how to copy a value, or a part of it: `copy(value, size)` copies it, and
-// returns the state of the read.
+// whole_into() and part_into() return functions that copy a value, or a part of it. `copy(value, size)` also returns
+// the state of the read.
 
 auto whole_into(char* buffer, std::size_t room) {
   return [=](const std::uint64_t* value, std::size_t size) {

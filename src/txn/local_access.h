@@ -54,8 +54,8 @@ inline GetResult copy_part_out(std::string_view value, std::size_t from, std::sp
   std::copy(part.begin(), part.end(), buffer.begin());
   return {Outcome::kOk, part.size()};
 }
-/// Returns how many bytes a read of a part copies, from the byte `from` of a value of `size` bytes to a buffer with room
-/// for `room` bytes.
+/// Returns how many bytes a read of a part copies, from the byte `from` of a value of `size` bytes to a buffer that has
+/// room for `room` bytes.
 constexpr std::size_t part_bytes(std::size_t from, std::size_t room, std::size_t size) {
   return std::min(room, size - std::min(from, size));
 }

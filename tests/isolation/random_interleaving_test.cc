@@ -232,9 +232,8 @@ void expect_serializable(const Options& options, const TableOptions& table = {},
   std::size_t committed = 0, aborted = 0;
   for (const std::uint64_t one : tests::seeds(seeds, 0)) {
     const auto seed = static_cast<unsigned>(one);
-    const bench::history::Verdict verdict =
-        check(Interleaver(seed, 2 + seed % 5, options, table, in_parts).run(2000),
-              {.strict = asked_protocol.in_real_time});
+    const bench::history::Verdict verdict = check(Interleaver(seed, 2 + seed % 5, options, table, in_parts).run(2000),
+                                                  {.strict = asked_protocol.in_real_time});
     EXPECT_TRUE(verdict.valid()) << "seed " << seed << ": " << verdict.text();
     committed += verdict.committed;
     aborted += verdict.aborted;
@@ -269,7 +268,8 @@ TEST(RandomInterleaving, IsSerializableWithRegions) {
 
 TEST(RandomInterleaving, IsSerializableBesideAnotherNode) {
   if (!asked_protocol.reaches_shared || !asked_protocol.has_leases) GTEST_SKIP() << "another protocol has them";
-  expect_serializable(manual_options(), {.max_value_bytes = kLongest * sizeof(bench::append::Element), .shared = true}, 5);
+  expect_serializable(manual_options(), {.max_value_bytes = kLongest * sizeof(bench::append::Element), .shared = true},
+                      5);
 }
 
 }  // namespace

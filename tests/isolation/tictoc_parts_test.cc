@@ -1,6 +1,6 @@
-// Parts of values under TicToc (tictoc_rows.h): a read of a part holds at the times of its record, and a write of a part
-// gets a time behind these. That parts are parts of their values, under every protocol: parts_test.cc. Not covered: logs
-// (tests/durability/parts_test.cc), threads (tests/stress/parts_test.cc).
+// Parts of values under TicToc (tictoc_rows.h): a read of a part holds at the times of its record, and a write of a
+// part gets a time behind these. That parts are parts of their values, under every protocol: parts_test.cc. Not
+// covered: logs (tests/durability/parts_test.cc), threads (tests/stress/parts_test.cc).
 
 #include <functional>
 #include <string>

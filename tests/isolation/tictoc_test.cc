@@ -1,5 +1,5 @@
-// These tests show what TicToc allows that Silo does not, and what it must not allow (tictoc_rows.h). Parts of values are
-// in tictoc_parts_test.cc.
+// These tests show what TicToc allows that Silo does not, and what it must not allow (tictoc_rows.h). Parts of values
+// are in tictoc_parts_test.cc.
 
 #include <array>
 #include <latch>

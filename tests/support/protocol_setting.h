@@ -19,7 +19,7 @@ struct TestedProtocol {
   bool runs_in_region = false;
   bool locks_reads = false;
   bool reads_parts = true;  ///< whether parts of local records are read and written without the rest
-  bool has_leases = true;  ///< whether records that are declared to be read at another node are leased
+  bool has_leases = true;   ///< whether records that are declared to be read at another node are leased
   /// Whether a transaction is serial after all that had committed before it began, also within an epoch.
   bool in_real_time = true;
 };
