@@ -88,7 +88,9 @@ class Interleaver {
     base::set_sync_hook({});
     while (remote_.back) step_remote();
     for (Client& client : open_) {
-      if (client.transaction.open()) finish(client, false);
+      if (!client.transaction.open()) continue;
+      client.transaction.abort();  // under two-phase locking it may hold a lock that keeps read_alone() out
+      finish(client, false);
     }
     for (const bench::history::Key key : slots_.all()) read_alone(key);
     return history_;
@@ -247,7 +249,7 @@ void expect_serializable(const Options& options, const TableOptions& table = {},
 TEST(RandomInterleaving, IsSerializable) { expect_serializable(manual_options()); }
 
 TEST(RandomInterleaving, IsSerializableInParts) {
-  expect_serializable(manual_options(), {}, asked_protocol.reads_parts ? 40 : 4, /*in_parts=*/true);
+  expect_serializable(manual_options(), {}, asked_protocol.reads_parts ? 15 : 2, /*in_parts=*/true);
 }
 
 TEST(RandomInterleaving, IsSerializableWithTicTocsOptimizations) {

@@ -1,7 +1,7 @@
 #pragma once
 // Has the stage for tests of TicToc. In most of them a reader R commits at a late time of its epoch, since it has read
 // a record that was changed often; a writer W then changes what R saw, and must get a later time still. U tells whether
-// it did: it has seen what R overwrites as it was before, and what W wrote, so it is serial behind W and before R, which
+// it did. U has seen what R overwrites as it was before, and what W wrote. So U is serial behind W and before R, which
 // is before W.
 
 #include <string>
