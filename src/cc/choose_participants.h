@@ -29,6 +29,7 @@ template <Protocol P, RemoteParticipant Remote, typename Right>
         InRegion<P> region(access, worker, held);
         const CommitOutcome outcome = take_steps(region, there, writes, worker, right);
         if (!region.needs_locks()) return outcome;
+        worker.region->count_fallback();
       }
     }
   }

@@ -127,7 +127,7 @@ std::string protocols_help() {
          "           before others that have overwritten what it has read.\n"
          "           Take it where many transactions read what others write, also across nodes, where it needs no "
          "clock.\n"
-         "           Not for HTM.\n"
+         "           It can commit with HTM, as silo can.\n"
          "  drtm     strictly serializable. All work of a transaction at its node runs in one HTM region, on the "
          "records "
          "in\n"

@@ -81,9 +81,11 @@ TEST_F(RegionCommit, OthersSeeAllOfItOrNothingAtEveryPoint) {
   }
 }
 
+/// Under TicToc t1 gets a time after the versions of x, so y must have its version until then.
 TEST_F(RegionCommit, AReadThatChangesMeanwhileMakesItAbort) {
   for (const char* point : {"region.planned", "region.checked", "region.stored"}) {
     db_->put(rows_, "y", "20");
+    for (int i = 0; i < 10; ++i) db_->put(rows_, "x", "10");
     Transaction t1 = db_->begin();
     EXPECT_EQ(read(t1, "y"), "20");
     write(t1, "x", "11");

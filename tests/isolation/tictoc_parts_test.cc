@@ -1,4 +1,4 @@
-// Parts of values under TicToc (tictoc_rows.h): a read of a part holds at the times of its record, and a write of a
+// Parts of values under TicToc (tictoc_fixture.h): a read of a part holds at the times of its record, and a write of a
 // part gets a time behind these. That parts are parts of their values, under every protocol: parts_test.cc. Not
 // covered: logs (tests/durability/parts_test.cc), threads (tests/stress/parts_test.cc).
 
@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "src/base/test_hooks.h"
-#include "tests/isolation/tictoc_rows.h"
+#include "tests/isolation/tictoc_fixture.h"
 #include "tests/support/at_sync_point.h"
 
 namespace granary::tests {

@@ -1,5 +1,5 @@
-// These tests show what TicToc allows that Silo does not, and what it must not allow (tictoc_rows.h). Parts of values
-// are in tictoc_parts_test.cc.
+// These tests show what TicToc allows that Silo does not, and what it must not allow. tictoc_fixture.h says who R, W
+// and U are. Parts of values are in tictoc_parts_test.cc, and commits in HTM regions in tictoc_region_test.cc.
 
 #include <array>
 #include <latch>
@@ -8,8 +8,7 @@
 
 #include "src/base/shared_words.h"
 #include "src/base/test_hooks.h"
-#include "src/db/engine.h"
-#include "tests/isolation/tictoc_rows.h"
+#include "tests/isolation/tictoc_fixture.h"
 #include "tests/support/at_sync_point.h"
 
 namespace granary::tests {
@@ -35,33 +34,6 @@ TEST_F(TicToc, ReadsOldVersionsOfOneTime) {
 
 // --- the optimizations of the paper's section 5 ---
 
-Options with(bool Options::*optimization) {
-  Options options = tictoc_options();
-  options.*optimization = true;
-  return options;
-}
-
-/// The paper's Figure 3. R extends the version that A has read to a late time, and W ends it behind that; A's own time
-/// is in between.
-class TicTocHistory : public TicToc {
- protected:
-  explicit TicTocHistory(const Options& options = with(&Options::tictoc_history)) : TicToc(options) {
-    db_.put(table_, "x", "old");
-    for (int i = 0; i < 10; ++i) db_.put(table_, "mid", "1");
-  }
-  /// Whether A commits at the time of this key.
-  bool commits_at_time_of(std::string_view key) {
-    Transaction a = db_.begin(), r = db_.begin();
-    EXPECT_EQ(get(a, "x"), "old");
-    see_late(r, "x");
-    EXPECT_TRUE(commits(r));
-    db_.put(table_, "x", "new");
-    for (int i = 0; key == "later" && i < 200; ++i) db_.put(table_, key, "1");
-    get(a, key);
-    EXPECT_EQ(a.put(table_, "a", "1"), Outcome::kOk);
-    return commits(a);
-  }
-};
 class TicTocWithoutHistory : public TicTocHistory {
  protected:
   TicTocWithoutHistory() : TicTocHistory(tictoc_options()) {}
@@ -304,10 +276,21 @@ TEST_F(TicTocFreeze, NorBehindADeletion) {
 }
 
 TEST_F(TicToc, RefusesWhatItCannotDo) {
+  Options global = tictoc_options();
+  global.tid_source = TidSource::kGlobal;
+  EXPECT_EQ(Database::open(global).status().message(),
+            "Options::protocol is 'tictoc', which computes its TIDs from what a transaction has read: "
+            "Options::tid_source cannot be kGlobal");
+}
+
+/// On a processor without Intel TSX its commits then take locks.
+TEST_F(TicToc, MayCommitInRegions) {
   Options regions = tictoc_options();
   regions.htm = Htm::kAuto;
-  EXPECT_EQ(Database::open(regions).status().message(),
-            "Options::protocol is 'tictoc', which does not commit in HTM regions: leave Options::htm off");
+  ManualDatabase db(1, regions);
+  const Table rows = db.table("rows");
+  db.put(rows, "x", "new");
+  EXPECT_EQ(db.value(rows, "x"), "new");
 }
 
 /// A worker that Database::register_worker() has made of a node of a cluster: workers of other nodes READ the lines,

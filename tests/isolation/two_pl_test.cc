@@ -39,6 +39,14 @@ class TwoPhaseLocking : public testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(Both, TwoPhaseLocking, testing::Values("no_wait", "dl_detect"),
                          [](const auto& made) { return std::string(made.param); });
 
+TEST_P(TwoPhaseLocking, RefusesRegions) {
+  Options regions = locking_options(GetParam());
+  regions.htm = Htm::kAuto;
+  EXPECT_EQ(Database::open(regions).status().message(),
+            "Options::protocol is '" + std::string(GetParam()) +
+                "', which does not commit in HTM regions: leave Options::htm off");
+}
+
 TEST_P(TwoPhaseLocking, WhatIsReadIsNotWrittenMeanwhile) {
   Transaction reader = db_.begin(), other = db_.begin(), writer = db_.begin();
   EXPECT_EQ(get(reader, "x"), Outcome::kOk);

@@ -11,8 +11,7 @@
  *   -DTHREE       a reader, a writer, and another reader or a writer that may abort, in one epoch
  *   -DWRAPS       two readers and a writer of a record whose rts is old enough to look like one of the next epoch, while E moves
  *   -DLATE_EPOCH  the same by another rule: E is loaded after the rts and before the TID. Then such a word can only be an old one
- *   -DREGION      two transactions, one of which commits in an HTM region, while E moves: a design that is not built, as `tictoc`
- *                 does not commit in regions (docs/protocols.md)
+ *   -DREGION      two transactions, one of which commits in an HTM region (tictoc_region.pml), while E moves
  *   -DGROWS       a reader, and a writer that puts a larger record in the place of the one that it found, while E moves
  *   -DWHOLE       two transactions and a reader, while E moves
  *

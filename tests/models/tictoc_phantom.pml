@@ -8,6 +8,7 @@
  *
  *   (nothing)   these two while E moves, beside somebody who puts a record of TID 0 into the leaf and gives up
  *   -DUNHOOK    these two while E moves, beside a garbage collector that unhooks the key's absent record
+ *   -DREGION    the same as without a flag, but the inserter commits in an HTM region (tictoc_phantom_region.pml)
  *   -DCYCLE     a third transaction reads both, in one epoch. The judge asks only that there is a serial order, whatever it is
  *   -DWHOLE     the third transaction, while E moves, beside who gives up
  *
@@ -276,6 +277,13 @@ proctype Epochs() {
   od
 }
 
+#ifdef REGION
+#include "tictoc_phantom_region.pml"
+#define run_inserter(me) run RegionInserter(me)
+#else
+#define run_inserter(me) run Inserter(me)
+#endif
+
 init {
   atomic {
     if
@@ -286,7 +294,7 @@ init {
     fi;
     if :: asks[0] = 0 :: asks[0] = TIME(FIRST_EPOCH, 4) fi;
     transaction(1, 0, BIT(X));
-    run Epochs(); run Looker(0); run Inserter(1);
+    run Epochs(); run Looker(0); run_inserter(1);
 #ifdef UNHOOK
     /* Deleted long ago, or never written. */
     born = 1; record = 0;

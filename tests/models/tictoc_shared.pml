@@ -11,6 +11,7 @@
  *               commits any more
  *   -DDEATH     while E moves, a reader of another node and a writer at the owner, beside a writer of another node that dies with the
  *               lock; whoever recovers it does not know the rts under it
+ *   -DREGION    three of the four, of which those at the owner commit with locks or in an HTM region (tictoc_shared_region.pml)
  *   -DWHOLE     all four
  *
  * Not here: an rts word that wraps around, for both words have room for a whole time; values and torn READs (shared_record.pml); a whole
@@ -330,6 +331,15 @@ done: end()
 }
 #endif
 
+#ifdef REGION
+#include "tictoc_shared_region.pml"
+#define run_owner_reader(me) if :: run OwnerReader(me) :: run RegionReader(me) fi
+#define run_owner_writer(me) if :: run OwnerWriter(me) :: run RegionWriter(me) fi
+#else
+#define run_owner_reader(me) run OwnerReader(me)
+#define run_owner_writer(me) run OwnerWriter(me)
+#endif
+
 init {
   byte left_out;
   atomic {
@@ -338,11 +348,11 @@ init {
     reads[0] = BIT(X); writes[1] = BIT(X);
 #ifdef DEATH
     if :: asks[0] = TIME(FIRST_EPOCH, 4) :: asks[0] = TIME(FIRST_EPOCH + 1, 4) fi;
-    run OtherReader(0); run OwnerWriter(1); run Dead(2)
+    run OtherReader(0); run_owner_writer(1); run Dead(2)
 #else
     if :: asks[0] = 0 :: asks[0] = TIME(FIRST_EPOCH, 4) :: asks[0] = TIME(FIRST_EPOCH + 1, 4) fi;
-    if :: run OwnerReader(0) :: run OtherReader(0) fi;
-    if :: run OwnerWriter(1) :: run OtherWriter(1) fi
+    if :: run_owner_reader(0) :: run OtherReader(0) fi;
+    if :: run_owner_writer(1) :: run OtherWriter(1) fi
 #endif
 #else
 #ifdef WHOLE
@@ -352,7 +362,7 @@ init {
 #endif
     byte me = 0;
     run Straggler();
-    if :: left_out != 0 -> reads[me] = BIT(X); asks[me] = TIME(FIRST_EPOCH, 3); run OwnerReader(me); me++ :: else fi;
+    if :: left_out != 0 -> reads[me] = BIT(X); asks[me] = TIME(FIRST_EPOCH, 3); run_owner_reader(me); me++ :: else fi;
     if
     :: left_out != 1 ->
        reads[me] = BIT(X);
@@ -360,7 +370,7 @@ init {
        run OtherReader(me); me++
     :: else
     fi;
-    if :: left_out != 2 -> writes[me] = BIT(X); run OwnerWriter(me); me++ :: else fi;
+    if :: left_out != 2 -> writes[me] = BIT(X); run_owner_writer(me); me++ :: else fi;
     if :: left_out != 3 -> writes[me] = BIT(X); run OtherWriter(me) :: else fi
 #endif
   };

@@ -16,8 +16,8 @@
 #include "src/cc/participant.h"
 #include "src/cc/protocol.h"
 #include "src/cc/region/checks_in.h"
+#include "src/cc/region/record_in.h"
 #include "src/cc/region/region_code.h"
-#include "src/cc/silo/install_in_region.h"
 #include "src/cc/worker_state.h"
 
 namespace granary::cc::drtm {
@@ -113,7 +113,8 @@ class InOpenRegion {
     // written such a record since, only this check finds it.
     for (const ReadEntry& read : access_.reads) {
       if (read.tid != record::kUnborn) continue;
-      if (const Verdict unborn = P::check_read_in(memory, read); !unborn.is_done()) return unborn;
+      if (const Verdict unborn = P::check_read_in(memory, read, {.epoch = epoch}, worker_);
+          !unborn.is_done()) return unborn;
     }
     return check_nodes_in(memory, access_);
   }
@@ -127,10 +128,12 @@ class InOpenRegion {
       const WriteEntry& write = writes()[i];
       const TidWord word = memory.load(&write.record->tid_word);
       if (!record::is_latest(word)) return give_up(RegionCode::kBeyondRegion);
-      if (!silo::free_for_owner_in(memory, write.record, worker_.shared.time)) return retry(RegionCode::kHeldElsewhere);
+      const record::OwnerRule rule = record::OwnerRule::with_leases(worker_.shared.time);
+      if (!free_for_owner_in(memory, write.record, rule)) return retry(RegionCode::kHeldElsewhere);
       if (record::is_locked(word) && !base::injected("drtm-ignores-lock-bit")) return retry(RegionCode::kWriteLocked);
       words()[i] = record::unlocked(word);
-      if (const Verdict free = P::check_planned_in(memory, write, words()[i], worker_); !free.is_done()) return free;
+      const Verdict free = P::check_planned_in(memory, write, words()[i], {}, worker_);  // it has no stamp yet
+      if (!free.is_done()) return free;
     }
     return Verdict::done();
   }

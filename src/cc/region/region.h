@@ -5,6 +5,10 @@
 // and copies old versions, all for the E and the TID words that are there now. In the region it checks that E and these
 // words are unchanged and unlocked and that the reads hold, publishes the log entry, and stores values and TIDs.
 //
+// A protocol that stamps first chooses its time before the region, too, since the log entry has it. It looks at rts
+// there without freezing them, so the region looks again: if an rts has reached the time meanwhile, the commit goes on
+// with locks.
+//
 // Commits with locks may run at the same time. A region that finds a lock bit set does not commit. A transaction that
 // takes a lock bit which a region has read changes that cache line, and so makes the region abort.
 
@@ -24,6 +28,8 @@ namespace granary::cc {
 
 template <CommitsInRegion P>
 class InRegion {
+  static_assert(StampsInRegion<P> || !StampsReads<P>);
+
  public:
   static constexpr bool kWrites = true;
   static constexpr bool kStampsFirst = P::kStampsFirst;
@@ -48,14 +54,24 @@ class InRegion {
   bool needs_locks() const { return needs_locks_; }
 
   static constexpr AbortReason lock() { return AbortReason::kNone; }
-  static constexpr AbortReason validate(epoch::Epoch) { return AbortReason::kNone; }  // install() does it in the region
+  /// install() validates, in the region. But times of missed keys are announced here: a region that wrote such a line
+  /// would conflict with all transactions that read it. The announcement comes before the look at the leaves, which the
+  /// region takes (miss_times.h).
+  AbortReason validate(epoch::Epoch) {
+    if constexpr (StampsReads<P>) {
+      if (!access_.nodes.empty()) P::announce_miss_time(access_, worker_, moment());
+    }
+    return AbortReason::kNone;
+  }
   /// Notes the TID words of the records to write, and chooses the TID. If a record is locked or was replaced, the
-  /// commit goes on with locks, which can wait and knows the reason to abort.
+  /// commit goes on with locks, which can wait and knows the reason to abort. A protocol that stamps first may try this
+  /// in vain before the nodes agree on an epoch, and then call it again, so it begins anew.
   AbortReason stamp(epoch::Epoch epoch, TidWord remote_bound) {
+    needs_locks_ = false;
     words().clear();
     for (const WriteEntry& write : writes()) {
       TidWord word = 0;
-      if (!P::plan(write, worker_, word)) return with_locks();
+      if (!P::plan(write, worker_, word, remote_bound)) return with_locks();
       words().push_back(word);
     }
     tid_ = P::stamp(access_, worker_, epoch, remote_bound);
@@ -98,9 +114,11 @@ class InRegion {
   std::vector<WriteEntry>& writes() { return access_.writes.entries(); }
   std::vector<TidWord>& words() { return access_.planned_words; }
 
+  /// The time at which the commit takes effect. Its epoch is E at the region's end.
+  Moment moment() const { return {.epoch = record::epoch_of(tid_), .stamp = tid_}; }
+
   AbortReason with_locks() {
     needs_locks_ = true;
-    worker_.region->count_fallback();
     return AbortReason::kWriteLocked;
   }
 
@@ -113,13 +131,16 @@ class InRegion {
     if (!leases_valid_in(memory, worker_, held_)) return give_up(RegionCode::kLeaseOver);
     if (const Verdict reads = check_reads(memory); !reads.is_done()) return reads;
     for (std::size_t i = 0; i < writes().size(); ++i) {
-      const Verdict unchanged = P::check_planned_in(memory, writes()[i], words()[i], worker_);
+      const Verdict unchanged = P::check_planned_in(memory, writes()[i], words()[i], moment(), worker_);
       if (!unchanged.is_done()) return unchanged;
     }
     if (base::injected("wait-in-region")) worker_.waiter->pause(0);
     base::sync_point("region.checked");
     // The log comes first (I8): if this process dies in a simulated region, others may find a part of these stores.
     decision.publish_in(memory);
+    if constexpr (StampsInRegion<P>) {
+      for (const ReadEntry& read : access_.reads) P::make_valid_in(memory, read, moment());
+    }
     for (std::size_t i = 0; i < writes().size(); ++i) P::install_in(memory, writes()[i], words()[i], tid_);
     base::debug_invariant("I15", [&] { return memory.load(worker_.shared.epochs.word()) == record::epoch_of(tid_); });
     base::sync_point("region.stored");
@@ -129,7 +150,7 @@ class InRegion {
   template <typename Memory>
   Verdict check_reads(Memory& memory) const {
     for (const ReadEntry& read : access_.reads) {
-      if (const Verdict unchanged = P::check_read_in(memory, read); !unchanged.is_done()) [[unlikely]]
+      if (const Verdict unchanged = P::check_read_in(memory, read, moment(), worker_); !unchanged.is_done()) [[unlikely]]
         return unchanged;
     }
     return check_nodes_in(memory, access_);

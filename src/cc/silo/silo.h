@@ -13,8 +13,7 @@
 #include "src/cc/install.h"
 #include "src/cc/lock_record.h"
 #include "src/cc/protocol.h"
-#include "src/cc/region/region_code.h"
-#include "src/cc/silo/install_in_region.h"
+#include "src/cc/region/record_in.h"
 #include "src/cc/silo/stamp.h"
 #include "src/cc/worker_state.h"
 #include "src/record/shared_lock.h"
@@ -79,11 +78,8 @@ struct Silo {
 
   static constexpr bool may_leave_index(const Record&, const WorkerState&) { return true; }
 
-  static bool plan(const WriteEntry& write, const WorkerState& worker, TidWord& word) {
-    word = write.record->tid();
-    if (record::is_locked(word) || !record::is_latest(word)) return false;
-    return !record::is_shared(write.record) ||
-           record::OwnerRule::with_leases(worker.shared.time).allows(record::shared_of(*write.record).state());
+  static bool plan(const WriteEntry& write, const WorkerState& worker, TidWord& planned, TidWord& /*bound*/) {
+    return plan_write(write, owner_rule(worker), planned);
   }
   static bool prepare_in_place(WriteEntry& write, WorkerState& worker, epoch::Epoch period, TidWord word) {
     return cc::prepare_in_place(write, worker, period, word);
@@ -92,34 +88,24 @@ struct Silo {
     cc::installed_in_region(write, worker, old, tid);
   }
 
-  // Inside a region: the checks of one read and of one record to write, and its change.
   template <typename Memory>
-  static htm::Verdict check_read_in(Memory& memory, const ReadEntry& read) {
-    if (x_locked_in(memory, read.record)) [[unlikely]]
-      return retry(RegionCode::kReadLocked);
-    const TidWord word = memory.load(&read.record->tid_word);
-    if (word == read.tid || base::injected("skip-read-validation")) [[likely]]
-      return htm::Verdict::done();
-    if ((word & ~record::kLocked) != read.tid) return give_up(RegionCode::kReadChanged);
-    return base::injected("skip-own-lock-check") ? htm::Verdict::done() : retry(RegionCode::kReadLocked);
+  static htm::Verdict check_read_in(Memory& memory, const ReadEntry& read, const Moment&, const WorkerState&) {
+    return check_version_in(memory, read);
   }
   template <typename Memory>
-  static htm::Verdict check_planned_in(Memory& memory, const WriteEntry& write, TidWord planned,
+  static htm::Verdict check_planned_in(Memory& memory, const WriteEntry& write, TidWord planned, const Moment&,
                                        const WorkerState& worker) {
-    if (!free_for_owner_in(memory, write.record, worker.shared.time)) [[unlikely]]
-      return retry(RegionCode::kWriteLocked);
-    const TidWord word = memory.load(&write.record->tid_word);
-    if (word == planned || base::injected("region-overwrites-unseen")) [[likely]]
-      return htm::Verdict::done();
-    return record::is_locked(word) ? retry(RegionCode::kWriteLocked) : give_up(RegionCode::kPlanOutdated);
+    return check_plan_in(memory, write, planned, owner_rule(worker));
   }
   template <typename Memory>
-  static void install_in(Memory& memory, const WriteEntry& write, TidWord old, TidWord tid) {
-    base::debug_invariant("I15", [&] { return memory.load(&write.record->tid_word) == old; });
-    silo::install_in(memory, write, installed_word(write, old, tid));
+  static void install_in(Memory& memory, const WriteEntry& write, TidWord planned, TidWord tid) {
+    store_version_in(memory, write, planned, tid);
   }
 
  private:
+  static record::OwnerRule owner_rule(const WorkerState& worker) {
+    return record::OwnerRule::with_leases(worker.shared.time);
+  }
   static bool claimed(const ReadEntry& read, const Claims& claims) {
     return claims.has(read.record) || base::injected("skip-own-lock-check");
   }

@@ -8,10 +8,11 @@
 // transactions are reordered within an epoch only, and snapshots and durable epochs are Silo's. (The paper's section
 // 3.7 has batches for that.) A version of an earlier epoch is valid until (E, 0) without anybody writing so. So readers
 // of old versions write no shared memory, as in Silo. Nor do transactions of the time (E, 1), as nearly all are that
-// overwrite no version of this epoch (holds_without_rts in validate.cc).
+// overwrite no version of this epoch (ties.h).
 //
-// access.cc reads and claims records, validate.cc chooses the time and validates, and shared_record.h has what differs
-// for records that other nodes reach. docs/protocols.md compares it with the paper.
+// access.cc reads and claims records, and validate.cc chooses the time and validates. region_steps.h has what a commit
+// in an HTM region does in their place, and shared_record.h what differs for records that other nodes reach.
+// docs/protocols.md compares it with the paper.
 
 #include <span>
 #include <string_view>
@@ -21,12 +22,13 @@
 #include "src/cc/miss_times.h"
 #include "src/cc/protocol.h"
 #include "src/cc/silo/stamp.h"
+#include "src/cc/tictoc/region_steps.h"
 #include "src/cc/worker_state.h"
 #include "src/record/rts.h"
 
 namespace granary::cc::tictoc {
 
-struct TicToc {
+struct TicToc : RegionSteps {
   static constexpr std::string_view kName = "tictoc";
   static constexpr bool kStampsFirst = true;
   static constexpr bool kReadsParts = true;
@@ -77,6 +79,7 @@ struct TicToc {
   static AbortReason make_valid(const ReadEntry& read, const Claims& claims, const Moment& moment,
                                 const WorkerState& worker);
 };
-static_assert(Protocol<TicToc> && StampsReads<TicToc> && ReadsParts<TicToc> && ReachesShared<TicToc>);
+static_assert(Protocol<TicToc> && StampsReads<TicToc> && ReadsParts<TicToc> && ReachesShared<TicToc> &&
+              StampsInRegion<TicToc>);
 
 }  // namespace granary::cc::tictoc

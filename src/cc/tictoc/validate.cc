@@ -8,6 +8,7 @@
 #include "src/base/test_hooks.h"
 #include "src/cc/tictoc/shared_record.h"
 #include "src/cc/tictoc/tictoc.h"
+#include "src/cc/tictoc/ties.h"
 #include "src/cc/tictoc/version_ends.h"
 
 namespace granary::cc::tictoc {
@@ -39,18 +40,6 @@ TidWord least_for(const WriteEntry& write, const WorkerState& worker, epoch::Epo
     before =
         std::max({before, worker.shared.miss_times.greatest(write.table), worker.shared.misses.greatest(write.table)});
   return before + kOne;
-}
-
-/// Whether a read of a local record holds at the moment without an rts that says so. The reader has found the version
-/// unchanged and unlocked after its own last lock and after its load of E. A transaction that overwrites the version
-/// locks the record after that look, and loads E after the lock, so its time is at least (E, 1). If that is the
-/// reader's own time, the reader comes first: transactions of one time are serial in the order in which they had all of
-/// their locks, and the reader looked before the other one had its lock (tests/models/tictoc_local.pml). So
-/// transactions that overwrite no version of this epoch, whose time is (E, 1), need not raise the rts of what they
-/// read. For shared records the rule is the stricter one of shared_record.cc.
-bool holds_without_rts(const Moment& moment) {
-  constexpr std::uint64_t kFirst = 1, kTooLate = 1000;
-  return moment.stamp <= record::make_tid(moment.epoch, base::injected("tictoc-ties-late") ? kTooLate : kFirst);
 }
 
 /// Whether the version that was read is known to have been the latest at the moment, though it is overwritten now.

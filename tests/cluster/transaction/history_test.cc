@@ -145,6 +145,13 @@ TEST(HistoryAcrossNodes, OthersRunBetweenSteps) {
   }
 }
 
+/// Nodes change their own lists in regions, and others run before a region and inside it.
+TEST(HistoryAcrossNodes, OthersRunBesideRegions) {
+  if (!base::kTestHooks) GTEST_SKIP() << "a build without the simulation";
+  for (const IndexKind index : {IndexKind::kHash, IndexKind::kOrdered})
+    judge(25, {.index = index, .length = 10, .long_keys = false, .regions = true, .interrupted = true});
+}
+
 /// All of it together, as the seed has it.
 AppendOptions some_mix(std::uint64_t seed) {
   base::Random random(seed, 2);

@@ -1,16 +1,17 @@
 #pragma once
-// Has the stage for tests of TicToc. In most of them a reader R commits at a late time of its epoch, since it has read
-// a record that was changed often; a writer W then changes what R saw, and must get a later time still. U tells whether
-// it did. U has seen what R overwrites as it was before, and what W wrote. So U is serial behind W and before R, which
-// is before W.
+// The fixture of TicToc's tests on one node. In most of these tests a reader R commits at a late time of its epoch,
+// since it has read a record that was changed often; a writer W then changes what R saw, and must get a later time
+// still. U tells whether it did: it has seen what R overwrites as it was before, and what W wrote, so it is serial after
+// W and before R, which is before W.
 
 #include <string>
 #include <string_view>
 
 #include "src/cc/protocols.h"
+#include "src/db/engine.h"
 #include "src/txn/table_core.h"
 #include "src/txn/worker_core.h"
-#include "tests/support/manual_database.h"
+#include "tests/isolation/isolation_test.h"
 
 namespace granary::tests {
 
@@ -23,7 +24,9 @@ inline Options tictoc_options() {
 
 class TicToc : public testing::Test {
  protected:
-  explicit TicToc(const Options& options = tictoc_options()) : db_(4, options) {
+  explicit TicToc(const Options& options = tictoc_options(), const TableOptions& table = {})
+      : db_(4, options),
+        table_(db_->create_table("rows", table).value()) {
     db_.put(table_, "x", "old");
     db_.put(table_, "gone", "old");
     write_rows_of_this_epoch();
@@ -75,7 +78,35 @@ class TicToc : public testing::Test {
   }
 
   ManualDatabase db_;
-  Table table_ = db_->create_table("rows").value();
+  Table table_;
+};
+
+inline Options with(bool Options::*optimization) {
+  Options options = tictoc_options();
+  options.*optimization = true;
+  return options;
+}
+
+/// The paper's Figure 3. R extends the version that A has read to a late time, and W ends it behind that; A's own time
+/// is in between.
+class TicTocHistory : public TicToc {
+ protected:
+  explicit TicTocHistory(const Options& options = with(&Options::tictoc_history)) : TicToc(options) {
+    db_.put(table_, "x", "old");
+    for (int i = 0; i < 10; ++i) db_.put(table_, "mid", "1");
+  }
+  /// Whether A commits at the time of this key.
+  bool commits_at_time_of(std::string_view key) {
+    Transaction a = db_.begin(), r = db_.begin();
+    EXPECT_EQ(get(a, "x"), "old");
+    see_late(r, "x");
+    EXPECT_TRUE(commits(r));
+    db_.put(table_, "x", "new");
+    for (int i = 0; key == "later" && i < 200; ++i) db_.put(table_, key, "1");
+    get(a, key);
+    EXPECT_EQ(a.put(table_, "a", "1"), Outcome::kOk);
+    return commits(a);
+  }
 };
 
 }  // namespace granary::tests
