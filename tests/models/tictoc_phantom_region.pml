@@ -44,7 +44,7 @@ proctype RegionInserter(byte me) {
     rts[at] = COMMIT_TS; tid[at] = COMMIT_TS; key_tid = COMMIT_TS; present[at] = true
   };
   goto done;
-undo:
+undo: skip;
   d_step { FOUND(X) = 0; COMMIT_TS = 0 };
 done:
   atomic { e_w[me] = NONE; working--; at = 0; e = 0; before = 0; words = 0; inserted = false }

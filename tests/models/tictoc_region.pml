@@ -65,7 +65,7 @@ proctype Region(byte me) {
     if :: MINE(writes, Y) -> install_in_region(Y) :: else fi
   };
   goto done;
-undo:
+undo: skip;
   d_step { SAW(X) = 0; SAW(Y) = 0; FOUND(X) = 0; FOUND(Y) = 0; COMMIT_TS = 0 };
 done:
   atomic {

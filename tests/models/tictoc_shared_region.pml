@@ -35,7 +35,8 @@ proctype RegionReader(byte me) {
     decide()
   };
   goto done;
-undo: d_step { SAW(X) = 0; COMMIT_TS = 0 };
+undo: skip;
+  d_step { SAW(X) = 0; COMMIT_TS = 0 };
 done: end()
 }
 
@@ -57,6 +58,7 @@ proctype RegionWriter(byte me) {
     new_version()
   };
   goto done;
-undo: d_step { FOUND(X) = 0; COMMIT_TS = 0 };
+undo: skip;
+  d_step { FOUND(X) = 0; COMMIT_TS = 0 };
 done: end()
 }

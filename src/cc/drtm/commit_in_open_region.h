@@ -113,8 +113,8 @@ class InOpenRegion {
     // written such a record since, only this check finds it.
     for (const ReadEntry& read : access_.reads) {
       if (read.tid != record::kUnborn) continue;
-      if (const Verdict unborn = P::check_read_in(memory, read, {.epoch = epoch}, worker_);
-          !unborn.is_done()) return unborn;
+      if (const Verdict unborn = P::check_read_in(memory, read, {.epoch = epoch}, worker_); !unborn.is_done())
+        return unborn;
     }
     return check_nodes_in(memory, access_);
   }

@@ -23,8 +23,7 @@ using Way = RegionRun::Way;
 template <typename Memory>
 Verdict read_in(Memory& memory, const Record& record, std::size_t key_bytes, std::span<char> buffer, bool copies,
                 StableRead& seen) {
-  if (x_locked_in(memory, &record) && !base::injected("drtm-ignores-x-lock"))
-    return retry(RegionCode::kReadLocked);
+  if (x_locked_in(memory, &record) && !base::injected("drtm-ignores-x-lock")) return retry(RegionCode::kReadLocked);
   const auto load = [&memory](const std::uint64_t& word) {
     return base::injected("drtm-reads-unwatched") ? base::load_word(&word) : memory.load(&word);
   };

@@ -54,15 +54,7 @@ class InRegion {
   bool needs_locks() const { return needs_locks_; }
 
   static constexpr AbortReason lock() { return AbortReason::kNone; }
-  /// install() validates, in the region. But times of missed keys are announced here: a region that wrote such a line
-  /// would conflict with all transactions that read it. The announcement comes before the look at the leaves, which the
-  /// region takes (miss_times.h).
-  AbortReason validate(epoch::Epoch) {
-    if constexpr (StampsReads<P>) {
-      if (!access_.nodes.empty()) P::announce_miss_time(access_, worker_, moment());
-    }
-    return AbortReason::kNone;
-  }
+  static constexpr AbortReason validate(epoch::Epoch) { return AbortReason::kNone; }  // install() does it in the region
   /// Notes the TID words of the records to write, and chooses the TID. If a record is locked or was replaced, the
   /// commit goes on with locks, which can wait and knows the reason to abort. A protocol that stamps first may try this
   /// in vain before the nodes agree on an epoch, and then call it again, so it begins anew.
@@ -89,10 +81,15 @@ class InRegion {
     }
     return AbortReason::kNone;
   }
-  /// Runs the region. Its end is the serialization point, as E is still the epoch of the TID there.
+  /// Runs the region. Its end is the serialization point, as E is still the epoch of the TID there. Times of missed keys
+  /// are announced before it, since a region that wrote such a line would conflict with all transactions that read it.
+  /// The order of miss_times.h stays: the region looks at the leaves afterwards.
   AbortReason install(Decision& decision) {
     base::sync_point("region.planned");
     base::debug_invariant("I15", [&] { return words().size() == writes().size(); });
+    if constexpr (StampsReads<P>) {
+      if (!access_.nodes.empty()) P::announce_miss_time(access_, worker_, moment());
+    }
     const htm::Attempt last = worker_.region->run([&](auto& memory) { return body(memory, decision); });
     if (last.committed) {
       decision.published();
@@ -150,7 +147,8 @@ class InRegion {
   template <typename Memory>
   Verdict check_reads(Memory& memory) const {
     for (const ReadEntry& read : access_.reads) {
-      if (const Verdict unchanged = P::check_read_in(memory, read, moment(), worker_); !unchanged.is_done()) [[unlikely]]
+      if (const Verdict unchanged = P::check_read_in(memory, read, moment(), worker_); !unchanged.is_done())
+          [[unlikely]]
         return unchanged;
     }
     return check_nodes_in(memory, access_);

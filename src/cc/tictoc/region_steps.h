@@ -14,7 +14,6 @@
 
 #include "htm/attempt.h"
 #include "src/base/check.h"
-#include "src/base/shared_words.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/access_set.h"
 #include "src/cc/install.h"
@@ -23,33 +22,17 @@
 #include "src/cc/region/region_code.h"
 #include "src/cc/tictoc/shared_record.h"
 #include "src/cc/tictoc/ties.h"
-#include "src/cc/tictoc/version_ends.h"
 #include "src/cc/worker_state.h"
 #include "src/record/rts.h"
 
 namespace granary::cc::tictoc {
 
 struct RegionSteps {
-  /// For the first write of a record, stamp() has to find the times at which keys of its table were missed. This node
-  /// put the record into the index before, maybe a moment ago by this very thread. The fetch-or changes nothing, but is
-  /// the full fence between that store and the loads of the times, as the compare-and-swap of a lock bit is where there
-  /// are locks (miss_times.h).
-  static bool plan(const WriteEntry& write, const WorkerState& /*worker*/, TidWord& planned, TidWord& bound) {
-    if (record::tid_of(write.record->tid()) == 0) base::fetch_or_word(&write.record->tid_word, 0);
-    if (!plan_write(write, record::OwnerRule::without_leases(), planned)) return false;
-    if (record::is_shared(write.record)) bound = std::max(bound, after_others_rts(record::shared_of(*write.record)));
-    return true;
-  }
+  static bool plan(const WriteEntry& write, const WorkerState& worker, TidWord& planned, TidWord& bound);
   static bool prepare_in_place(WriteEntry& write, WorkerState& worker, epoch::Epoch period, TidWord planned) {
     return cc::prepare_in_place(write, worker, period, planned);
   }
-  /// The end of the old version is known to be true only now. A transaction that has found the new version before aborts
-  /// as if nothing were remembered.
-  static void installed_in_region(const WriteEntry& write, WorkerState& worker, TidWord planned, TidWord tid) {
-    VersionEnds* const ends = worker.shared.version_ends;
-    if (ends != nullptr && !record::is_shared(write.record)) ends->note(write.record, planned, tid);
-    cc::installed_in_region(write, worker, planned, tid);
-  }
+  static void installed_in_region(const WriteEntry& write, WorkerState& worker, TidWord planned, TidWord tid);
 
   /// A read whose rts reaches the stamp holds, whatever has become of the record. Where it is remembered when versions
   /// ended, a read of a version that is gone may hold, too; the commit with locks looks that up.
@@ -61,8 +44,8 @@ struct RegionSteps {
     const bool changed = !seen.is_done() && code_of(seen) == RegionCode::kReadChanged;
     return changed && worker.shared.version_ends != nullptr ? give_up(RegionCode::kPlanOutdated) : seen;
   }
-  /// Since the stamp was chosen, readers may have raised the rts. The commit then goes on with locks, which keep it from
-  /// being raised.
+  /// Since the stamp was chosen, readers may have raised the rts. The commit then goes on with locks, which freeze the
+  /// rts.
   template <typename Memory>
   static htm::Verdict check_planned_in(Memory& memory, const WriteEntry& write, TidWord planned, const Moment& moment,
                                        const WorkerState& /*worker*/) {
@@ -96,10 +79,6 @@ struct RegionSteps {
   }
 
  private:
-  /// Returns the least time at which a record may be written because of the rts that other nodes have given it.
-  static TidWord after_others_rts(const record::SharedRecord& record) {
-    return rts_of_state(record.state()) + record::make_tid(0, 1);
-  }
   /// Returns the record's rts, of a shared record the greater of both.
   template <typename Memory>
   static TidWord rts_in(Memory& memory, Record& record, epoch::Epoch epoch) {

@@ -25,6 +25,7 @@ TEST(RegionAcrossNodes, IsUsedWhenWhatIsElsewhereIsHeld) {
 }
 
 TEST(RegionAcrossNodes, IsUsedUnderLeases) {
+  const tests::WithLeases with_leases;
   World world(Htm::kSim);
   const std::uint64_t before = world.regions();
   Transaction t = world.begin(0);
@@ -55,6 +56,7 @@ TEST(RegionAcrossNodes, IsNotUsedForWhatIsOnlyReadThere) {
 }
 
 TEST(RegionAcrossNodes, LeasesAreValidAtItsEnd) {
+  const tests::WithLeases with_leases;
   World world(Htm::kSim);
   world.at_point("region.planned", "across.validated",
                  [&] { world.cluster().set_time(kNow + SimCluster::kLeaseIsValid); });

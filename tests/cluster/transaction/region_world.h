@@ -2,6 +2,7 @@
 // A cluster for tests of HTM regions across nodes.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,12 +20,13 @@ inline constexpr std::uint64_t kNow = 1'000'000;
 /// Two nodes whose commits run in simulated HTM regions, with the keys 0x and 0y, 1x and 1y. Nothing aborts by chance.
 class RegionWorld : tests::WithRegions {
  public:
-  explicit RegionWorld(Htm htm, const std::string& directory = "", const std::string& protocol = Options().protocol)
+  /// Without a protocol it has the one that the program is tested with, if that can commit in regions.
+  explicit RegionWorld(Htm htm, const std::string& directory = "", const std::optional<std::string>& protocol = {})
       : cluster_(2, 2, {.seed = 1},
                  [&](unsigned id) {
                    Options options = tests::manual_options();
                    options.htm = htm;
-                   options.protocol = protocol;
+                   if (protocol) options.protocol = *protocol;
                    options.htm_simulation.spurious_per_thousand = 0;
                    if (directory.empty()) return options;
                    options.directory = directory + "/" + std::to_string(id);

@@ -258,8 +258,8 @@ TEST_P(Times, AnOwnerRaisesWhatIsAbsentBeforeItLooks) { expect_raised_before_loo
 
 // --- commits in regions at node 1 ---
 
-/// R and W commit in simulated regions if they are at node 1. A region is tried only if nothing at other nodes has to be
-/// validated, so R sees a late version there, "1hot". Now and then a region aborts by chance, and its commit takes
+/// R and W commit in simulated regions if they are at node 1. A region is tried only if nothing at other nodes has to
+/// be validated, so R sees a late version there, "1hot". Now and then a region aborts by chance, and its commit takes
 /// locks.
 class TimesInRegions : public Times {
  protected:
@@ -302,6 +302,21 @@ TEST_P(TimesInRegions, AWriterInARegionIsBehindAReaderElsewhere) {
     begin_epoch_of_node_1();
     const record::TidWord seen = see_late(reader, "1x");
     EXPECT_LT(seen, put(1, "1x")) << reader;
+  }
+}
+
+/// A region is tried beside what is x-locked at other nodes, too.
+TEST_P(TimesInRegions, WhoeverOverwritesIsBehindWhoHeldWhatItReadElsewhere) {
+  for (const std::size_t writer : {0, 1, 2}) {
+    begin_epoch_of_node_1();
+    const Ticket reader = commit(1, [&](Transaction& t, const Table& table) {
+      const Declared declared{table, "0x", /*write=*/false};
+      EXPECT_EQ(t.declare({&declared, 1}), Outcome::kOk);
+      (void)value_of(t, table, "0x");
+      (void)value_of(t, table, "1hot");
+      EXPECT_EQ(t.put(table, "1r", "new"), Outcome::kOk);
+    });
+    EXPECT_LT(reader.tid, put(writer, "0x")) << writer;
   }
 }
 
