@@ -27,7 +27,8 @@ constexpr NeedOfFlag kNeedsOfFlags[] = {
 
 constexpr Variant kVariantsOfLogs[] = {Variant::kSmallRecords, Variant::kCompress};
 
-constexpr Variant kVariantsOfTicToc[] = {Variant::kTicTocNoWait, Variant::kTicTocPreempt, Variant::kTicTocHistory};
+constexpr Variant kVariantsOfTicToc[] = {Variant::kTicTocNoWait, Variant::kTicTocPreempt, Variant::kTicTocHistory,
+                                         Variant::kTicTocSessions};
 
 Status refusal(std::string why) { return {StatusCode::kInvalidArgument, std::move(why)}; }
 

@@ -37,6 +37,7 @@ constexpr std::array<NamedVariant, kVariants> kNamed{{
     {"tictoc-no-wait", "with --protocol=tictoc: lets go and claims again rather than wait"},
     {"tictoc-preempt", "with --protocol=tictoc: looks before the claims whether the reads can pass"},
     {"tictoc-history", "with --protocol=tictoc: remembers when overwritten versions ended"},
+    {"tictoc-session-order", "with --protocol=tictoc: commit times of one worker ascend"},
 }};
 
 /// The variants that run a store other than Granary's engine. Each excludes the others, and every variant that changes
@@ -81,9 +82,9 @@ VariantSet VariantSet::all() {
 }
 
 VariantSet VariantSet::engine() {
-  return {Variant::kMemSilo,      Variant::kGlobalTid,       Variant::kNoSnapshots,  Variant::kNoGc,
-          Variant::kNoOverwrites, Variant::kSimpleAllocator, Variant::kSmallRecords, Variant::kCompress,
-          Variant::kTicTocNoWait, Variant::kTicTocPreempt,   Variant::kTicTocHistory};
+  return {Variant::kMemSilo,      Variant::kGlobalTid,       Variant::kNoSnapshots,   Variant::kNoGc,
+          Variant::kNoOverwrites, Variant::kSimpleAllocator, Variant::kSmallRecords,  Variant::kCompress,
+          Variant::kTicTocNoWait, Variant::kTicTocPreempt,   Variant::kTicTocHistory, Variant::kTicTocSessions};
 }
 
 std::vector<Variant> VariantSet::list() const {
@@ -136,6 +137,7 @@ void apply(VariantSet variants, Options& options) {
   if (variants.has(Variant::kTicTocNoWait)) options.tictoc_no_wait = true;
   if (variants.has(Variant::kTicTocPreempt)) options.tictoc_preempt = true;
   if (variants.has(Variant::kTicTocHistory)) options.tictoc_history = true;
+  if (variants.has(Variant::kTicTocSessions)) options.session_order = true;
   if (variants.has(Variant::kCompress)) options.log_compression = LogCompression::kLz4;
 }
 

@@ -32,8 +32,9 @@ enum class Variant : std::uint8_t {
   kTicTocNoWait,      ///< tictoc releases its claims and claims again rather than wait
   kTicTocPreempt,     ///< tictoc checks before the claims whether the reads can pass
   kTicTocHistory,     ///< tictoc remembers when overwritten versions ended
+  kTicTocSessions,    ///< tictoc's commit times ascend in each worker
 };
-inline constexpr std::size_t kVariants = 18;
+inline constexpr std::size_t kVariants = 19;
 
 std::string_view name(Variant variant);
 std::string_view meaning(Variant variant);

@@ -148,6 +148,13 @@ struct Options {
   /// With this one the database remembers when overwritten versions ended, so that a transaction which has read one may
   /// still commit before that time. Tables that are shared with other nodes remember nothing.
   bool tictoc_history = false;
+  /// Commit times of one worker (a session) ascend: a transaction that begins after another one of its worker has
+  /// ended is behind it in the serial order, and has a greater TID if both have written. Under "tictoc" some
+  /// transactions get a later time for that, by which more of them abort; without it a worker's TIDs may descend within
+  /// an epoch. The other protocols keep real time, so they do this anyway, and the option changes nothing. It holds for
+  /// serializable transactions. Transactions of a worker that overlap, as those of Worker::run_many() do, may have any
+  /// order.
+  bool session_order = false;
   TidSource tid_source = TidSource::kDecentralized;
   /// Try to commit in one hardware transaction, without locks ("drtm": to run whole transactions in one); with locks if
   /// it aborts again and again. What really runs is in Statistics. Off by default, as it gained nothing on the

@@ -66,6 +66,7 @@ struct Table<Options> {
       on_off("tictoc_no_wait", &Options::tictoc_no_wait, "tictoc: let go and claim again rather than wait"),
       on_off("tictoc_preempt", &Options::tictoc_preempt, "tictoc: look before the claims whether the reads can pass"),
       on_off("tictoc_history", &Options::tictoc_history, "tictoc: remember when overwritten versions ended"),
+      on_off("session_order", &Options::session_order, "commit times of one worker ascend, under tictoc, too"),
       choice("tid_source", &Options::tid_source,
              {{TidSource::kDecentralized, "decentralized"}, {TidSource::kGlobal, "global"}},
              "where TIDs come from: each worker, or, to measure it, one shared counter"),

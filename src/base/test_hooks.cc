@@ -18,6 +18,8 @@ constexpr KnownBug kBugs[] = {
     {"tictoc-no-floor", "a TicToc transaction may be serial in an earlier epoch"},
     {"tictoc-ignores-miss-times", "a TicToc insert takes a time at which others have missed the key"},
     {"tictoc-extends-blindly", "TicToc raises an rts without looking whether the version is still the latest"},
+    {"tictoc-forgets-session", "with session_order a TicToc writer's time may be before its worker's last one"},
+    {"tictoc-session-ignores-reads", "or the time of a transaction that only reads"},
     {"tictoc-forgets-absence", "an absent record leaves its index while its absence counts in the present epoch"},
     {"repeatable-read-loses-updates", "repeatable read writes over a value that has changed since it was read"},
     {"unrepeatable-read", "repeatable read may see two versions of one record"},

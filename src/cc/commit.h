@@ -102,7 +102,10 @@ CommitOutcome take_steps(Local& here, Remote& there, const LoggedWrites& writes,
   stop_at(kPoints.validated);
   // A transaction that only reads, and has a stamp, takes effect at the time of its stamp. That may be in an earlier
   // epoch, which is durable sooner.
-  if constexpr (!Local::kWrites && Local::kStampsFirst) epoch = here.epoch_of_reads();
+  if constexpr (!Local::kWrites && Local::kStampsFirst) {
+    epoch = here.epoch_of_reads();
+    here.note_time();
+  }
   if constexpr (!Local::kWrites) return {.reason = right.refused(), .epoch = epoch};
 
   if (const AbortReason reason = prepare_to_decide(here, there, writes, worker, right, epoch); failed(reason))

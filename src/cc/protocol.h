@@ -87,10 +87,15 @@ concept Protocol =
 /// The functions that a protocol which stamps first has in addition.
 template <typename P>
 concept StampsReads = P::kStampsFirst && requires(const AccessSet& access, WorkerState& worker, const Moment& moment,
-                                                  AbortReason failure, std::uint32_t turn) {
+                                                  TidWord time, AbortReason failure, std::uint32_t turn) {
   /// Returns the least time that a transaction which only reads may have: the versions that it has seen are there by
   /// then.
   { P::stamp_reads(access) } -> std::same_as<TidWord>;
+  /// Returns the least time that the worker's next transaction may have if it only reads; 0 without
+  /// Options::session_order.
+  { P::session_time(worker) } -> std::same_as<TidWord>;
+  /// Called when a transaction that only reads has passed its validation at this time.
+  { P::note_read_time(worker, time) } -> std::same_as<void>;
   /// Called before anything is claimed. Returns a reason to give up at once, or kNone.
   { P::reason_to_give_up_early(access, worker) } -> std::same_as<AbortReason>;
   /// Called when a claim has failed with `failure`, and all claims have been given back. Returns whether to claim all

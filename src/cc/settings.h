@@ -18,6 +18,7 @@ struct Settings {
   bool global_tids = false;
   bool claim_without_waiting = false;  ///< Options::tictoc_no_wait
   bool look_before_claiming = false;   ///< Options::tictoc_preempt
+  bool session_order = false;          ///< Options::session_order
   bool small_log_records = false;      ///< the log has TIDs only, for measurements
   std::uint32_t epoch_ms = 0;          ///< the epoch period; 0: epochs pass only when the application says so
 };

@@ -60,6 +60,8 @@ struct WorkerState {
   SharedMissTimes::Line* misses = nullptr;  ///< this worker's line, used instead of miss_times in a cluster
 
   TidWord last_tid = 0;  ///< the greatest TID that this worker has committed (I1)
+  /// Under TicToc: the greatest time of this worker's transactions that only read (Options::session_order).
+  TidWord last_read_time = 0;
 
   // HTM regions. The members are nullptr where there is no HTM.
   std::unique_ptr<htm::Region> region;           ///< tries commits in regions; nullptr under drtm

@@ -117,6 +117,7 @@ Engine::Engine(const Options& options, std::unique_ptr<memory::Region> region, s
                            .global_tids = options.tid_source == TidSource::kGlobal,
                            .claim_without_waiting = options.tictoc_no_wait,
                            .look_before_claiming = options.tictoc_preempt,
+                           .session_order = options.session_order,
                            .small_log_records = options.small_log_records,
                            .epoch_ms = options.background == Background::kThreads ? options.epoch_ms : 0},
               .epochs = epochs_,

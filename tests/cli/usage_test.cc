@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"bench ycsb --variant=split",
                 "--variant=split: makes no sense for this workload; expected some of key-value, dta, dta-bound, "
                 "hekaton, memsilo, global-tid, no-snapshots, no-gc, no-overwrites, simple-allocator, small-records, "
-                "compress, tictoc-no-wait, tictoc-preempt, tictoc-history"},
+                "compress, tictoc-no-wait, tictoc-preempt, tictoc-history, tictoc-session-order"},
         Mistake{"bench ycsb --variant=no-gc,no-gc", "--variant=no-gc,no-gc: 'no-gc' is named twice"},
         Mistake{"bench ycsb --variant=no-gc,", "--variant=no-gc,: a name is missing beside a comma"},
         Mistake{"bench ycsb --durability=disk --log_dirs=/no/such/place",

@@ -79,6 +79,26 @@ TEST(HistoryCheck, LastElementsShowCycles) {
               {Anomaly::kLostUpdate, Anomaly::kGSingle});
 }
 
+/// Returns the history with process processes[i] in the place of process i.
+History run_by(std::initializer_list<std::uint64_t> processes, const HistoryBuilder& builder) {
+  History history = builder.history();
+  for (Event& event : history) event.process = processes.begin()[event.process];
+  return history;
+}
+
+TEST(HistoryCheck, SessionsKeepTheirOwnOrder) {
+  constexpr CheckOptions kSerializable{.strict = false}, kSessions{.strict = false, .sessions = true};
+  // The second transaction has not seen what the first one wrote; nor has the fourth what the third one saw.
+  HistoryBuilder stale_own, stale_seen;
+  stale_own.run({a(kX, 1)}).run({r(kX, {})}).run({r(kX, {1})});
+  EXPECT_TRUE(check(run_by({0, 0, 1}, stale_own), kSessions).has(Anomaly::kGSingleRealTime));
+  EXPECT_TRUE(check(run_by({0, 1, 0}, stale_own), kSessions).valid()) << "two sessions";
+  EXPECT_TRUE(check(run_by({0, 0, 1}, stale_own), kSerializable).valid());
+  stale_seen.run({a(kX, 1)}).run({r(kX, {1})}).run({a(kY, 1)}).run({r(kX, {})});
+  EXPECT_TRUE(check(run_by({0, 1, 2, 1}, stale_seen), kSessions).has(Anomaly::kGSingleRealTime));
+  EXPECT_TRUE(check(run_by({0, 1, 2, 2}, stale_seen), kSessions).valid());
+}
+
 TEST(HistoryCheck, OverlappingTransactionsMayTakeAnyOrder) {
   expect_only(HistoryBuilder().overlap({{r(kX, {1}), a(kY, 1)}, {a(kX, 1)}, {r(kX, {}), r(kY, {})}}), {});
 }

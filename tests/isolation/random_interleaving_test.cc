@@ -225,17 +225,19 @@ class Interleaver {
   std::uint32_t remote_locks_ = 0;
 };
 
-/// Strictly, where the protocol keeps real time within an epoch, too.
+/// Strictly, where the protocol keeps real time within an epoch, too. Otherwise the order of each worker's own
+/// transactions counts, if the options ask for it. Each client has a worker of its own.
 void expect_serializable(const Options& options, const TableOptions& table = {}, unsigned seeds = 40,
                          bool in_parts = false) {
+  const bench::history::CheckOptions judged{.strict = asked_protocol.in_real_time, .sessions = options.session_order};
   // A lock's holder is of this very thread, so each wait for one is as long as it can be.
   seeds = static_cast<unsigned>(tests::scaled(seeds));
   if (asked_protocol.name == "dl_detect") seeds = std::max(2u, seeds / 20);
   std::size_t committed = 0, aborted = 0;
   for (const std::uint64_t one : tests::seeds(seeds, 0)) {
     const auto seed = static_cast<unsigned>(one);
-    const bench::history::Verdict verdict = check(Interleaver(seed, 2 + seed % 5, options, table, in_parts).run(2000),
-                                                  {.strict = asked_protocol.in_real_time});
+    const bench::history::Verdict verdict =
+        check(Interleaver(seed, 2 + seed % 5, options, table, in_parts).run(2000), judged);
     EXPECT_TRUE(verdict.valid()) << "seed " << seed << ": " << verdict.text();
     committed += verdict.committed;
     aborted += verdict.aborted;
@@ -258,6 +260,13 @@ TEST(RandomInterleaving, IsSerializableWithTicTocsOptimizations) {
   options.tictoc_no_wait = options.tictoc_preempt = options.tictoc_history = true;
   // Its waits, too, are for a holder of this very thread.
   expect_serializable(options, {}, 6);
+}
+
+TEST(RandomInterleaving, IsSerializableInTheOrderOfSessions) {
+  if (asked_protocol.name != "tictoc") GTEST_SKIP() << "another protocol";
+  Options options = manual_options();
+  options.session_order = true;
+  expect_serializable(options);
 }
 
 TEST(RandomInterleaving, IsSerializableWithRegions) {

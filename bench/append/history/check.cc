@@ -78,7 +78,7 @@ Verdict check(const History& history, const CheckOptions& options) {
     verdict.elements += versions.order.size();
   }
   verdict.found = std::move(all.found);
-  std::vector<Found> cycles = find_cycles(all, options.strict);
+  std::vector<Found> cycles = find_cycles(all, options);
   verdict.found.insert(verdict.found.end(), cycles.begin(), cycles.end());
   return verdict;
 }

@@ -57,6 +57,9 @@ struct Verdict {
 
 struct CheckOptions {
   bool strict = true;  ///< strict serializability: the order in real time counts
+  /// Without `strict`: the order in which each process has run its own transactions counts (strong session
+  /// serializability).
+  bool sessions = false;
 };
 
 Verdict check(const History& history, const CheckOptions& options = {});

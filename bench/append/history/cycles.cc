@@ -43,7 +43,7 @@ bool belongs(const CycleClass& wanted, const std::vector<Edge>& cycle) {
 
 class CycleFinder {
  public:
-  explicit CycleFinder(const Interpretation& all) : all_(all), graph_(all) {}
+  CycleFinder(const Interpretation& all, RealTime real_time) : all_(all), graph_(all, real_time) {}
 
   bool has_any(EdgeMask mask) const {
     const auto component = graph_.components(mask);
@@ -124,14 +124,15 @@ void find_missing(const Interpretation& all, std::vector<Found>& found) {
 
 }  // namespace
 
-std::vector<Found> find_cycles(const Interpretation& all, bool strict) {
+std::vector<Found> find_cycles(const Interpretation& all, const CheckOptions& options) {
   std::vector<Found> found;
-  if (strict) find_missing(all, found);
-  const CycleFinder finder(all);
+  if (options.strict) find_missing(all, found);
+  const CycleFinder finder(all, options.strict ? RealTime::kOfAll : RealTime::kOfEachProcess);
+  const bool in_time = options.strict || options.sessions;
   const EdgeMask every = kWw | kWr | kRw;
-  if (!finder.has_any(strict ? every | kRt : every)) return found;
+  if (!finder.has_any(in_time ? every | kRt : every)) return found;
   for (const CycleClass& wanted : kClasses) {
-    if (!strict && (wanted.rest & kRt) != 0) continue;
+    if (!in_time && (wanted.rest & kRt) != 0) continue;
     std::uint32_t start = 0;
     const auto cycle = finder.shortest(wanted, start);
     if (!cycle.empty()) found.push_back({wanted.anomaly, finder.text(start, cycle)});

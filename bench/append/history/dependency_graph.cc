@@ -3,16 +3,19 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
+#include <unordered_map>
 
 namespace granary::bench::history {
 namespace {
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 }
 
-DependencyGraph::DependencyGraph(const Interpretation& all) : transactions_(all.txns.size()), edges_(all.txns.size()) {
+DependencyGraph::DependencyGraph(const Interpretation& all, RealTime real_time)
+    : transactions_(all.txns.size()),
+      edges_(all.txns.size()) {
   for (const auto& [key, versions] : all.keys) add_versions(key, versions);
   for (const ExternalRead& read : all.reads) add_read(all, read);
-  add_real_time(all);
+  add_real_time(all, real_time);
 }
 
 void DependencyGraph::add(std::uint32_t from, Edge edge) {
@@ -42,7 +45,7 @@ void DependencyGraph::add_read(const Interpretation& all, const ExternalRead& re
   }
 }
 
-void DependencyGraph::add_real_time(const Interpretation& all) {
+void DependencyGraph::add_real_time(const Interpretation& all, RealTime real_time) {
   struct Moment {
     std::size_t position;
     bool completion;
@@ -55,8 +58,10 @@ void DependencyGraph::add_real_time(const Interpretation& all) {
     if (all.txns[txn].completed != kNever) moments.push_back({all.txns[txn].completed, true, txn});
   }
   std::sort(moments.begin(), moments.end(), [](const Moment& a, const Moment& b) { return a.position < b.position; });
-  std::uint32_t last = kNone;
+  std::unordered_map<std::uint64_t, std::uint32_t> last_of;  // by process; of all in one entry if they have one chain
   for (const Moment& moment : moments) {
+    const std::uint64_t chain = real_time == RealTime::kOfAll ? 0 : all.txns[moment.txn].process;
+    std::uint32_t& last = last_of.try_emplace(chain, kNone).first->second;
     if (!moment.completion) {
       if (last != kNone) add(last, {moment.txn, kRt});
       continue;

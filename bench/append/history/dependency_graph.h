@@ -5,7 +5,8 @@
 //   rt  was invoked after its completion
 //
 // Real time needs no edge for every pair: each completion is a node of its own in a chain. A transaction leads to
-// its completion's node, and the last completion before an invocation leads to the transaction invoked.
+// its completion's node, and the last completion before an invocation leads to the transaction invoked. Where the order
+// of sessions is judged, each process has a chain of its own.
 
 #include <cstdint>
 #include <span>
@@ -26,9 +27,12 @@ struct Edge {
   Element element = 0;  ///< the element that was overwritten, read or missed
 };
 
+/// Between which transactions there are edges of real time.
+enum class RealTime : std::uint8_t { kOfAll, kOfEachProcess };
+
 class DependencyGraph {
  public:
-  explicit DependencyGraph(const Interpretation& all);
+  explicit DependencyGraph(const Interpretation& all, RealTime real_time);
 
   std::size_t size() const { return edges_.size(); }
   std::span<const Edge> edges(std::uint32_t node) const { return edges_[node]; }
@@ -47,13 +51,13 @@ class DependencyGraph {
   void add(std::uint32_t from, Edge edge);
   void add_versions(Key key, const KeyVersions& versions);
   void add_read(const Interpretation& all, const ExternalRead& read);
-  void add_real_time(const Interpretation& all);
+  void add_real_time(const Interpretation& all, RealTime real_time);
 
   std::size_t transactions_;
   std::vector<std::vector<Edge>> edges_;
 };
 
 /// Finds cycles of every kind, and returns one shortest example of each.
-std::vector<Found> find_cycles(const Interpretation& all, bool strict);
+std::vector<Found> find_cycles(const Interpretation& all, const CheckOptions& options);
 
 }  // namespace granary::bench::history

@@ -94,8 +94,13 @@ class ReadHere {
   /// `remote_bound`: the least time that the reads at other nodes allow.
   AbortReason stamp(epoch::Epoch epoch, TidWord remote_bound) {
     stamp_ = std::max(moment_of_reads<P>(access_, epoch).stamp, remote_bound);
+    if constexpr (StampsReads<P>) {
+      if (!base::injected("tictoc-session-ignores-reads")) stamp_ = std::max(stamp_, P::session_time(worker_));
+    }
     return AbortReason::kNone;
   }
+  /// Notes the time for the worker's later transactions. Called after the validation, under a protocol with stamps.
+  void note_time() { P::note_read_time(worker_, stamp_); }
   TidWord read_time() const { return stamp_; }
   /// Returns the epoch that has to be durable before the result of a transaction with a stamp may be shown. A missed
   /// key may have been removed lately. While its record is in the index, the removal is among the reads. After that,

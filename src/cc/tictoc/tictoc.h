@@ -14,6 +14,7 @@
 // in an HTM region does in their place, and shared_record.h what differs for records that other nodes reach.
 // docs/protocols.md compares it with the paper.
 
+#include <algorithm>
 #include <span>
 #include <string_view>
 
@@ -64,6 +65,16 @@ struct TicToc : RegionSteps {
   /// Chooses the commit time (Algorithm 2, lines 6 to 13).
   static TidWord stamp(const AccessSet& access, WorkerState& worker, epoch::Epoch epoch, TidWord remote_bound);
   static TidWord stamp_reads(const AccessSet& access);
+  /// Returns the greatest time of the worker's transactions that have ended, if Options::session_order is on, and
+  /// otherwise 0. A transaction that only reads may have the same time, as those of one time are serial in the order in
+  /// which they had their locks. A transaction that writes gets a greater one, so that no TID of a worker comes twice.
+  static TidWord session_time(const WorkerState& worker) {
+    if (!worker.shared.settings.session_order) return 0;
+    return std::max(worker.last_tid, worker.last_read_time);
+  }
+  static void note_read_time(WorkerState& worker, TidWord time) {
+    worker.last_read_time = std::max(worker.last_read_time, time);
+  }
   static AbortReason reason_for_no_stamp(epoch::Epoch epoch) { return silo::no_tid_left(epoch); }
   /// Announces that the tables of the node set have no other keys at the moment (src/cc/miss_times.h).
   static void announce_miss_time(const AccessSet& access, WorkerState& worker, const Moment& moment);

@@ -77,6 +77,7 @@ TidWord TicToc::stamp(const AccessSet& access, WorkerState& worker, epoch::Epoch
   TidWord stamp = std::max(greatest_read(access), record::tid_of(remote_bound));
   if (!base::injected("tictoc-no-floor")) stamp = std::max(stamp, record::make_tid(epoch, 1));
   for (const WriteEntry& write : access.writes.entries()) stamp = std::max(stamp, least_for(write, worker, epoch));
+  if (!base::injected("tictoc-forgets-session")) stamp = std::max(stamp, session_time(worker) + kOne);
   if (base::injected("tictoc-no-floor") && record::epoch_of(stamp) < epoch) return stamp;
   return record::epoch_of(stamp) == epoch ? stamp : 0;
 }
