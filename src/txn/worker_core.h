@@ -11,6 +11,7 @@
 
 #include "src/base/fiber.h"
 #include "src/base/process_mark.h"
+#include "src/base/test_hooks.h"
 #include "src/cc/worker_state.h"
 #include "src/txn/commit_latencies.h"
 #include "src/txn/lending.h"
@@ -110,7 +111,9 @@ class WorkerCore {
   /// Whether the code that runs may use what was begun in the fiber `begun_in`, nullptr standing for outside of bodies.
   /// Two bodies that shared a transaction would change it in the middle of each other's operations, so each uses only
   /// what it has begun. Code outside of bodies runs when they have ended, and may use what they have left open.
-  bool may_use(const base::Fiber* begun_in) const { return fiber() == begun_in || fiber() == nullptr; }
+  bool may_use(const base::Fiber* begun_in) const {
+    return fiber() == begun_in || fiber() == nullptr || base::injected("turns-use-others-transactions");
+  }
 
   /// Frees a little garbage, if the epoch has moved since the last collection or that one has left work. Called between
   /// transactions. Ends what others have dropped (end_dropped).

@@ -1,5 +1,6 @@
 #include "src/cluster/transaction/locked_reads.h"
 
+#include "src/base/test_hooks.h"
 #include "src/cc/log_entry.h"
 
 namespace granary::cluster {
@@ -8,8 +9,9 @@ namespace {
 /// Notes what an x-lock has READ together with the lock.
 void adopt_locked_read(Access& access, const XLock& lock) {
   access.record.set_whole_incarnation(lock.incarnation());
-  const std::optional<std::string_view> value = record::is_absent(lock.tid()) ? std::string_view() : lock.value();
-  access.seen.note_version(lock.tid(), record::kFree, value);
+  const record::TidWord tid = base::injected("locked-read-sees-removed") ? lock.tid() & ~record::kAbsent : lock.tid();
+  const std::optional<std::string_view> value = record::is_absent(tid) ? std::string_view() : lock.value();
+  access.seen.note_version(tid, record::kFree, value);
   if (value) access.lock.version = {.tid = lock.tid(), .previous = lock.previous(), .value = *value};
 }
 

@@ -4,6 +4,7 @@
 #include "kvstore/remote/header_sweep.h"
 
 #include <array>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -116,6 +117,21 @@ TEST_F(Sweep, TakesNothingOfALineThatWasBeingChanged) {
   EXPECT_EQ(known(kKeys), 0u);
 }
 
+TEST_F(Sweep, TakesTheOtherLinesOfBucketsThatWereBeingChanged) {
+  fill(kKeys);
+  copy(*sweep_.next());
+  std::uint64_t whole = 0;
+  for (hash::Bucket& bucket : buckets_) {
+    bucket.lines[1].opened += 2;
+    for (const unsigned number : {0u, 2u}) {
+      for (unsigned slot = 0; slot < hash::slots_in(number); ++slot)
+        whole += hash::Entry(bucket.lines[number].slots[slot].entry).type() == hash::EntryType::kRecord ? 1 : 0;
+    }
+  }
+  sweep_.take(0, buckets_.data());
+  EXPECT_EQ(known(kKeys), whole);
+}
+
 TEST_F(Sweep, IsMadeOnceMoreWhenLookupsFindManyUnknownKeys) {
   EXPECT_EQ(sweep(), 7u);
   fill(kKeys);
@@ -135,6 +151,21 @@ TEST(LocationCacheOffer, MakesNoRoom) {
   cache.offer(100, Location(800, 0));
   EXPECT_FALSE(cache.find(100, counters));
   for (std::uint64_t key = 1; key <= LocationCache::kEntriesOfSet; ++key) EXPECT_TRUE(cache.find(key, counters)) << key;
+}
+
+/// Some of the sets are full, and the others have room.
+TEST(LocationCacheOffer, TakesNothingFromWhatIsRemembered) {
+  constexpr std::uint64_t kSets = 16, kRemembered = kSets * LocationCache::kEntriesOfSet;
+  LocationCache cache(kSets * LocationCache::kEntriesOfSet * LocationCache::kEntryBytes);
+  LocationCacheCounters counters;
+  for (std::uint64_t key = 1; key <= kRemembered; ++key) cache.remember(key, Location(key * 8, 0), counters);
+  std::vector<std::uint64_t> remembered;
+  for (std::uint64_t key = 1; key <= kRemembered; ++key) {
+    if (cache.find(key, counters)) remembered.push_back(key);
+  }
+  EXPECT_LT(remembered.size(), kRemembered) << "no set is full";
+  for (std::uint64_t key = 10 * kRemembered; key <= 20 * kRemembered; ++key) cache.offer(key, Location(key * 8, 0));
+  for (const std::uint64_t key : remembered) EXPECT_TRUE(cache.find(key, counters)) << key;
 }
 
 TEST(LocationCacheOffer, IsTheFirstToMakeRoom) {
