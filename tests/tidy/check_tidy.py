@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks sizes and names: functions of at most 60 lines, files of at most 400, names in the project's style, lines of
 C++ and of documents of at most 120 columns, paths and links in documents and comments that lead somewhere, invariants
-that are numbered and known, and that headers which only one file includes do not become more.
+that are numbered and known, names of code in docs/protocols.md that the code has, and that headers which only one file includes
+do not become more.
 
 What broke a rule when the rule was made is listed in exceptions.txt, with its size. It may shrink and must not grow: the check
 also fails if an exception is greater than what is there, or is not needed any more. `--update` lowers and removes such lines; it
@@ -16,6 +17,7 @@ import re
 import sys
 
 import invariants
+import named_code
 from cpp_scan import Scan
 from references import lost_in_comments, lost_in_document
 
@@ -135,9 +137,18 @@ class Project:
         self._named_invariants(found, name, text)
         for reference in lost_in_document(self.root, path, text):
             found.add("reference", f"{name} {reference}", 0, f"{name}: there is no {reference}")
+        if name in named_code.DOCUMENTS:
+            self._named_code(found, name, text)
         for number, line in enumerate(text.splitlines(), start=1):
             if not line.lstrip().startswith("|") and " " in line.strip():
                 self._columns(found, name, number, line)
+
+    def _named_code(self, found, name, text):
+        """All files have been looked at before the first document."""
+        for lost, place in named_code.lost_names(named_code.words_of(self.root), text):
+            found.add("reference", f"{name} {lost}", 0, f"{name}: {place} has no {lost}")
+        for lost in named_code.lost_files(self.files, text):
+            found.add("reference", f"{name} {lost}", 0, f"{name}: there is no {lost}")
 
     def _headers(self, found, users):
         """Public headers and those of examples have users that are not here. A header for one file may be a subject of its own that

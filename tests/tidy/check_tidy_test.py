@@ -19,6 +19,18 @@ CLEAN = {
     "README.md": f"# Granary\n\n| {'a table may be wide ' * 20} |\nhttps://example.org/{'long' * 40}\n",
     "docs/log.md": "# The log\n\n## `redo_log`: a name\n\nSee `src/log/entry.h` and [below](#redo_log-a-name).\n",
 }
+PROTOCOLS = "docs/protocols.md"
+CLEAN["src/cc/here.h"] = """// Nothing of a comment counts: lock_all.
+class Here { void lock(); void stamp(); static constexpr char kName[] = "two_pl"; const char* text_ = "in words"; };
+"""
+CLEAN["src/cc/here.cc"] = '#include "src/cc/here.h"\nvoid Here::lock() {}\n'
+CLEAN["src/cc/commit.cc"] = '#include "src/cc/here.h"\nvoid commit(Here& here) { here.lock(); }\n'
+CLEAN[PROTOCOLS] = """`two_pl` has `commit()`, in `here.h`, and a `--flag=` and `some words`; `log_test.cc` is a test.
+
+| step | file |
+| -- | -- |
+| lock | `Here::lock`, `src/cc/here.cc`, and `stamp` |
+"""
 LINES = "  go();\n"
 INVARIANTS = "docs/invariants.md"
 CLEAN[INVARIANTS] = """| [I1](#i1-tids-grow) |
@@ -60,6 +72,11 @@ PLANTED = [
     ("docs/log.md", "[gone](undo.md)\n", "docs/log.md: there is no undo.md"),
     ("docs/log.md", "[gone](../README.md#undo)\n", "docs/log.md: there is no ../README.md#undo"),
     ("docs/log.md", "[gone](#undo)\n", "docs/log.md: there is no #undo"),
+    (PROTOCOLS, "`lock_all`\n", "docs/protocols.md: the code has no lock_all"),
+    (PROTOCOLS, "`words`\n", "docs/protocols.md: the code has no words"),
+    (PROTOCOLS, "`Here::run()`\n", "docs/protocols.md: the code has no Here::run"),
+    (PROTOCOLS, "| a step | `commit`, `src/cc/here.h` |\n", "docs/protocols.md: src/cc/here.h has no commit"),
+    (PROTOCOLS, "`there.h`\n", "docs/protocols.md: there is no there.h"),
     ("src/log/entry.h", "// Keeps I3.\n", "src/log/entry.h:1: docs/invariants.md has no I3"),
     (INVARIANTS, "| [I2](#i2-one-lock) |\n", "its table lists [1, 2, 2], its sections are [1, 2]"),
     (INVARIANTS, "## I3 No gap\n- *Code*: here.\n- *Tests*: there.\n| [I3](#i3-no-gap) |\n## I5 A gap\n- *Code*: here.\n"
