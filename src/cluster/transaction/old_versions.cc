@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/base/set_while.h"
+#include "src/base/test_hooks.h"
 #include "src/cc/holder_liveness.h"
 #include "src/cc/versions.h"
 #include "src/cluster/transaction/abort_reasons.h"
@@ -21,6 +22,7 @@ AbortReason OldVersions::make_copies(epoch::Epoch epoch, std::span<Access* const
   }
   if (copies.accesses.empty()) return AbortReason::kNone;
   if (const AbortReason reason = borrow(copies); failed(reason)) return reason;
+  base::sync_point("old_versions.borrowed");
   if (const AbortReason reason = read_again({copies.accesses.data(), copies.accesses.size()}); failed(reason))
     return reason;
   for (std::size_t i = 0; i < copies.accesses.size(); ++i) {

@@ -174,8 +174,9 @@ bool CrashWorld::may_die(unsigned id) const {
 
 /// At any moment, or at one that is rare.
 void CrashWorld::kill_somebody() {
-  constexpr std::string_view kRare[] = {"across.locked",   "across.deciding",  "across.logged",   "across.logged",
-                                        "recovery.opened", "recovery.settled", "recovery.adopted"};
+  constexpr std::string_view kRare[] = {"across.locked",    "across.deciding",       "across.logged",
+                                        "across.logged",    "recovery.opened",       "recovery.settled",
+                                        "recovery.adopted", "old_versions.borrowed", "version_copy.linked"};
   const unsigned deaths = deaths_ + 1;
   if (random_.chance(0.75)) deadly_point_ = kRare[random_.below(std::size(kRare))];
   pause(300);

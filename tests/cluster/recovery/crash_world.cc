@@ -82,7 +82,7 @@ std::string CrashWorld::run() {
     expect_ends();
   });
   cluster_.scheduler.run();
-  return wrong_;
+  return wrong_.empty() ? wrong_epochs(seen_) : wrong_;
 }
 
 void CrashWorld::spawn(const LifePtr& life, std::function<void()> body) {
@@ -134,7 +134,10 @@ void CrashWorld::pass_point(std::string_view point) {
   const auto found = life_of_fiber_.find(cluster_.scheduler.current());
   if (found == life_of_fiber_.end()) return;
   const LifePtr life = found->second;
+  const bool linked = point == "version_copy.linked";
+  if (linked) ++counts_.kept;
   if (point == deadly_point_ && may_die(life->node) && random_.chance(0.5)) {
+    if (linked || point == "old_versions.borrowed") ++counts_.died_keeping;
     deadly_point_.clear();
     die_soon(life);
     if (random_.chance(0.5)) pause_until_dead(*life);
@@ -174,8 +177,8 @@ void CrashWorld::open(const LifePtr& life) {
   db::Engine& engine = mine.database().engine();
   engine.set_fence(life->membership->fence());
   mine.set_living(life->membership->living());
-  tables_[life->node] =
-      mine.table("lists", {.max_value_bytes = 128, .index = options_.index, .expected_keys = 64, .shared = true});
+  tables_[life->node] = mine.table(
+      "lists", {.max_value_bytes = kMostBytes, .index = options_.index, .expected_keys = 64, .shared = true});
   for (const Member& member : life->membership->configuration()->members) {
     if (member.state != MemberState::kDead) continue;
     if (const Status cut = mine.fabric().cut_off(member.id, member.generation); !cut.ok()) note_wrong(cut.message());
@@ -209,6 +212,7 @@ db::SurvivorDuties CrashWorld::duties(Life& life) {
           [this, &life](const Configuration& configuration) {
             epoch::EpochManager& epochs = node(life).database().engine().epochs();
             forget_ended(life, configuration);
+            take_back_lent(life, configuration);
             if (!configuration.owed.empty()) epochs.limit_snapshots(epochs.snapshot_of(epochs.current()));
             act_in(configuration.number, node(life).control());
           },
@@ -220,6 +224,15 @@ db::SurvivorDuties CrashWorld::duties(Life& life) {
 void CrashWorld::forget_ended(Life& life, const Configuration& configuration) {
   for (const Member& member : configuration.members)
     life.former.push_back(node(life).directory().forget_former(member.id, member.live() ? member.generation : 0));
+}
+
+/// As ClusterNode::take_back_lent() does.
+void CrashWorld::take_back_lent(Life& life, const Configuration& configuration) {
+  for (const Member& member : configuration.members) {
+    const membership::Generation lives = member.live() ? member.generation : 0;
+    const membership::Generation before = std::exchange(life.lends_to[member.id], lives);
+    if (before != 0 && before != lives) node(life).service().forget(member.id);
+  }
 }
 
 bool CrashWorld::look_after_others(Life& life, const Configuration& configuration) {
@@ -339,8 +352,8 @@ void CrashWorld::begin_to_serve(const LifePtr& life) {
     if (!goes_on(*life) || !life->membership->serve().ok()) return;
     life->first_epoch = node(*life).database().current_epoch();
     life->serves = true;
-    for (unsigned worker = 0; worker < options_.clients; ++worker)
-      spawn(life, [this, life, worker] { run_client(life, worker); });
+    for (unsigned fiber = 0; fiber < options_.clients * options_.fibers; ++fiber)
+      spawn(life, [this, life, worker = fiber % options_.clients] { run_client(life, worker); });
   });
 }
 

@@ -1,13 +1,14 @@
 #pragma once
 // A simulated cluster whose nodes die, are recovered by others, and come back, while clients on all nodes append to
-// lists and read them. Nodes follow a membership at a board in memory, and do in fibers what the threads of a real node
-// do: they cut dead nodes off, become quiet, recover (db::SurvivorTurns, db::Recoverer), lead the epochs (EpochLeader),
-// and come back with what all logs have.
+// lists and read them, also as snapshots show them. Nodes follow a membership at a board in memory, and do in fibers
+// what the threads of a real node do: they cut dead nodes off, become quiet, recover (db::SurvivorTurns,
+// db::Recoverer), lead the epochs (EpochLeader), and come back with what all logs have.
 //
 // A node's process ends in an instant, maybe some time after the others have begun to take it for dead. Its rings stay
 // as they are then, and so does its disk, or what the disk had synced and some of the rest; nothing that the node does
 // afterwards reaches anybody, but its fibers go on until they find out. Its next life begins when they have ended. The
-// lives are in crash_world.cc, how they end and come back is in crash_fate.cc, and what clients do in crash_clients.cc.
+// lives are in crash_world.cc, how they end and come back is in crash_fate.cc, and what clients do in crash_clients.cc
+// and crash_snapshots.cc.
 
 #include <functional>
 #include <map>
@@ -25,6 +26,7 @@
 #include "src/node/recoveries.h"
 #include "src/node/survivor.h"
 #include "tests/cluster/recovery/host_files.h"
+#include "tests/cluster/transaction/epoch_order.h"
 #include "tests/cluster/transaction/sim_cluster.h"
 #include "tests/support/ring_directory.h"
 
@@ -34,8 +36,10 @@ struct CrashOptions {
   std::uint64_t seed = 1;
   IndexKind index = IndexKind::kHash;
   unsigned nodes = 3;
-  unsigned clients = 2;          ///< of each node
+  unsigned clients = 2;          ///< of each node, each with a worker of its own
+  unsigned fibers = 1;           ///< of each client: so many transactions of its worker may be open at once
   unsigned lists = 2;            ///< of each node, at a time
+  unsigned length = 12;          ///< of a list; then another takes its place. Many short ones make leaves split
   unsigned deaths = 1;           ///< one after the other, at random moments; one node at least serves at any time
   unsigned most_between = 2000;  ///< turns between two deaths
   std::string protocol = "silo";
@@ -52,8 +56,14 @@ class CrashWorld {
 
   struct Counts {
     unsigned committed = 0;
-    unsigned unknown = 0;   ///< transactions whose node died before their client heard of them
-    unsigned released = 0;  ///< that clients waited for
+    unsigned unknown = 0;            ///< transactions whose node died before their client heard of them
+    unsigned released = 0;           ///< that clients waited for
+    unsigned to_write = 0;           ///< that have told before their commit what they would write
+    unsigned looks = 0;              ///< snapshots that have seen something
+    unsigned again = 0;              ///< lists that a snapshot has read a second time
+    unsigned again_after_death = 0;  ///< with a death in between
+    unsigned kept = 0;               ///< versions that were copied into borrowed blocks, and linked
+    unsigned died_keeping = 0;       ///< nodes that died behind a block that they had borrowed, or behind its link
     SettleCounts settled{};
     unsigned cut_short = 0;          ///< recoveries whose recoverer died
     unsigned returned = 0;           ///< lives that came back and served
@@ -65,6 +75,8 @@ class CrashWorld {
  private:
   using MicroOp = bench::history::MicroOp;
   using Ops = std::vector<MicroOp>;
+  using List = std::vector<bench::history::Element>;
+  static constexpr std::uint32_t kMostBytes = 128;  ///< of a list
 
   /// One life of a node.
   struct Life {
@@ -75,6 +87,7 @@ class CrashWorld {
     std::optional<db::Recoverer> recoverer{};
     LeaderOptions leads{};  ///< without members: it does not lead
     std::map<membership::NodeId, membership::Generation> learned{};
+    std::map<membership::NodeId, membership::Generation> lends_to{};
     std::vector<FormerLife> former{};  ///< what it knew of others before, which readers may still use
     epoch::Epoch durable = 0;
     bool serves = false;
@@ -105,6 +118,7 @@ class CrashWorld {
   void follow_membership(const LifePtr& life);
   db::SurvivorDuties duties(Life& life);
   void forget_ended(Life& life, const membership::Configuration& configuration);
+  void take_back_lent(Life& life, const membership::Configuration& configuration);
   bool look_after_others(Life& life, const membership::Configuration& configuration);
   db::RecovererParts recoverer_parts(Life& life);
   void lead(Life& life);
@@ -127,12 +141,20 @@ class CrashWorld {
   // Clients.
   bench::history::Key key_at(std::size_t slot, std::uint64_t appended) const;
   std::string key_of(bench::history::Key key) const;
+  static List list_of(std::string_view bytes);
+  bench::history::Key some_key();
   MicroOp some_op();
   void run_client(const LifePtr& life, unsigned worker);
   bool transact(Life& life, unsigned worker, std::uint64_t process, Ops ops);
+  bool declare(Transaction& t, const Table& table, const Ops& ops);
   bool execute(Transaction& t, const Table& table, Ops& ops);
+  Outcome read_to_write(Transaction& t, const Table& table, const std::string& key, std::string& value);
+  void note_epoch(const Life& life, const CommitResult& done, const Ops& ops);
+  void look_back(Life& life, unsigned worker);
+  using Looked = std::map<bench::history::Key, List>;
+  void look(const Life& life, Snapshot& snapshot, const std::vector<bench::history::Key>& keys, Looked& looked);
   void await_release(Life& life, epoch::Epoch epoch);
-  void note(bench::history::EventType type, std::uint64_t process, Ops ops);
+  void note(bench::history::EventType type, std::uint64_t process, Ops ops, bool snapshot = false);
   void read_all();
   void expect_all_free();
 
@@ -155,6 +177,7 @@ class CrashWorld {
   std::map<rdma::fiber::Fiber*, LifePtr> life_of_fiber_;
   std::vector<std::uint64_t> appends_;  ///< of each slot: a node's list of the moment
   bench::history::History history_;
+  std::vector<Seen> seen_;  ///< by snapshots, and by transactions that have committed
   Counts counts_;
   std::uint64_t processes_ = 0;
   unsigned clients_ = 0;
