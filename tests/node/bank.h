@@ -24,6 +24,11 @@ inline constexpr std::int64_t kMoney = 100;
 
 using Accounts = TypedTable<std::uint64_t, std::int64_t>;
 
+/// Snapshot periods so short that transactions meet versions of earlier ones, which they have to keep for snapshots.
+inline constexpr std::uint64_t kSnapshotEpochs = 2;
+/// The line of a cluster file that makes them so short.
+inline constexpr const char* kShortSnapshotPeriods = "snapshot_epochs = 2\n";
+
 /// The first account of a node.
 constexpr std::uint64_t first_of(NodeNumber node) { return (node - 1) * kKeys; }
 

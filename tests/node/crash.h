@@ -16,50 +16,12 @@
 
 #include "recovery/log_scan.h"
 #include "tests/node/bank.h"
+#include "tests/node/counters.h"
+#include "tests/node/crash_setting.h"
 #include "tests/node/death.h"
 #include "tests/support/crash_child.h"
 
 namespace granary::tests {
-
-inline constexpr std::uint64_t kAccounts = kBankNodes * kKeys;
-inline constexpr std::uint64_t kCounters = 2;  ///< of each node: its first accounts, which every transaction counts up
-/// Nothing is in the way for longer than a transaction of another node takes.
-inline constexpr RetryPolicy kBounded{.max_attempts = 10'000};
-
-inline bool is_counter(std::uint64_t account) { return account % kKeys < kCounters; }
-
-/// What was known of the last transaction when the process was killed.
-enum class Fate : std::uint8_t {
-  kUndecided,  ///< nothing of it may ever be seen
-  kDecided,    ///< in the rings; it holds its epoch open, so no log counts up to that
-  kEnded,      ///< in the rings, and perhaps in a log that counts up to there
-  kReleased,
-};
-
-/// What happens beside the death itself.
-struct Setting {
-  explicit Setting(std::uint64_t number)
-      : seed(number),
-        power_lost((number & 1) != 0),
-        leader_dies((number & 2) != 0),
-        in_order((number & 4) != 0),
-        declares((number & 8) != 0),
-        noticed(number % 3 != 0),
-        rounds(1 + number % 3) {}
-  std::string text() const {
-    return fmt::format("seed {}: {} dies, the others {}, the rings {}{}", seed, leader_dies ? "the leader" : "a node",
-                       in_order ? "end in order" : "are killed", power_lost ? "are lost" : "survive",
-                       declares ? ", all is declared" : "");
-  }
-
-  std::uint64_t seed;
-  bool power_lost;  ///< of those that did not end in order
-  bool leader_dies;
-  bool in_order;  ///< the others end
-  bool declares;
-  bool noticed;          ///< a coordinator that goes on knows who is dead
-  std::uint64_t rounds;  ///< that are released
-};
 
 /// What a coordinator has told before it ended.
 struct Told {
@@ -79,73 +41,14 @@ inline Told read(const std::vector<std::string>& lines) {
   return told;
 }
 
-/// Adds one to each counter.
-inline RunResult count_up(Branch& branch, bool declares) {
-  return branch.worker->run(
-      [&](Transaction& t) {
-        std::vector<EncodedKey<std::uint64_t>> keys;
-        for (std::uint64_t account = 0; account < kAccounts; ++account) {
-          if (is_counter(account)) keys.emplace_back(account);
-        }
-        std::vector<Declared> declared;
-        for (const auto& key : keys) declared.push_back({branch.accounts, key, true});
-        if (declares) {
-          base::sync_point("test.locks");
-          (void)t.declare(declared);
-        }
-        for (std::uint64_t account = 0; account < kAccounts; ++account) {
-          if (!is_counter(account)) continue;
-          const auto value = t.get(branch.accounts, account);
-          if (!value) return;
-          (void)t.put(branch.accounts, account, *value + 1);
-        }
-        base::sync_point("test.executed");
-        if (!declares) base::sync_point("test.locks");
-      },
-      kBounded);
-}
-
-/// What all counters of these nodes show, or what is wrong with their accounts.
-inline std::string look(Branch& branch, const std::vector<NodeNumber>& nodes = {1, 2, 3}) {
-  std::vector<std::int64_t> found;
-  const RunResult done = branch.worker->run(
-      [&](Transaction& t) {
-        found.clear();
-        for (const NodeNumber node : nodes) {
-          for (std::uint64_t account = first_of(node); account < first_of(node) + kKeys; ++account)
-            found.push_back(t.get(branch.accounts, account).value_or(-1));
-        }
-      },
-      kBounded);
-  if (!done.committed()) return "cannot be read: " + std::string(name(done.reason));
-  for (std::uint64_t i = 0; i < found.size(); ++i) {
-    if (found[i] != (is_counter(i) ? found[0] : kMoney)) return fmt::format("half: {}", fmt::join(found, " "));
-  }
-  return std::to_string(found[0] - kMoney);
-}
-
-/// Each record as it is, and then the counters together.
-inline std::string write_all(Branch& branch) {
-  for (std::uint64_t account = 0; account < kAccounts; ++account) {
-    const RunResult done = branch.worker->run(
-        [&](Transaction& t) {
-          const auto value = t.get(branch.accounts, account);
-          if (value) (void)t.put(branch.accounts, account, *value);
-        },
-        kBounded);
-    if (!done.committed()) return fmt::format("cannot write {}: {}", account, name(done.reason));
-  }
-  const RunResult done = count_up(branch, /*declares=*/false);
-  return done.committed() ? "writes all" : "cannot count: " + std::string(name(done.reason));
-}
-
 /// A cluster that dies, and is started again.
 class Crash {
  public:
   /// `more`: lines of the cluster file's section of the cluster.
   explicit Crash(const Setting& setting, const std::string& more = {})
       : setting_(setting),
-        file_(kBankNodes, 1, more, "data_directory = \"data\"\nreliable_directory = \"rings\"\n") {}
+        file_(kBankNodes, 1, kShortSnapshotPeriods + more,
+              "data_directory = \"data\"\nreliable_directory = \"rings\"\n") {}
   virtual ~Crash() = default;
   Crash(const Crash&) = delete;
   Crash& operator=(const Crash&) = delete;
@@ -274,6 +177,8 @@ class Crash {
 
  protected:
   const Setting& setting() const { return setting_; }
+  /// Called by a coordinator when all has been released that it has counted, and it will count twice more.
+  virtual void before_last() {}
   /// Called by a coordinator that is about to die.
   virtual void before_death() {}
   virtual ClusterOptions options(NodeNumber node) const {
@@ -281,6 +186,7 @@ class Crash {
     ClusterOptions options = node_options(file_, node);
     options.database.ring_bytes = kSmall;
     options.database.log_segment_bytes = kSmall;
+    options.database.protocol = setting_.by_times ? "tictoc" : "silo";
     options.recovers_others = false;  // all end, and the whole cluster is recovered
     return options;
   }
@@ -331,18 +237,20 @@ class Crash {
     };
   }
   RunResult count(Branch& branch, const CrashChild::Report& report) {
-    const RunResult done = count_up(branch, setting_.declares);
+    const RunResult done = count_up(branch, setting_.locking);
     report(done.committed() ? fmt::format("epoch {}", done.ticket.epoch) : std::string(name(done.reason)));
     return done;
   }
-  /// Of these all but the last one are surely released.
+  /// Of these all but the last one are surely released. Who counts once more overwrites versions that snapshots may
+  /// need.
   void count_rounds(Branch& branch, const CrashChild::Report& report) {
     report("runs");
     (void)comes_true([this] { return flags_.ready.load(); });
     RunResult done;
     for (std::uint64_t round = 0; round < setting_.rounds; ++round) done = count(branch, report);
     if (branch.cluster->database().wait_released(done.ticket).ok()) report("released");
-    (void)count(branch, report);
+    before_last();
+    await_next_period(branch, count(branch, report).ticket.epoch);
   }
   CrashChild::Body started_again(NodeNumber node) {
     return [this, node](const CrashChild::Report& report) {

@@ -38,6 +38,16 @@ inline std::vector<Point> coordinators_points() {
           {{"test.released"}, Fate::kReleased}};  // and nobody has been told
 }
 
+/// At which the coordinator dies while it keeps old versions of four records: two blocks at each of two other nodes.
+inline std::vector<Point> points_of_old_versions() {
+  const std::string kBorrowed = "old_versions.borrowed";
+  return {{{kBorrowed}, Fate::kUndecided},                      // nothing is written to the blocks
+          {{"shm.half", 0, kBorrowed}, Fate::kUndecided},       // half a copy
+          {{"shm.operation", 1, kBorrowed}, Fate::kUndecided},  // a copy that is not linked
+          {{"version_copy.linked"}, Fate::kUndecided},
+          {{"version_copy.linked", 3}, Fate::kUndecided}};  // all are
+}
+
 /// At which the coordinator stands while a participant dies.
 inline std::vector<Point> participants_points() {
   return {{{"test.executed"}, Fate::kEnded},

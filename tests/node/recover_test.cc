@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -21,8 +23,11 @@
 
 #include "src/record/shared_record.h"
 #include "src/txn/table_core.h"
+#include "tests/node/counters.h"
 #include "tests/node/crash.h"
 #include "tests/node/crash_points.h"
+#include "tests/node/crash_setting.h"
+#include "tests/node/snapshots.h"
 #include "tests/support/scale.h"
 #include "tests/support/seeds.h"
 
@@ -33,9 +38,12 @@ using tests::Branch;
 using tests::CrashChild;
 using tests::Fate;
 using tests::first_of;
+using tests::HeldSnapshot;
 using tests::kBankNodes;
 using tests::kCounters;
 using tests::kKeys;
+using tests::Locking;
+using tests::NewSnapshots;
 using tests::Point;
 using tests::Setting;
 using Clock = std::chrono::steady_clock;
@@ -68,6 +76,7 @@ void PrintTo(const Case& one, std::ostream* out) { *out << tests::name_of(one.po
 std::vector<Case> cases() {
   std::vector<Point> points = tests::coordinators_points();
   points.push_back({tests::participants_points().back().death, Fate::kDecided});
+  std::ranges::copy(tests::points_of_old_versions(), std::back_inserter(points));
   const bool all = tests::scaled(1) > 1;
   std::vector<Case> cases;
   for (std::uint64_t number = 0; number < points.size(); ++number) {
@@ -94,23 +103,6 @@ std::size_t locked_accounts(const Branch& branch) {
     if (record::is_x_locked(record::shared_of(record).state())) ++locked;
   }
   return locked;
-}
-
-/// Writes an account, which no counter is, as it is. Tries once.
-RunResult touch(Branch& branch, NodeNumber node) {
-  return branch.worker->run(
-      [&](Transaction& t) {
-        const std::uint64_t account = first_of(node) + kCounters + branch.cluster->node();
-        if (const auto money = t.get(branch.accounts, account)) (void)t.put(branch.accounts, account, *money);
-      },
-      {.max_attempts = 1});
-}
-/// The same until it has committed; for 20 s.
-RunResult surely_touch(Branch& branch, NodeNumber node) {
-  RunResult done = touch(branch, node);
-  for (const auto end = Clock::now() + std::chrono::seconds(20); !done.committed() && Clock::now() < end;)
-    done = touch(branch, node);
-  return done;
 }
 
 /// A cluster of which some nodes die while the others go on, and come back.
@@ -162,6 +154,11 @@ class GoingOn : public tests::Crash {
   }
 
  protected:
+  /// Both others begin a snapshot that has to show older versions than those which the coordinator will overwrite.
+  void before_last() override {
+    shared_.holds = true;
+    EXPECT_TRUE(tests::comes_true([this] { return shared_.held == kBankNodes - 1; }));
+  }
   /// At every other point the participant is the first of both.
   void before_death() override {
     if (test_.role != Role::kBoth) return;
@@ -176,10 +173,18 @@ class GoingOn : public tests::Crash {
   /// Commits all the time; reports what is there when all that the dead held is free again, and once more when they are
   /// back.
   void stay(Branch& branch, const CrashChild::Report& report) override {
-    while (shared_.deaths == 0) touch_all(branch);
+    new_snapshots_.emplace(branch);
+    while (shared_.deaths == 0) {
+      use(branch);
+      if (!shared_.holds || held_ || shared_.held == kBankNodes - 1) continue;
+      held_.emplace(branch);
+      ++shared_.held;
+    }
     report(go_on(branch));
     ++shared_.looked;
-    while (shared_.back < shared_.deaths) touch_all(branch);
+    while (shared_.back < shared_.deaths) use(branch);
+    if (held_) (void)held_->look_again({});
+    held_.reset();
     end(branch, report);
   }
 
@@ -190,6 +195,8 @@ class GoingOn : public tests::Crash {
     std::atomic<NodeNumber> recoverer{0};            ///< who died as such
     std::atomic<bool> dies{false}, dies_too{false};  ///< the coordinator, and the participant with it
     std::atomic<unsigned> looked{0}, back{0}, ended{0};
+    std::atomic<bool> holds{false};  ///< snapshots are to be held from now on
+    std::atomic<unsigned> held{0};
     std::atomic<unsigned> recoveries{0};  ///< that their nodes tell of with the right figures
   };
 
@@ -214,6 +221,11 @@ class GoingOn : public tests::Crash {
     for (NodeNumber node = 1; node <= kBankNodes; ++node) (void)touch(branch, node);
     std::this_thread::sleep_for(std::chrono::microseconds(200));
   }
+  /// Now and then looks at what snapshots show.
+  void use(Branch& branch) {
+    touch_all(branch);
+    if (++used_ % 16 == 0) (void)new_snapshots_->look();
+  }
   /// Returns what the living nodes' counters show, or what is wrong.
   std::string go_on(Branch& branch) {
     constexpr unsigned kSome = 20;
@@ -221,6 +233,8 @@ class GoingOn : public tests::Crash {
     for (NodeNumber node = 1; node <= kBankNodes; ++node) {
       if (!shared_.dead[node]) living.push_back(node);
     }
+    (void)new_snapshots_->look();
+    if (held_) (void)held_->look_again({});
     for (unsigned i = 0; i < kSome; ++i) {
       if (!surely_touch(branch, branch.cluster->node()).committed()) return "stands still";
     }
@@ -232,6 +246,9 @@ class GoingOn : public tests::Crash {
       const Status released = branch.cluster->database().wait_released(written.ticket);
       if (!released.ok()) return released.message();
     }
+    (void)new_snapshots_->look();
+    if (held_ && !tests::comes_true([&] { return held_->look_again(living); }, std::chrono::seconds(20)))
+      return "a snapshot does not show what it has shown";
     return shown;
   }
   /// What it returns once nothing is in the way any more, such as a node that has yet to come back.
@@ -243,7 +260,14 @@ class GoingOn : public tests::Crash {
   }
   void end(Branch& branch, const CrashChild::Report& report) {
     (void)tests::comes_true([&] { return shared_.back == shared_.deaths; });
-    report(surely([&] { return tests::look(branch); }));
+    const std::string counted = surely([&] { return tests::look(branch); });
+    report(counted);
+    NewSnapshots snapshots(branch);
+    const auto shows_it = [&] {
+      const tests::Balances shown = snapshots.look();
+      return tests::shows_all(shown) && std::to_string(*shown[0] - tests::kMoney) == counted;
+    };
+    EXPECT_TRUE(tests::comes_true(shows_it)) << "snapshots stay behind";
     for (const NodeRecovery& one : branch.cluster->recoveries()) shared_.recoveries += is_as_it_should(one) ? 1 : 100;
     ++shared_.ended;
     (void)tests::comes_true([&] { return shared_.ended == kBankNodes; });
@@ -268,12 +292,16 @@ class GoingOn : public tests::Crash {
     const std::string& point = test_.point.death.point;
     if (point.starts_with("logger.")) return transactions <= 1;  // another thread goes on meanwhile
     const bool over = point == "across.written_back" || point == "test.released";
-    const bool begun = point != "test.executed" || setting().declares;
+    const bool begun = point != "test.executed" || setting().locking != Locking::kAtCommit;
     return transactions == (begun && !over ? 1 : 0);
   }
 
   const Case test_;
   Shared& shared_ = tests::map_shared<Shared>();
+  // Of a survivor's process.
+  std::optional<NewSnapshots> new_snapshots_;
+  std::optional<HeldSnapshot> held_;
+  unsigned used_ = 0;
 };
 
 class Recover : public testing::TestWithParam<Case> {
@@ -357,9 +385,8 @@ TEST_P(Recover, TheOthersGoOnAndItComesBack) {
   const std::uint64_t first = 2 * GetParam().number + 5 * static_cast<std::uint64_t>(GetParam().role);
   for (const std::uint64_t seed : tests::seeds(std::min(tests::scaled(1), kSettings), first)) {
     const Setting setting(seed);
-    SCOPED_TRACE(fmt::format("seed {}: {} rounds{}{}", seed, setting.rounds,
-                             setting.declares ? ", all is declared" : "",
-                             setting.leader_dies ? ", the participant leads" : ""));
+    SCOPED_TRACE(fmt::format("seed {}: {} rounds{}{}{}", seed, setting.rounds, tests::text_of(setting.locking),
+                             setting.by_times ? ", tictoc" : "", setting.leader_dies ? ", the participant leads" : ""));
     run(setting);
     if (HasFatalFailure()) return;
   }
