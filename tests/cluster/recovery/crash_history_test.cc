@@ -4,7 +4,7 @@
 // there. Snapshots see exactly the epochs before their own, on all nodes alike, and go on to see that while nodes die.
 // Nodes also die with blocks that they have borrowed for old versions, and between the link of such a version and their
 // decision. A failure prints the line that replays its seed. Not here: loss of power with the rings, leases, secondary
-// indexes, scans, checkpoints, and all nodes starting together.
+// indexes, scans, checkpoints, several transactions of one worker at once, and all nodes starting together.
 
 #include <functional>
 
@@ -113,7 +113,6 @@ CrashOptions some_deaths(std::uint64_t seed, std::uint64_t least, std::uint64_t 
   return {.index = random.chance(0.5) ? IndexKind::kHash : IndexKind::kOrdered,
           .nodes = static_cast<unsigned>(random.between(3, 4)),
           .clients = static_cast<unsigned>(random.between(1, 3)),
-          .fibers = random.chance(0.3) ? 2U : 1U,
           .lists = static_cast<unsigned>(random.between(1, 2)),
           .length = random.chance(0.3) ? 3U : 12U,
           .deaths = static_cast<unsigned>(random.between(least, most)),

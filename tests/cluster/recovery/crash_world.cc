@@ -352,8 +352,8 @@ void CrashWorld::begin_to_serve(const LifePtr& life) {
     if (!goes_on(*life) || !life->membership->serve().ok()) return;
     life->first_epoch = node(*life).database().current_epoch();
     life->serves = true;
-    for (unsigned fiber = 0; fiber < options_.clients * options_.fibers; ++fiber)
-      spawn(life, [this, life, worker = fiber % options_.clients] { run_client(life, worker); });
+    for (unsigned worker = 0; worker < options_.clients; ++worker)
+      spawn(life, [this, life, worker] { run_client(life, worker); });
   });
 }
 

@@ -37,7 +37,6 @@ struct CrashOptions {
   IndexKind index = IndexKind::kHash;
   unsigned nodes = 3;
   unsigned clients = 2;          ///< of each node, each with a worker of its own
-  unsigned fibers = 1;           ///< of each client: so many transactions of its worker may be open at once
   unsigned lists = 2;            ///< of each node, at a time
   unsigned length = 12;          ///< of a list; then another takes its place. Many short ones make leaves split
   unsigned deaths = 1;           ///< one after the other, at random moments; one node at least serves at any time
