@@ -38,6 +38,7 @@ class BareStore {
       access_.update(key, value);
       return Ending::kCommitted;
     }
+    Ending put(std::string_view key, std::string_view value, AbortCounts& aborts) { return update(key, value, aborts); }
     Ending insert(std::string_view key, std::string_view value, AbortCounts& aborts) {
       if (access_.insert(key, value)) return Ending::kCommitted;
       ++aborts[static_cast<std::size_t>(AbortReason::kOutOfMemory)];
@@ -51,16 +52,10 @@ class BareStore {
     /// Runs the steps one after the other. Each step is atomic by itself, but all together are not.
     template <typename Change>
     Ending run_all(std::span<const Step> steps, std::uint32_t fields, std::span<char> buffer, Change&& change,
-                   AbortCounts&) {
+                   AbortCounts& aborts) {
       for (const Step& step : steps) {
-        const std::string_view key = step.key.view();
-        if (!step.writes()) {
-          access_.read(key, buffer);
-        } else if (step.reads(fields)) {
-          access_.modify(key, buffer, [&](std::span<char>) { return change(step); });
-        } else {
-          access_.update(key, change(step));
-        }
+        const Ending ending = run_step(step, step.reads(fields), buffer, change, aborts);
+        if (ending != Ending::kCommitted) return ending;
       }
       return Ending::kCommitted;
     }
@@ -74,6 +69,23 @@ class BareStore {
     void collect() { access_.collect(); }
 
    private:
+    template <typename Change>
+    Ending run_step(const Step& step, bool reads, std::span<char> buffer, Change&& change, AbortCounts& aborts) {
+      const std::string_view key = step.key.view();
+      switch (step.operation) {
+        case Operation::kRead: return read(key, buffer, aborts);
+        case Operation::kInsert: return insert(key, change(step), aborts);
+        case Operation::kScan:
+          access_.scan(key, step.length, buffer, [](std::string_view, std::string_view) { return true; });
+          return Ending::kCommitted;
+        case Operation::kUpdate:
+        case Operation::kPut:
+        case Operation::kReadModifyWrite: break;
+      }
+      const auto changed = [&](std::span<char>) { return change(step); };
+      return reads ? modify(key, buffer, changed, aborts) : update(key, change(step), aborts);
+    }
+
     kv::Store& store_;
     kv::Access& access_;
     std::uint64_t missed_ = 0;

@@ -22,7 +22,7 @@ struct TypeMap {
       return;
     }
     for (std::size_t i = 0; i < kOperations; ++i) {
-      if (parameters.mix.shares[i] == 0) continue;
+      if (!parameters.shares.has(static_cast<Operation>(i))) continue;
       type_of[i] = static_cast<std::uint8_t>(names.size());
       names.emplace_back(name(static_cast<Operation>(i)));
     }
@@ -34,8 +34,12 @@ struct TypeMap {
 /// Sums up the work of all clients. Each client adds its part when it ends, and the workload reads the sums when all
 /// clients have ended. That orders the reads after the additions, so these are relaxed.
 struct ClientSums {
-  std::atomic<std::uint64_t> additions{0};         ///< committed read-modify-writes
-  std::atomic<std::uint64_t> reads{0}, missed{0};  ///< reads, and those that found no record
+  std::array<std::atomic<std::uint64_t>, kOperations> committed{};  ///< by Operation
+  std::atomic<std::uint64_t> missed{0};                             ///< committed reads that found no record
+
+  std::uint64_t count(Operation operation) const {
+    return committed[static_cast<std::size_t>(operation)].load(std::memory_order_relaxed);
+  }
 };
 
 template <typename Store>
@@ -47,7 +51,6 @@ class YcsbClient final : public store::StoreClient<Store> {
              KeySpace& keys, std::uint32_t worker, ClientSums& sums)
       : store::StoreClient<Store>(std::move(session)),
         types_(types),
-        keys_(keys),
         random_(parameters.seed, (std::uint64_t{parameters.share.node} << 32) + worker + 1),
         requests_(parameters, zipf, keys, random_),
         sums_(sums),
@@ -59,8 +62,8 @@ class YcsbClient final : public store::StoreClient<Store> {
         steps_(parameters.in_steps() ? parameters.ops : 0) {}
 
   ~YcsbClient() override {
-    sums_.additions.fetch_add(added_, std::memory_order_relaxed);
-    sums_.reads.fetch_add(reads_, std::memory_order_relaxed);
+    for (std::size_t i = 0; i < kOperations; ++i)
+      sums_.committed[i].fetch_add(committed_[i], std::memory_order_relaxed);
     if constexpr (requires { session_->missed(); })
       sums_.missed.fetch_add(session_->missed(), std::memory_order_relaxed);
   }
@@ -69,7 +72,9 @@ class YcsbClient final : public store::StoreClient<Store> {
     if (!steps_.empty()) return run_steps();
     const Operation operation = requests_.next_operation();
     const std::uint8_t type = types_.type_of[static_cast<std::size_t>(operation)];
-    return {type, run(operation, this->aborts(type))};
+    const Ending ending = run(operation, this->aborts(type));
+    if (ending == Ending::kCommitted) ++committed_[static_cast<std::size_t>(operation)];
+    return {type, ending};
   }
 
  private:
@@ -77,14 +82,13 @@ class YcsbClient final : public store::StoreClient<Store> {
 
   Ending run(Operation operation, AbortCounts& aborts) {
     switch (operation) {
-      case Operation::kRead: ++reads_; return session_->read(KeyBytes(requests_.next_key()).view(), buffer_, aborts);
+      case Operation::kRead: return session_->read(KeyBytes(requests_.next_key()).view(), buffer_, aborts);
       case Operation::kReadModifyWrite: return add_one(KeyBytes(requests_.next_key()), aborts);
       case Operation::kUpdate:
-        set_counter(value_.data(), value_.size(), ++writes_);
-        return session_->update(KeyBytes(requests_.next_key()).view(), view(value_), aborts);
+        return session_->update(KeyBytes(requests_.next_key()).view(), whole_value(++writes_), aborts);
+      case Operation::kPut: return session_->put(KeyBytes(requests_.next_key()).view(), whole_value(++writes_), aborts);
       case Operation::kInsert:
-        set_counter(value_.data(), value_.size(), 0);
-        return session_->insert(KeyBytes(keys_.take_next()).view(), view(value_), aborts);
+        return session_->insert(KeyBytes(requests_.next_new_key()).view(), whole_value(0), aborts);
       case Operation::kScan: break;
     }
     const KeyBytes from(requests_.next_key());
@@ -98,9 +102,7 @@ class YcsbClient final : public store::StoreClient<Store> {
     const std::uint8_t type = types_.type_of[static_cast<std::size_t>(steps_.front().operation)];
     const Ending ending = run_in_one(this->aborts(type));
     if (ending == Ending::kCommitted) {
-      added_ += static_cast<std::uint64_t>(std::count_if(steps_.begin(), steps_.end(), [](const Step& step) {
-        return step.operation == Operation::kReadModifyWrite;
-      }));
+      for (const Step& step : steps_) ++committed_[static_cast<std::size_t>(step.operation)];
     }
     return {type, ending};
   }
@@ -123,16 +125,18 @@ class YcsbClient final : public store::StoreClient<Store> {
     return step.operation == Operation::kReadModifyWrite ? counter_of(view(buffer_)) + 1 : ++writes_;
   }
 
-  /// Returns the field that the step writes. The one that it has read is at the buffer's beginning.
+  /// Returns what a step writes that reads fields alone. The field that it has read is at the buffer's beginning.
   std::string_view changed_part(const Step& step) {
+    if (!step.reads(fields_)) return unread(step);
     const std::uint64_t counter = next_counter(step);
     std::memset(buffer_.data(), static_cast<int>(counter & 0x7f), part_bytes_);
     set_counter(buffer_.data(), part_bytes_, counter);
     return {buffer_.data(), part_bytes_};
   }
 
-  /// Returns the record that the step writes. The one that it has read is in the buffer.
+  /// Returns the record that the step writes. If it has read one, that is in the buffer.
   std::string_view changed(const Step& step) {
+    if (!step.reads(fields_)) return unread(step);
     const std::uint64_t counter = next_counter(step);
     const std::size_t bytes = buffer_.size() / fields_;
     if (fields_ > 1) std::memset(buffer_.data() + step.field * bytes, static_cast<int>(counter & 0x7f), bytes);
@@ -140,20 +144,28 @@ class YcsbClient final : public store::StoreClient<Store> {
     return view(buffer_);
   }
 
+  /// Returns the record that a step writes without reading one.
+  std::string_view unread(const Step& step) {
+    return whole_value(step.operation == Operation::kInsert ? 0 : ++writes_);
+  }
+  /// Returns a record with this counter, also in each of its fields if steps read these alone.
+  std::string_view whole_value(std::uint64_t counter) {
+    const std::size_t piece = part_bytes_ == 0 ? value_.size() : part_bytes_;
+    for (std::size_t from = 0; from < value_.size(); from += piece) set_counter(value_.data() + from, piece, counter);
+    return view(value_);
+  }
+
   Ending add_one(KeyBytes key, AbortCounts& aborts) {
     const auto change = [](std::span<char> value) {
       set_counter(value.data(), value.size(), counter_of({value.data(), value.size()}) + 1);
       return std::string_view(value.data(), value.size());
     };
-    const Ending ending = session_->modify(key.view(), buffer_, change, aborts);
-    if (ending == Ending::kCommitted) ++added_;
-    return ending;
+    return session_->modify(key.view(), buffer_, change, aborts);
   }
 
   static std::string_view view(const std::vector<char>& bytes) { return {bytes.data(), bytes.size()}; }
 
   const TypeMap& types_;
-  KeySpace& keys_;
   base::Random random_;
   Requests requests_;
   ClientSums& sums_;
@@ -162,7 +174,8 @@ class YcsbClient final : public store::StoreClient<Store> {
   const std::size_t part_bytes_;  // size of the field that a step reads and writes; 0: whole records
   const bool multi_get_;          // whether a transaction first reads all that it needs, in one go
   std::vector<Step> steps_;       // the steps of one transaction; empty if each transaction is one operation
-  std::uint64_t writes_ = 0, added_ = 0, reads_ = 0;
+  std::uint64_t writes_ = 0;
+  std::array<std::uint64_t, kOperations> committed_{};  // by Operation
 };
 
 }  // namespace granary::bench::ycsb

@@ -43,14 +43,6 @@ Status check_parts(const Parameters& parameters, bool on_transactions) {
 /// Checks transactions of several operations, and records of several fields.
 Status check_steps(const Parameters& parameters) {
   if (!parameters.in_steps()) return {};
-  const Mix& mix = parameters.mix;
-  if (mix.share(Operation::kInsert) + mix.share(Operation::kScan) != 0) {
-    return {
-        StatusCode::kInvalidArgument,
-        fmt::format("--mix={}: inserts and scans are transactions of one operation on whole records; leave out --ops "
-                    "and --fields, or use a mix without them",
-                    mix.name)};
-  }
   if (parameters.value_bytes % parameters.fields != 0) {
     return {StatusCode::kInvalidArgument,
             fmt::format("--fields={}: a value of {} bytes is not divided into so many fields of equal size",
@@ -83,6 +75,9 @@ std::optional<Variant> row_engine(const Settings& settings) {
   return std::nullopt;
 }
 
+/// Returns what to use instead of shares that are impossible.
+std::string_view others(const FlagValues& flags) { return flags.given("shares") ? "other shares" : "another mix"; }
+
 /// Checks that such an engine can run the workload.
 Status check_row_engine(Variant variant, const FlagValues& flags, const Parameters& parameters) {
   const std::string flag = fmt::format("--variant={}", name(variant));
@@ -96,9 +91,26 @@ Status check_row_engine(Variant variant, const FlagValues& flags, const Paramete
             fmt::format("--value_bytes={}: {} would keep {} bytes for each value, of at most {}",
                         parameters.value_bytes, flag, parameters.stored_bytes, kMaxValueBytes)};
   }
-  if (parameters.mix.share(Operation::kInsert) + parameters.mix.share(Operation::kScan) != 0) {
+  if (parameters.shares.has(Operation::kInsert) || parameters.shares.has(Operation::kScan)) {
     return {StatusCode::kInvalidArgument,
-            fmt::format("{}: mix {} inserts or scans, which it cannot; use another mix", flag, parameters.mix.name)};
+            fmt::format("{}: {} inserts or scans, which it cannot; use {}", flag, shares_name(flags), others(flags))};
+  }
+  return {};
+}
+
+/// Checks that a node of a cluster can run the shares.
+Status check_on_nodes(const FlagValues& flags, const Parameters& parameters) {
+  const std::string given = flags.given("shares") ? shares_name(flags) : "--mix=" + flags.text("mix");
+  const std::string_view use = flags.given("shares") ? "shares" : "a mix";
+  if (parameters.shares.has(Operation::kInsert)) {
+    return {
+        StatusCode::kInvalidArgument,
+        fmt::format("{}: keys of nodes are ranges of fixed size; in a cluster, use {} without inserts", given, use)};
+  }
+  if (parameters.shares.has(Operation::kScan)) {
+    return {StatusCode::kInvalidArgument,
+            fmt::format("{}: in a cluster, keys are in hash tables, which cannot be scanned; use {} without scans",
+                        given, use)};
   }
   return {};
 }
@@ -113,7 +125,9 @@ Result<std::unique_ptr<Workload>> make_on_rows(const std::string& name, Variant 
 
 Result<std::unique_ptr<Workload>> make(const std::string& name, bool bare, const Settings& settings,
                                        const FlagValues& flags) {
-  Parameters parameters = parameters_from(settings, flags);
+  Result<Parameters> parsed = parameters_from(settings, flags);
+  if (!parsed.ok()) return parsed.status();
+  Parameters& parameters = *parsed;
   const std::optional<Variant> engine = row_engine(settings);
   if (Status baselines = check_baselines(settings, flags); !baselines.ok()) return baselines;
   if (settings.share.nodes == 1 && parameters.distributed > 0)
@@ -125,18 +139,16 @@ Result<std::unique_ptr<Workload>> make(const std::string& name, bool bare, const
                               bare ? "the bare index has no transactions"
                                    : "on a node of a cluster every transaction is serializable"));
   }
-  if (!settings.share.alone() && parameters.mix.share(Operation::kInsert) != 0) {
-    return Status(
-        StatusCode::kInvalidArgument,
-        fmt::format("--mix={}: keys of nodes are ranges of fixed size; in a cluster, use a mix without inserts",
-                    parameters.mix.name));
+  if (!settings.share.alone()) {
+    if (Status on_nodes = check_on_nodes(flags, parameters); !on_nodes.ok()) return on_nodes;
   }
   if (Status steps = check_steps(parameters); !steps.ok()) return steps;
   if (Status parts = check_parts(parameters, !bare && !engine); !parts.ok()) return parts;
   if (Status gets = check_multi_get(parameters, !bare && !engine); !gets.ok()) return gets;
-  if (flags.given("scan_length") && parameters.mix.share(Operation::kScan) == 0) {
+  if (flags.given("scan_length") && !parameters.shares.has(Operation::kScan)) {
     return Status(StatusCode::kInvalidArgument,
-                  fmt::format("--scan_length: mix {} does not scan; use --mix=e", parameters.mix.name));
+                  fmt::format("--scan_length: {} does not scan; use {}", shares_name(flags),
+                              flags.given("shares") ? "a share of scan" : "--mix=e"));
   }
   if (engine == Variant::kHekaton) return make_on_rows<HekatonStore>(name, *engine, settings, flags, parameters);
   if (engine == Variant::kDta) return make_on_rows<DtaStore>(name, *engine, settings, flags, parameters);
@@ -148,9 +160,10 @@ Result<std::unique_ptr<Workload>> make(const std::string& name, bool bare, const
     parameters.hash = true;  // other nodes reach hash tables without the owner's processor
     return std::unique_ptr<Workload>(std::make_unique<YcsbWorkload<ClusterStore>>(name, settings, parameters));
   }
-  if (parameters.hash && parameters.mix.share(Operation::kScan) != 0) {
-    return Status(StatusCode::kInvalidArgument,
-                  "--index=hash: mix e scans, which a hash index cannot; use --index=ordered");
+  if (parameters.hash && parameters.shares.has(Operation::kScan)) {
+    return Status(
+        StatusCode::kInvalidArgument,
+        fmt::format("--index=hash: {} scans, which a hash index cannot; use --index=ordered", shares_name(flags)));
   }
   if (bare) return std::unique_ptr<Workload>(std::make_unique<YcsbWorkload<BareStore>>(name, settings, parameters));
   return std::unique_ptr<Workload>(std::make_unique<YcsbWorkload<EngineStore>>(name, settings, parameters));
@@ -168,6 +181,7 @@ const BenchCommand& ycsb_command() {
           "transaction.",
       .examples = {"--workers=2 --seconds=30", "--mix=a --theta=0.9 --verify", "--keys=10000000 --load_order=random",
                    "--mix=medium --workers=8 --protocol=tictoc",
+                   "--shares=read=50,update=30,rmw=10,insert=5,scan=5 --ops=4 --verify",
                    "--variant=key-value   (the same work on the bare index)"},
       .flags = parameter_flags(),
       .variants = VariantSet::engine().with({Variant::kKeyValue, Variant::kDta, Variant::kDtaBound, Variant::kHekaton}),

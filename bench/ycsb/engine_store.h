@@ -59,18 +59,20 @@ class KeySession {
   }
 
   Ending read(std::string_view key, std::span<char> buffer, AbortCounts& aborts) {
-    bool missing = false;
-    const Ending ending = run(aborts, [&](Transaction& t) {
-      if (declare(t, key, false)) missing = t.get(table_, key, buffer).outcome == Outcome::kNotFound;
+    return run(aborts, [&](Transaction& t) {
+      if (declare(t, key, false) && t.get(table_, key, buffer).outcome == Outcome::kNotFound) ++missing_;
     });
-    missed_ += missing && ending == Ending::kCommitted ? 1 : 0;
-    return ending;
   }
-  /// Returns how many reads have found no record.
+  /// Returns how many reads of committed transactions have found no record.
   std::uint64_t missed() const { return missed_; }
   Ending update(std::string_view key, std::string_view value, AbortCounts& aborts) {
     return run(aborts, [&](Transaction& t) {
       if (declare(t, key, true)) static_cast<void>(t.update(table_, key, value));
+    });
+  }
+  Ending put(std::string_view key, std::string_view value, AbortCounts& aborts) {
+    return run(aborts, [&](Transaction& t) {
+      if (declare(t, key, true)) static_cast<void>(t.put(table_, key, value));
     });
   }
   Ending insert(std::string_view key, std::string_view value, AbortCounts& aborts) {
@@ -92,15 +94,15 @@ class KeySession {
     return run(aborts, [&](Transaction& t) {
       if (!declare_all(t, steps)) return;
       for (const Step& step : steps) {
-        const std::string_view key = step.key.view();
-        if (step.reads(fields) && !get(t, key, buffer, step.writes())) return;
-        if (step.writes() && t.update(table_, key, change(step)) != Outcome::kOk) return;
+        if (step.reads(fields) && !may_go_on(step, get(t, step.key.view(), buffer, step.writes()).outcome)) return;
+        if (step.operation == Operation::kScan && !scan(t, step)) return;
+        if (step.writes() && write(t, step, change(step)) != Outcome::kOk) return;
       }
     });
   }
   /// Runs the steps as one transaction that first reads all that they need, together, and then writes. Before a step
-  /// writes, the portion that was read for it is copied to the beginning of the buffer, and `change(step)` returns what
-  /// replaces it.
+  /// writes, the portion that was read for it, if any, is copied to the beginning of the buffer, and `change(step)`
+  /// returns what replaces it.
   template <typename Change>
   Ending run_fetched(std::span<const Step> steps, const Portion& portion, std::span<char> buffer, Change&& change,
                      AbortCounts& aborts) {
@@ -108,11 +110,14 @@ class KeySession {
       if (!declare_all(t, steps) || !get_all(t, steps, portion)) return;
       for (std::size_t i = 0; i < steps.size(); ++i) {
         const Step& step = steps[i];
+        const bool reads = step.reads(portion.fields);
+        if (step.operation == Operation::kScan && !scan(t, step)) return;
         if (!step.writes()) continue;
-        std::memcpy(buffer.data(), fetched_.data() + i * portion.bytes, portion.bytes);
+        if (reads) std::memcpy(buffer.data(), fetched_.data() + i * portion.bytes, portion.bytes);
         const std::string_view changed = change(step);
-        const Outcome written = portion.part ? t.update_part(table_, step.key.view(), portion.from(step), changed)
-                                             : t.update(table_, step.key.view(), changed);
+        const Outcome written = portion.part && reads
+                                    ? t.update_part(table_, step.key.view(), portion.from(step), changed)
+                                    : write(t, step, changed);
         if (written != Outcome::kOk) return;
       }
     });
@@ -158,7 +163,9 @@ class KeySession {
   bool declare_all(Transaction& t, std::span<const Step> steps) {
     if (!declares_) return true;
     declared_.clear();
-    for (const Step& step : steps) declared_.push_back({table_, step.key.view(), step.writes()});
+    for (const Step& step : steps) {
+      if (step.meets_record()) declared_.push_back({table_, step.key.view(), step.writes()});
+    }
     return t.declare(declared_) == Outcome::kOk;
   }
   /// Fetches what all steps read in one go, so that their cache misses overlap.
@@ -174,17 +181,42 @@ class KeySession {
                        .will_write = kSaysWrites && steps[i].writes(),
                        .part_from = portion.part ? portion.from(steps[i]) : MultiGet::kWhole});
     }
-    return t.multi_get(gets_) == Outcome::kOk &&
-           std::all_of(gets_.begin(), gets_.end(), [](const MultiGet& get) { return static_cast<bool>(get.result); });
+    if (t.multi_get(gets_) != Outcome::kOk) return false;
+    auto get = gets_.begin();
+    return std::all_of(steps.begin(), steps.end(), [&](const Step& step) {
+      return !step.reads(portion.fields) || may_go_on(step, (get++)->result.outcome);
+    });
+  }
+  /// Whether a transaction goes on whose step has read with this outcome. A read that finds no record is counted; the
+  /// keys of other steps are there.
+  bool may_go_on(const Step& step, Outcome read) {
+    if (step.operation != Operation::kRead || read != Outcome::kNotFound) return read == Outcome::kOk;
+    ++missing_;
+    return true;
+  }
+  bool scan(Transaction& t, const Step& step) {
+    const auto visit = [](std::string_view, std::string_view) { return true; };
+    return static_cast<bool>(t.scan(table_, {.from = step.key.view(), .limit = step.length}, visit));
+  }
+  Outcome write(Transaction& t, const Step& step, std::string_view value) {
+    switch (step.operation) {
+      case Operation::kInsert: return t.insert(table_, step.key.view(), value);
+      case Operation::kPut: return t.put(table_, step.key.view(), value);
+      default: return t.update(table_, step.key.view(), value);
+    }
   }
   template <typename Body>
   Ending run(AbortCounts& aborts, Body&& body) {
     const auto attempt = [&](Transaction& t) {
+      missing_ = 0;
       body(t);
       if (dta_bound_ != nullptr) [[unlikely]]
         dta_bound_->pass();
     };
-    return run_to_end(store::worker_of(held_), random_, aborts, attempt, transactions_, times_ ? &*times_ : nullptr);
+    const Ending ending =
+        run_to_end(store::worker_of(held_), random_, aborts, attempt, transactions_, times_ ? &*times_ : nullptr);
+    if (ending == Ending::kCommitted) missed_ += missing_;
+    return ending;
   }
 
   Held held_;
@@ -195,9 +227,10 @@ class KeySession {
   Breakdown* const breakdown_;
   CriticalSection* const dta_bound_;
   std::vector<Declared> declared_;
-  std::vector<MultiGet> gets_;  // the reads of one transaction that reads in one go
-  std::vector<char> fetched_;   // what these have read: a portion for each step
-  std::uint64_t missed_ = 0;
+  std::vector<MultiGet> gets_;         // the reads of one transaction that reads in one go
+  std::vector<char> fetched_;          // what these have read: a portion for each step
+  std::uint64_t missing_ = 0;          // reads of the present attempt that have found no record
+  std::uint64_t missed_ = 0;           // those of committed transactions
   std::optional<RequestTimes> times_;  // after the members that it uses
 };
 

@@ -8,25 +8,20 @@
 
 namespace granary::bench::ycsb {
 
-std::string_view name(Operation operation) {
-  constexpr std::array<std::string_view, kOperations> kNames{"read", "update", "insert", "scan", "read_modify_write"};
-  return kNames[static_cast<std::size_t>(operation)];
-}
-
 const std::array<Mix, 12>& mixes() {
-  //                                          read update insert scan rmw
-  static constexpr std::array<Mix, 12> kMixes{{{"silo", {80, 0, 0, 0, 20}, false, 0},
-                                               {"changes", {0, 0, 0, 0, 100}, false, 0},
-                                               {"few_changes", {95, 0, 0, 0, 5}, false, 0},
-                                               {"a", {50, 50, 0, 0, 0}, false, 0.99},
-                                               {"b", {95, 5, 0, 0, 0}, false, 0.99},
-                                               {"c", {100, 0, 0, 0, 0}, false, 0.99},
-                                               {"d", {95, 0, 5, 0, 0}, true, 0.99},
-                                               {"e", {0, 0, 5, 95, 0}, false, 0.99},
-                                               {"f", {50, 0, 0, 0, 50}, false, 0.99},
-                                               {"read_only", {100, 0, 0, 0, 0}, false, 0, true},
-                                               {"medium", {90, 0, 0, 0, 10}, false, 0.8, true},
-                                               {"high", {50, 0, 0, 0, 50}, false, 0.9, true}}};
+  //                                               read update put rmw insert scan
+  static constexpr std::array<Mix, 12> kMixes{{{"silo", {{80, 0, 0, 20, 0, 0}}},
+                                               {"changes", {{0, 0, 0, 100, 0, 0}}},
+                                               {"few_changes", {{95, 0, 0, 5, 0, 0}}},
+                                               {"a", {{50, 50, 0, 0, 0, 0}}, false, 0.99},
+                                               {"b", {{95, 5, 0, 0, 0, 0}}, false, 0.99},
+                                               {"c", {{100, 0, 0, 0, 0, 0}}, false, 0.99},
+                                               {"d", {{95, 0, 0, 0, 5, 0}}, true, 0.99},
+                                               {"e", {{0, 0, 0, 0, 5, 95}}, false, 0.99},
+                                               {"f", {{50, 0, 0, 50, 0, 0}}, false, 0.99},
+                                               {"read_only", {{100, 0, 0, 0, 0, 0}}, false, 0, true},
+                                               {"medium", {{90, 0, 0, 10, 0, 0}}, false, 0.8, true},
+                                               {"high", {{50, 0, 0, 50, 0, 0}}, false, 0.9, true}}};
   return kMixes;
 }
 
@@ -61,8 +56,11 @@ const Preset* chosen_preset(const FlagValues& flags) {
   return nullptr;
 }
 
-/// Returns the mix that was chosen. It is always found, because the parser accepts no other names.
-const Mix& chosen_mix(const FlagValues& flags) { return *std::ranges::find(mixes(), flags.text("mix"), &Mix::name); }
+/// Returns the mix that was chosen. It is always found, because the parser accepts no other names. Where --shares takes
+/// its place, it is a mix that implies nothing.
+Mix chosen_mix(const FlagValues& flags) {
+  return flags.given("shares") ? Mix() : *std::ranges::find(mixes(), flags.text("mix"), &Mix::name);
+}
 
 constexpr std::array<std::pair<std::string_view, Isolation>, 3> kLevels{
     {{"serializable", Isolation::kSerializable},
@@ -90,6 +88,13 @@ std::vector<Flag> parameter_flags() {
           "few_changes: 95 % reads and 5 % read-modify-writes; a to f: YCSB's standard workloads; read_only, medium, "
           "high: those of the TicToc paper, 16 operations on records of ten fields of 100 bytes, with 0, 10 and 50 % "
           "read-modify-writes."),
+      text_flag(
+          "shares", to_text(mixes().front().shares), "KIND=PERCENT,...",
+          "Instead of --mix: how often each kind of operation comes, such as "
+          "read=50,update=30,rmw=10,insert=5,scan=5. read: a record; update: overwrites a record, or with several "
+          "--fields reads it and changes one of them; put: overwrites a whole record without a read; rmw: reads a "
+          "record and adds one to it; insert: adds a new record; scan: visits records in order. Unless given, "
+          "those of the mix."),
       integer_flag("keys", 1'000'000, 1, 10'000'000'000, "keys",
                    "Records loaded, on each node of a cluster; 8-byte keys."),
       integer_flag("value_bytes", 100, 16, kMaxValueBytes, "bytes",
@@ -99,8 +104,8 @@ std::vector<Flag> parameter_flags() {
           "Fields of equal size in each value. With more than one, an update reads the record and writes one of "
           "them. Unless given, 10 for the TicToc paper's mixes."),
       integer_flag("ops", 1, 1, kMaxOps, "operations",
-                   "Operations in a transaction, each on another key; unless given, 16 for the TicToc paper's mixes. "
-                   "With more than one, no mix that inserts or scans."),
+                   "Operations in a transaction, each on another key; unless given, 16 for the TicToc paper's "
+                   "mixes."),
       switch_flag(
           "parts", false,
           "Each operation reads and writes one field of its record, without the others; with several --fields."),
@@ -116,9 +121,9 @@ std::vector<Flag> parameter_flags() {
           "the first."),
       real_flag("theta", 0, 0, 0.999, "",
                 "Zipfian skew of the keys, 0 = uniform; unless given, 0 for silo, changes, few_changes and read_only, "
-                "0.8 for medium, 0.9 for high and 0.99 for a to f."),
-      integer_flag("scan_length", 100, 1, 1'000'000, "records", "Mix e: scans visit 1 to this many records."),
-      choice_flag("index", "ordered", {"ordered", "hash"}, "The index. Mix e scans, so it needs an ordered one."),
+                "0.8 for medium, 0.9 for high, 0.99 for a to f, and 0 with --shares."),
+      integer_flag("scan_length", 100, 1, 1'000'000, "records", "Scans visit 1 to this many records."),
+      choice_flag("index", "ordered", {"ordered", "hash"}, "The index. Scans, as those of mix e, need an ordered one."),
       real_flag("distributed_percent", 0, 0, 100, "percent",
                 "In a cluster: share of operations on a key of another node."),
       choice_flag("load_order", "sequential", {"sequential", "random"}, "Order in which keys are loaded."),
@@ -127,8 +132,12 @@ std::vector<Flag> parameter_flags() {
 
 void set_defaults(FlagValues& flags) {
   const Preset* const preset = chosen_preset(flags);
-  if (preset != nullptr) flags.set_unless_given("mix", {.kind = FlagKind::kChoice, .text = std::string(preset->mix)});
+  if (flags.given("shares"))
+    flags.set_unless_given("mix", {.kind = FlagKind::kChoice, .unset = true});
+  else if (preset != nullptr)
+    flags.set_unless_given("mix", preset->mix);
   const Mix mix = chosen_mix(flags);
+  flags.set_unless_given("shares", {.text = to_text(mix.shares)});
   const double theta = preset != nullptr ? preset->theta : mix.default_theta;
   flags.set_unless_given("theta", {.kind = FlagKind::kReal, .real = theta, .text = fmt::format("{}", theta)});
   if (preset != nullptr || mix.tictoc) {
@@ -138,9 +147,18 @@ void set_defaults(FlagValues& flags) {
   }
 }
 
-Parameters parameters_from(const Settings& settings, const FlagValues& flags) {
+std::string shares_name(const FlagValues& flags) {
+  return flags.given("shares") ? "--shares=" + flags.text("shares") : "mix " + flags.text("mix");
+}
+
+Result<Parameters> parameters_from(const Settings& settings, const FlagValues& flags) {
+  if (flags.given("shares") && flags.given("mix"))
+    return Status(StatusCode::kInvalidArgument, "--shares and --mix exclude each other");
+  const Result<Shares> shares = parse_shares(flags.text("shares"));
+  if (!shares.ok()) return shares.status();
   Parameters parameters;
-  parameters.mix = chosen_mix(flags);
+  parameters.shares = *shares;
+  parameters.latest = chosen_mix(flags).latest;
   parameters.keys = flags.integer("keys");
   parameters.fields = static_cast<std::uint32_t>(flags.integer("fields"));
   parameters.value_bytes = static_cast<std::uint32_t>(flags.integer("value_bytes"));

@@ -12,25 +12,19 @@
 
 #include "bench/harness/command.h"
 #include "bench/hekaton/timestamps.h"
+#include "bench/ycsb/shares.h"
 
 namespace granary::bench::ycsb {
 
-enum class Operation : std::uint8_t { kRead, kUpdate, kInsert, kScan, kReadModifyWrite };
-inline constexpr std::size_t kOperations = 5;
-
-std::string_view name(Operation operation);
-
-/// How often each operation comes, and what else a mix implies.
+/// A mix is a name for shares, and for what else its flags imply unless they are given.
 struct Mix {
   std::string_view name;
-  std::array<std::uint32_t, kOperations> shares{};  ///< in per cent, by Operation
-  bool latest = false;                              ///< keys are drawn by age, the newest most often (D)
-  double default_theta = 0;                         ///< skew unless --theta is given
+  Shares shares{};
+  bool latest = false;       ///< keys are drawn by age, the newest most often (D)
+  double default_theta = 0;  ///< skew unless --theta is given
   /// Whether the mix is one of the TicToc paper. Unless the flags are given, its transactions have kOps operations on
   /// records of kFields fields.
   bool tictoc = false;
-
-  std::uint32_t share(Operation operation) const { return shares[static_cast<std::size_t>(operation)]; }
 };
 
 /// The TicToc paper's transactions and records (section 5.1).
@@ -57,7 +51,8 @@ struct Preset {
 const std::array<Preset, 6>& presets();
 
 struct Parameters {
-  Mix mix;
+  Shares shares;
+  bool latest = false;  ///< keys are drawn by age, as Mix::latest says
   std::uint64_t keys = 1'000'000;
   std::uint32_t value_bytes = 100;
   std::size_t stored_bytes = 0;  ///< size of a value with what its store keeps beside it; 0: the value alone
@@ -70,7 +65,7 @@ struct Parameters {
   double theta = 0;
   std::uint32_t scan_length = 100;  ///< scans visit 1 to this many records
   bool random_load_order = false;
-  bool hash = false;       ///< whether the table has a hash index, which mixes that scan cannot use
+  bool hash = false;       ///< whether the table has a hash index, which shares with scans cannot use
   double distributed = 0;  ///< share of operations on a key of another node
   NodeShare share = {};    ///< each node has `keys` of its own
   std::uint64_t seed = 1;
@@ -85,10 +80,12 @@ struct Parameters {
 };
 
 std::vector<Flag> parameter_flags();
-/// Sets flags that were not given to the values that --preset and --mix imply.
+/// Sets flags that were not given to the values that --preset and --mix imply, the shares of a mix among them.
 void set_defaults(FlagValues& flags);
-/// Takes the parameters from the flags. Precondition: set_defaults().
-Parameters parameters_from(const Settings& settings, const FlagValues& flags);
+/// Takes the parameters from the flags. An error is a usage error. Precondition: set_defaults().
+Result<Parameters> parameters_from(const Settings& settings, const FlagValues& flags);
+/// Returns how messages call the shares: "mix e" or "--shares=scan=5,read=95".
+std::string shares_name(const FlagValues& flags);
 
 /// Returns how many bytes the records will take, index included.
 std::uint64_t estimated_bytes(const Parameters& parameters);

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <numeric>
 #include <span>
 #include <string_view>
 
@@ -51,10 +53,23 @@ struct Step {
   Operation operation = Operation::kRead;
   KeyBytes key{0};
   std::uint32_t field = 0;  ///< the field that it changes
+  std::size_t length = 0;   ///< how many records it visits if it is a scan
 
-  bool writes() const { return operation != Operation::kRead; }
-  /// Whether it needs the record's present value.
-  bool reads(std::uint32_t fields) const { return operation != Operation::kUpdate || fields > 1; }
+  bool writes() const { return operation != Operation::kRead && operation != Operation::kScan; }
+  /// Whether it reads the present value of the record that has its key. A step that reads and writes changes one field.
+  bool reads(std::uint32_t fields) const {
+    switch (operation) {
+      case Operation::kRead:
+      case Operation::kReadModifyWrite: return true;
+      case Operation::kUpdate: return fields > 1;
+      case Operation::kPut:
+      case Operation::kInsert:
+      case Operation::kScan: break;
+    }
+    return false;
+  }
+  /// Whether its key is that of a record that is there: it can be declared.
+  bool meets_record() const { return operation != Operation::kInsert && operation != Operation::kScan; }
 };
 
 /// The part of a record that the steps of a transaction read and write: all of it, or only the field that the step
@@ -86,21 +101,26 @@ class KeySpace {
 /// One client's stream of requests.
 class Requests {
  public:
-  Requests(const Parameters& parameters, const Zipf& zipf, const KeySpace& keys, base::Random& random)
+  Requests(const Parameters& parameters, const Zipf& zipf, KeySpace& keys, base::Random& random)
       : zipf_(zipf),
         keys_(keys),
         random_(random),
-        latest_(parameters.mix.latest),
+        latest_(parameters.latest),
         distributed_(parameters.distributed),
         share_(parameters.share),
         fields_(parameters.fields),
         scan_length_(parameters.scan_length) {
-    std::uint32_t sum = 0;
-    for (std::size_t i = 0; i < kOperations; ++i) upto_[i] = sum += parameters.mix.shares[i];
+    const auto& percent = parameters.shares.percent;
+    const double all = std::accumulate(percent.begin(), percent.end(), 0.0);
+    double sum = 0;
+    for (std::size_t i = 0; i < kOperations; ++i) {
+      sum += percent[i];
+      upto_[i] = static_cast<std::uint64_t>(std::llround(sum / all * static_cast<double>(kDraws)));
+    }
   }
 
   Operation next_operation() {
-    const std::uint64_t draw = random_.below(100);
+    const std::uint64_t draw = random_.below(kDraws);
     std::size_t operation = 0;
     while (draw >= upto_[operation]) ++operation;
     return static_cast<Operation>(operation);
@@ -115,10 +135,18 @@ class Requests {
     return share_.alone() ? key : key + keys_.loaded() * next_node();
   }
 
+  /// Returns a new key, for an insert.
+  std::uint64_t next_new_key() { return keys_.take_next(); }
+
   /// Fills `steps` with operations on distinct keys.
   void next_steps(std::span<Step> steps) {
     for (std::size_t i = 0; i < steps.size(); ++i) {
       steps[i].operation = next_operation();
+      if (steps[i].operation == Operation::kInsert) {
+        steps[i].key = KeyBytes(next_new_key());
+        continue;
+      }
+      if (steps[i].operation == Operation::kScan) steps[i].length = next_scan_length();
       steps[i].field = static_cast<std::uint32_t>(random_.below(fields_));
       do steps[i].key = KeyBytes(next_key());
       while (std::any_of(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(i),
@@ -137,9 +165,11 @@ class Requests {
   }
 
   const Zipf& zipf_;
-  const KeySpace& keys_;
+  KeySpace& keys_;
   base::Random& random_;
-  std::uint32_t upto_[kOperations] = {};
+  /// An operation is drawn as a number below kDraws. Operation i has the numbers below upto_[i] that none before has.
+  static constexpr std::uint64_t kDraws = std::uint64_t{1} << 32;
+  std::uint64_t upto_[kOperations] = {};
   const bool latest_;
   const double distributed_;
   const NodeShare share_;

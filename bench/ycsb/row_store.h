@@ -60,10 +60,12 @@ class RowStore {
     Ending update(std::string_view key, std::string_view value, AbortCounts& aborts) {
       return run(aborts, [&] { return change_row(key, {}, [&](std::span<char>) { return value; }); });
     }
+    Ending put(std::string_view key, std::string_view value, AbortCounts& aborts) { return update(key, value, aborts); }
     template <typename Change>
     Ending modify(std::string_view key, std::span<char> buffer, Change&& change, AbortCounts& aborts) {
       return run(aborts, [&] { return change_row(key, buffer, change); });
     }
+    /// Runs the steps as one transaction. Precondition: none of them inserts or scans.
     template <typename Change>
     Ending run_all(std::span<const Step> steps, std::uint32_t fields, std::span<char> buffer, Change&& change,
                    AbortCounts& aborts) {

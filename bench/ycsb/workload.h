@@ -37,7 +37,7 @@ class YcsbWorkload final : public store::StoreWorkload<Store> {
   double scale_factor() const override { return static_cast<double>(parameters_.ranges().count()) / 1e6; }
   std::uint64_t estimated_bytes() const override { return ycsb::estimated_bytes(parameters_); }
   std::uint64_t load_units() const override { return parameters_.keys; }
-  bool reload_each_repeat() const override { return parameters_.mix.share(Operation::kInsert) != 0; }
+  bool reload_each_repeat() const override { return parameters_.shares.has(Operation::kInsert); }
   Status load(unsigned threads, Progress& progress) override;
   std::vector<Finding> verify() override;
 
@@ -56,7 +56,7 @@ class YcsbWorkload final : public store::StoreWorkload<Store> {
         {"bytes_per_record", static_cast<double>(this->figures().memory_bytes) / records},
         {"loaded_resident_bytes_per_record", loaded_resident_bytes_ / static_cast<double>(parameters_.keys)}};
     // A client takes a key before it inserts the record, so a read of the latest keys may find none.
-    if (const std::uint64_t reads = sums_.reads.load(std::memory_order_relaxed); parameters_.mix.latest && reads != 0) {
+    if (const std::uint64_t reads = sums_.count(Operation::kRead); parameters_.latest && reads != 0) {
       const auto missed = static_cast<double>(sums_.missed.load(std::memory_order_relaxed));
       figures.push_back({"missing_share", missed / static_cast<double>(reads)});
     }
@@ -161,7 +161,8 @@ std::uint64_t YcsbWorkload<Store>::visit_in_order(Session& session, Visit&& visi
   return 0;
 }
 
-/// Checks all records: the keys are complete and in order, the values are whole, and no read-modify-write is lost.
+/// Checks all records: those loaded and those that committed transactions have inserted are there, in order, and no
+/// others; the values are whole; and no read-modify-write is lost.
 template <typename Store>
 std::vector<Finding> YcsbWorkload<Store>::verify() {
   auto session = this->store().session(0);
@@ -185,16 +186,17 @@ std::vector<Finding> YcsbWorkload<Store>::verify() {
                               : fmt::format("the records from key {} on could not be read", next)}};
   }
   std::vector<Finding> findings;
+  const std::uint64_t expected = parameters_.keys + sums_.count(Operation::kInsert);
   if (parameters_.hash) {
-    findings.push_back({"every key is found", records == keys_.count(),
-                        fmt::format("{} keys found, {} expected", records, keys_.count())});
+    findings.push_back(
+        {"every key is found", records == expected, fmt::format("{} keys found, {} expected", records, expected)});
   } else {
-    findings.push_back({"every key is there once, in order", records == keys_.count() && misplaced == 0,
-                        fmt::format("{} records, {} expected, {} out of order", records, keys_.count(), misplaced)});
+    findings.push_back({"every key is there once, in order", records == expected && misplaced == 0,
+                        fmt::format("{} records, {} expected, {} out of order", records, expected, misplaced)});
   }
   findings.push_back({"no value is torn", torn == 0, fmt::format("{} torn", torn)});
-  if (parameters_.mix.share(Operation::kUpdate) == 0) {
-    const std::uint64_t added = sums_.additions.load(std::memory_order_relaxed);
+  if (!parameters_.shares.has(Operation::kUpdate) && !parameters_.shares.has(Operation::kPut)) {
+    const std::uint64_t added = sums_.count(Operation::kReadModifyWrite);
     findings.push_back(sums_agree("no read-modify-write is lost", {added, sum}, parameters_.share));
   }
   return findings;

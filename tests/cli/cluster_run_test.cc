@@ -108,6 +108,12 @@ TEST_F(ClusterRun, TpccWithPaymentsInPieces) {
 
 TEST_F(ClusterRun, Ycsb) { run("ycsb", "--seconds=0.3 --keys=1000 --distributed_percent=20"); }
 
+TEST_F(ClusterRun, YcsbWithSharesOfOnesOwn) {
+  run("ycsb", "--seconds=0.3 --keys=1000 --distributed_percent=50 --ops=3 --shares=read=40,update=20,put=25,rmw=15");
+  run("ycsb", "--seconds=0.3 --keys=1000 --distributed_percent=50 --ops=3 --shares=read=50,rmw=50 --multi_get");
+  run_with_leases("ycsb", "--seconds=0.3 --keys=1000 --distributed_percent=50 --ops=3 --shares=read=90.5,put=9.5");
+}
+
 TEST_F(ClusterRun, Lease) { run("lease", "--seconds=0.3 --keys=1000 --hotspot=10"); }
 
 TEST_F(ClusterRun, OneNodeIsAClusterToo) {

@@ -202,6 +202,19 @@ TEST_F(FlagEffectsOnNodes, FlagsOfTheLogGoWithDataDirectories) {
   EXPECT_EQ(report["granary"]["variants"], nlohmann::json{"small-records"});
 }
 
+/// Each node refuses it.
+TEST_F(FlagEffectsOnNodes, YcsbInsertsAndScansOnOneNodeOnly) {
+  constexpr Refused kAll[] = {
+      {"bench ycsb --workers=1 --node=3 --shares=read=95,insert=5",
+       "--shares=read=95,insert=5: keys of nodes are ranges of fixed size; in a cluster, use shares without inserts"},
+      {"bench ycsb --workers=1 --node=3 --mix=d",
+       "--mix=d: keys of nodes are ranges of fixed size; in a cluster, use a mix without inserts"},
+      {"bench ycsb --workers=1 --node=3 --shares=read=95,scan=5",
+       "--shares=read=95,scan=5: in a cluster, keys are in hash tables, which cannot be scanned; use shares without "
+       "scans"}};
+  for (const Refused& each : kAll) expect_refused(each, file_);
+}
+
 TEST_F(FlagEffectsOnNodes, TheFactorAnalysisIsForOneNode) {
   expect_refused(
       {"cluster run factor --cluster=c.toml",

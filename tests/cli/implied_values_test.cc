@@ -73,6 +73,31 @@ TEST_F(ImpliedValues, OfVariantsTellWhatTheySet) {
   expect("smallbank --accounts=100 --partitions=2", {{"index", "hash"}, {"distributed_percent", 1.0}});
 }
 
+TEST_F(ImpliedValues, OfYcsbTellTheSharesOfAMix) {
+  expect("ycsb --keys=1000", {{"mix", "silo"}, {"shares", "read=80,rmw=20"}});
+  expect("ycsb --keys=1000 --mix=e", {{"mix", "e"}, {"shares", "insert=5,scan=95"}, {"theta", 0.99}});
+  expect("ycsb --keys=1000 --preset=ccbench", {{"mix", "a"}, {"shares", "read=50,update=50"}, {"ops", 10}});
+  expect("kv --keys=1000 --shares=put=100", {{"mix", nullptr}, {"shares", "put=100"}, {"theta", 0.0}, {"ops", 1}});
+  expect("ycsb --keys=1000 --preset=ccbench_skewed --shares=put=40,read=60",
+         {{"mix", nullptr}, {"shares", "put=40,read=60"}, {"theta", 0.9}, {"ops", 10}});
+}
+
+TEST_F(ImpliedValues, SharesOfOnesOwnAreRunAndVerified) {
+  const std::string shares = "read=40.5,update=9.5,put=10,rmw=20,insert=15,scan=5";
+  for (const std::string flags :
+       {"", " --ops=5 --scan_length=20", " --ops=5 --scan_length=20 --multi_get", " --fields=4 --scan_length=5",
+        " --ops=3 --fields=4 --parts --protocol=tictoc", " --ops=4 --scan_length=9 --protocol=drtm --htm=sim",
+        " --ops=4 --scan_length=9 --protocol=dl_detect", " --ops=4 --isolation=snapshot", " --ops=4 --batch=4",
+        " --ops=4 --durability=tmpfs", " --ops=4 --variant=key-value", " --preset=ccbench_skewed"}) {
+    const Json report = report_of("bench ycsb --keys=2000 --workers=2 --verify --shares=" + shares + flags);
+    const Json& ours = report.at("granary");
+    EXPECT_EQ(ours.at("parameters").value("shares", ""), shares) << flags;
+    ASSERT_TRUE(ours.contains("repeats")) << flags;
+    EXPECT_TRUE(ours["repeats"][0]["verified"]) << flags;
+    EXPECT_GT(ours["repeats"][0]["total"]["committed"], 0u) << flags;
+  }
+}
+
 TEST_F(ImpliedValues, TheBareIndexHasNoTransactions) {
   for (const char* words : {"bench kv --keys=1000", "bench ycsb --keys=1000 --variant=key-value"}) {
     const Json report = report_of(words);

@@ -139,7 +139,11 @@ TEST(Run, TransactionsOfSeveralOperationsOnFieldsVerify) {
                             "--mix=high --variant=hekaton --isolation=snapshot",
                             "--mix=high --isolation=snapshot",
                             "--mix=high --isolation=repeatable_read --protocol=tictoc",
-                            "--mix=medium --ops=5 --fields=1 --variant=key-value"}) {
+                            "--mix=medium --ops=5 --fields=1 --variant=key-value",
+                            "--mix=d --ops=4",
+                            "--mix=e --ops=3 --scan_length=20",
+                            "--shares=put=50,rmw=50 --ops=3 --variant=dta",
+                            "--shares=put=50,read=50 --variant=hekaton --ops=4"}) {
     const nlohmann::json json = json_of(std::string("bench ycsb --repeat=1 --verify ") + flags + kTiny);
     ASSERT_TRUE(json.is_object()) << flags;
     EXPECT_TRUE(json["granary"]["repeats"][0]["verified"]) << flags;
@@ -153,6 +157,7 @@ TEST(Run, TheReportNamesWhatAPresetImplies) {
   ASSERT_TRUE(preset.is_object());
   const nlohmann::json& parameters = preset["granary"]["parameters"];
   EXPECT_EQ(parameters["mix"], "high");
+  EXPECT_EQ(parameters["shares"], "read=50,rmw=50");
   EXPECT_EQ(parameters["theta"], 0.9);
   EXPECT_EQ(parameters["value_bytes"], 1000);
   EXPECT_EQ(parameters["fields"], 10);

@@ -1,6 +1,7 @@
 // Whose keys a node's YCSB clients ask for.
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <vector>
 
@@ -14,13 +15,13 @@ namespace {
 TEST(YcsbOnNodes, KeysAreTheNodesOwnButForTheDistributedShare) {
   constexpr int kDraws = 50'000;
   for (const double theta : {0.0, 0.9}) {
-    const Parameters parameters{.mix = mixes()[0],
+    const Parameters parameters{.shares = mixes()[0].shares,
                                 .keys = 1000,
                                 .theta = theta,
                                 .distributed = 0.2,
                                 .share = {.node = 1, .nodes = 3, .in_cluster = true}};
     const Zipf zipf(parameters.keys, theta);
-    const KeySpace keys(parameters.keys);
+    KeySpace keys(parameters.keys);
     base::Random random(1);
     Requests requests(parameters, zipf, keys, random);
     double by_node[3] = {};
@@ -36,9 +37,9 @@ TEST(YcsbOnNodes, KeysAreTheNodesOwnButForTheDistributedShare) {
 }
 
 TEST(YcsbAlone, KeysAreTheFirst) {
-  const Parameters parameters{.mix = mixes()[0], .keys = 10};
+  const Parameters parameters{.shares = mixes()[0].shares, .keys = 10};
   const Zipf zipf(parameters.keys, 0);
-  const KeySpace keys(parameters.keys);
+  KeySpace keys(parameters.keys);
   base::Random random(1);
   Requests requests(parameters, zipf, keys, random);
   for (int i = 0; i < 1000; ++i) EXPECT_LT(requests.next_key(), 10u);
@@ -47,13 +48,13 @@ TEST(YcsbAlone, KeysAreTheFirst) {
 TEST(YcsbSteps, AreOnDistinctKeysInTheSharesOfTheMix) {
   constexpr int kTransactions = 2000;
   const Parameters parameters{
-      .mix = *std::find_if(mixes().begin(), mixes().end(), [](const Mix& mix) { return mix.name == "high"; }),
+      .shares = std::find_if(mixes().begin(), mixes().end(), [](const Mix& mix) { return mix.name == "high"; })->shares,
       .keys = kKeysPerOp * kOps,
       .fields = kFields,
       .ops = kOps,
       .theta = 0.9};
   const Zipf zipf(parameters.keys, parameters.theta);
-  const KeySpace keys(parameters.keys);
+  KeySpace keys(parameters.keys);
   base::Random random(1);
   Requests requests(parameters, zipf, keys, random);
   std::vector<Step> steps(kOps);
@@ -72,6 +73,43 @@ TEST(YcsbSteps, AreOnDistinctKeysInTheSharesOfTheMix) {
   EXPECT_NEAR(static_cast<double>(writes) / (kTransactions * kOps), 0.5, 0.02);
   EXPECT_EQ(fields.size(), kFields);
   EXPECT_EQ(*fields.rbegin(), kFields - 1);
+}
+
+/// The shares are not whole, and one of them is far less than one percent.
+TEST(YcsbSteps, OfSharesOfOnesOwnAreDrawnAsOften) {
+  constexpr int kTransactions = 20'000;
+  constexpr std::size_t kSteps = 5;
+  constexpr Shares kShares{{12.5, 0, 20.25, 0.25, 33, 34}};
+  const Parameters parameters{.shares = kShares, .keys = 1000, .ops = kSteps, .scan_length = 7};
+  const Zipf zipf(parameters.keys, 0);
+  KeySpace keys(parameters.keys);
+  base::Random random(1);
+  Requests requests(parameters, zipf, keys, random);
+  std::vector<Step> steps(kSteps);
+  std::array<int, kOperations> drawn{};
+  std::set<std::uint64_t> inserted;
+  for (int i = 0; i < kTransactions; ++i) {
+    requests.next_steps(steps);
+    std::set<std::uint64_t> seen;
+    for (const Step& step : steps) {
+      const std::uint64_t key = KeyBytes::number(step.key.view());
+      seen.insert(key);
+      ++drawn[static_cast<std::size_t>(step.operation)];
+      if (step.operation == Operation::kScan) {
+        ASSERT_GE(step.length, 1u);
+        ASSERT_LE(step.length, 7u);
+      }
+      if (step.operation == Operation::kInsert) {
+        ASSERT_TRUE(inserted.insert(key).second) << "a key is new once";
+      }
+      ASSERT_EQ(step.operation == Operation::kInsert, key >= parameters.keys);
+    }
+    ASSERT_EQ(seen.size(), kSteps);
+  }
+  for (std::size_t i = 0; i < kOperations; ++i)
+    EXPECT_NEAR(100.0 * drawn[i] / (kTransactions * kSteps), kShares.percent[i], kShares.percent[i] == 0 ? 0 : 0.5);
+  EXPECT_GT(drawn[static_cast<std::size_t>(Operation::kReadModifyWrite)], 0);
+  EXPECT_EQ(keys.count(), parameters.keys + inserted.size());
 }
 
 }  // namespace

@@ -18,9 +18,9 @@ TEST(YcsbParameters, CicadasWritesAreReadModifyWrites) {
     ++presets_seen;
     const auto* const mix = std::ranges::find(mixes(), preset.mix, &Mix::name);
     ASSERT_NE(mix, mixes().end()) << preset.mix;
-    EXPECT_EQ(mix->share(Operation::kUpdate), 0u) << preset.name;
-    EXPECT_EQ(mix->share(Operation::kReadModifyWrite), preset.name == "cicada_reads" ? 5u : 50u);
-    EXPECT_EQ(mix->share(Operation::kRead), 100 - mix->share(Operation::kReadModifyWrite));
+    EXPECT_EQ(mix->shares[Operation::kUpdate], 0) << preset.name;
+    EXPECT_EQ(mix->shares[Operation::kReadModifyWrite], preset.name == "cicada_reads" ? 5 : 50);
+    EXPECT_EQ(mix->shares[Operation::kRead], 100 - mix->shares[Operation::kReadModifyWrite]);
   }
   EXPECT_EQ(presets_seen, 2);
 }

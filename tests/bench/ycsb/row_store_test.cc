@@ -27,7 +27,7 @@ class RowStore : public testing::Test {
       ASSERT_EQ(session->insert(KeyBytes(key).view(), value, aborts_), Ending::kCommitted);
   }
 
-  const Parameters parameters_{.mix = mixes()[0], .keys = 10, .value_bytes = 100, .hash = true};
+  const Parameters parameters_{.shares = mixes()[0].shares, .keys = 10, .value_bytes = 100, .hash = true};
   std::unique_ptr<Store> store_;
   AbortCounts aborts_{};
 };

@@ -1,6 +1,7 @@
 // The check of YCSB's data says of sound data that it is sound, also where the check's own transactions are retried,
 // and says of data that it could not read that it could not. Damaged data is in tests/cli.
 
+#include <array>
 #include <memory>
 #include <string>
 #include <utility>
@@ -38,7 +39,7 @@ std::unique_ptr<YcsbWorkload<Store>> loaded(const Parameters& parameters) {
   return workload;
 }
 
-Parameters changes(std::uint64_t keys) { return {.mix = mixes()[1], .keys = keys}; }
+Parameters changes(std::uint64_t keys) { return {.shares = mixes()[1].shares, .keys = keys}; }
 
 void expect_all_hold(const std::vector<Finding>& findings) {
   EXPECT_GE(findings.size(), 3u);
@@ -99,6 +100,99 @@ TEST(YcsbVerify, AChunkIsBoundedByRecordsAndByBytes) {
   large.clear();
   EXPECT_FALSE(large.is_full());
   large.visit([](std::uint64_t, std::string_view) { ADD_FAILURE() << "the chunk is empty"; });
+}
+
+Parameters mixed_steps() { return {.shares = {{20, 10, 15, 15, 25, 15}}, .keys = 100, .ops = 6, .scan_length = 20}; }
+
+void expect_inserts_counted(const std::vector<Finding>& findings, std::uint64_t loaded_keys) {
+  ASSERT_EQ(findings.size(), 2u) << "updates and puts overwrite sums";
+  for (const Finding& finding : findings) EXPECT_TRUE(finding.holds) << finding.condition << ": " << finding.detail;
+  EXPECT_GT(std::stoull(findings[0].detail), loaded_keys + 100) << findings[0].detail;
+}
+
+/// All kinds of operations are in each transaction. What it has inserted is expected to be there.
+template <typename Store>
+void expect_inserts_hold(const Parameters& parameters) {
+  const auto workload = loaded<Store>(parameters);
+  auto client = workload->make_client(0).value();
+  for (int i = 0; i < 200; ++i) ASSERT_EQ(client->run_one().ending, Ending::kCommitted);
+  client = nullptr;
+  const std::vector<Finding> findings = workload->verify();
+  expect_inserts_counted(findings, parameters.keys);
+}
+
+TEST(YcsbVerify, InsertsOfTransactionsOfSeveralOperationsAreThere) {
+  Parameters parameters = mixed_steps();
+  expect_inserts_hold<EngineStore>(parameters);
+  expect_inserts_hold<BareStore>(parameters);
+  parameters.multi_get = true;
+  expect_inserts_hold<EngineStore>(parameters);
+  parameters.multi_get = false;
+  parameters.fields = 5;
+  expect_inserts_hold<EngineStore>(parameters);
+  parameters.parts = true;
+  expect_inserts_hold<EngineStore>(parameters);
+  parameters.shares = {{40, 10, 15, 15, 20, 0}};
+  parameters.hash = true;
+  expect_inserts_hold<EngineStore>(parameters);
+}
+
+/// Without updates and puts the sum of the counters is that of the read-modify-writes, beside inserts and scans.
+TEST(YcsbVerify, ReadModifyWritesBesideInsertsAndScansAreCounted) {
+  Parameters parameters = mixed_steps();
+  parameters.shares = {{20, 0, 0, 40, 25, 15}};
+  const auto workload = loaded<EngineStore>(parameters);
+  auto client = workload->make_client(0).value();
+  for (int i = 0; i < 200; ++i) ASSERT_EQ(client->run_one().ending, Ending::kCommitted);
+  client = nullptr;
+  expect_all_hold(workload->verify());
+}
+
+/// The transaction is more than its log ring holds, and the keys that it has taken are not expected.
+TEST(YcsbVerify, InsertsThatWereGivenUpAreNotMissed) {
+  const tests::TemporaryDirectory directory;
+  Settings settings = small_settings();
+  settings.options.directory = directory.path() + "/database";
+  settings.options.ring_bytes = 64 << 10;
+  const Parameters parameters{.shares = {{0, 0, 0, 0, 100, 0}}, .keys = 400, .value_bytes = 1000, .ops = 100};
+  YcsbWorkload<EngineStore> workload("ycsb", settings, parameters);
+  NoProgress progress;
+  ASSERT_TRUE(workload.load(1, progress).ok());
+  auto client = workload.make_client(0).value();
+  EXPECT_EQ(client->run_one().ending, Ending::kGaveUp);
+  client = nullptr;
+  expect_all_hold(workload.verify());
+}
+
+/// The check expects no more than what committed transactions have inserted.
+TEST(YcsbVerify, RecordsThatNoTransactionHasInsertedAreNoticed) {
+  const auto workload = loaded<EngineStore>(mixed_steps());
+  const auto session = std::move(*workload->store().session(0));
+  AbortCounts aborts{};
+  ASSERT_EQ(session->insert(KeyBytes(100).view(), std::string(100, 0), aborts), Ending::kCommitted);
+  const std::vector<Finding> findings = workload->verify();
+  ASSERT_FALSE(findings.empty());
+  EXPECT_FALSE(findings[0].holds) << findings[0].detail;
+}
+
+TEST(YcsbPuts, OverwriteTheWholeRecordAndReadNothing) {
+  const auto workload = loaded<EngineStore>(changes(10));
+  const auto session = std::move(*workload->store().session(0));
+  AbortCounts aborts{};
+  const std::string written(100, 'p');
+  const std::array steps{Step{Operation::kPut, KeyBytes(3)}, Step{Operation::kPut, KeyBytes(4)}};
+  std::vector<char> buffer(100, 'b');
+  const auto change = [&](const Step&) {
+    EXPECT_EQ(buffer, std::vector<char>(100, 'b'));
+    return std::string_view(written);
+  };
+  ASSERT_EQ(session->put(KeyBytes(2).view(), written, aborts), Ending::kCommitted);
+  ASSERT_EQ(session->run_all(steps, 10, buffer, change, aborts), Ending::kCommitted);
+  ASSERT_EQ(session->run_fetched(steps, Portion{10, true, 10}, buffer, change, aborts), Ending::kCommitted);
+  for (const std::uint64_t key : {2u, 3u, 4u}) {
+    ASSERT_EQ(session->read(KeyBytes(key).view(), buffer, aborts), Ending::kCommitted);
+    EXPECT_EQ(std::string(buffer.begin(), buffer.end()), written) << key;
+  }
 }
 
 /// A store whose transactions read nothing in time.
