@@ -9,6 +9,7 @@
 
 #include "cluster_config/membership/member_text.h"
 #include "cluster_config/membership/membership.h"
+#include "cluster_config/membership/missing_marks.h"
 #include "cluster_config/membership/patient_board.h"
 #include "src/base/test_hooks.h"
 
@@ -37,11 +38,15 @@ class Joining {
   Status admit(Configuration& configuration) const;
   /// Whether others serve to which this node comes back.
   Result<bool> rejoins(const Configuration& configuration) const;
+  /// Returns another member that serves by the configuration, whether its mark is there or not; nullptr if there is
+  /// none, or if nodes never come back to others that serve.
+  const Member* still_serves(const Configuration& configuration) const;
   Status check_data(const Configuration& configuration) const;
   /// Under Options::salvage: forgets nodes that are not in the cluster file any more.
   void forget_nodes(Configuration& configuration) const;
   Status make_mark();
   Status await_debts(std::uint64_t patience_us);
+  Status await_deaths();
   /// Whether this node may join for a visit: await_debts() has ended for that reason.
   bool may_visit() const { return may_visit_; }
 
@@ -60,6 +65,7 @@ class Joining {
   const MembershipOptions& options_;
   ConfigurationDocument& document_;
   Board& board_;
+  MissingMarks missing_marks_;  ///< those of members that serve by the configuration
   bool may_visit_ = false;
 };
 
@@ -136,6 +142,31 @@ Status Joining::await_debts(std::uint64_t patience_us) {
                                                       patience_us / 1000, waits_for));
 }
 
+/// Waits until each member that serves by the configuration either has its mark or is dead in the configuration. The
+/// last node that served may have lost its mark just now, and then nobody else is there to count it as dead.
+Status Joining::await_deaths() {
+  for (;;) {
+    bool waits = false;
+    const Status looked = document_.amend([this, &waits](Configuration& configuration) -> Status {
+      const Result<Marks> marks = board_.marks();
+      if (!marks.ok()) return marks.status();
+      waits = false;
+      for (Member& member : configuration.members) {
+        if (member.id == options_.node || member.state != MemberState::kServing || has(*marks, member.id)) continue;
+        if (missing_marks_.is_over(member, *marks, board_.fence_lasts_us())) {
+          member.state = MemberState::kDead;
+        } else {
+          waits = true;
+        }
+      }
+      return {};
+    });
+    if (!looked.ok() || !waits) return looked;
+    if (options_.give_up()) return Status(StatusCode::kUnavailable, "told to give up before it had joined");
+    board_.wait(std::min(board_.pulse_us(), kGiveUpLook_us));
+  }
+}
+
 /// This node's former life has no mark any more, and may commit until its fence has shut by the clock; unless others
 /// have waited for that.
 Status Joining::await_former_fence() {
@@ -204,6 +235,14 @@ Result<bool> Joining::rejoins(const Configuration& configuration) const {
   const Result<Marks> marks = board_.marks();
   if (!marks.ok()) return marks.status();
   return other_that_serves(configuration, *marks) != nullptr;
+}
+
+const Member* Joining::still_serves(const Configuration& configuration) const {
+  const auto serves = [this](const Member& member) {
+    return member.state == MemberState::kServing && member.id != options_.node;
+  };
+  const auto member = std::ranges::find_if(configuration.members, serves);
+  return !options_.rejoins_us || member == configuration.members.end() ? nullptr : &*member;
 }
 
 /// Whether all nodes are there that have served with data: their logs may have writes of this node's records. A start
@@ -300,9 +339,9 @@ Status Membership::enter() {
   if (!looked.ok()) return looked;
   if (Status marked = joining.make_mark(); !marked.ok()) return marked;
   if (const auto* const verdict = board_.verdict(); verdict != nullptr) fence_.heed(*verdict);
-  bool in_debt = false;
+  bool in_debt = false, misses_mark = false;
   const auto enter_now = [&](Configuration& configuration) -> Status {
-    in_debt = false;  // each turn looks anew
+    in_debt = misses_mark = false;  // each turn looks anew
     if (Status refused = joining.admit(configuration); !refused.ok()) return refused;
     joining.forget_nodes(configuration);
     Member& own = configuration.add(options_.node);
@@ -311,6 +350,11 @@ Status Membership::enter() {
     if (Status refused = joining.check_data(configuration); !refused.ok()) return refused;
     const Result<bool> rejoins = joining.rejoins(configuration);
     if (!rejoins.ok()) return rejoins.status();
+    // A member that serves and has lost its mark may have committed what this node would not load (I20). So this node
+    // begins together with the others only when no other member serves by the configuration.
+    const Member* const silent = *rejoins ? nullptr : joining.still_serves(configuration);
+    misses_mark = silent != nullptr;
+    if (misses_mark) return Status(StatusCode::kUnavailable, fmt::format("{} has lost its mark", who(*silent)));
     visits_ = *rejoins && options_.visits(configuration);
     // Somebody has died since this node has waited for that.
     in_debt = *rejoins && !configuration.owed.empty() && !(visits_ && joining.may_visit());
@@ -331,10 +375,11 @@ Status Membership::enter() {
     return options_.note_life(generation_);
   };
   Status entered = document_.amend(enter_now);
-  while (in_debt) {
-    if (Status settled = joining.await_debts(*options_.rejoins_us); !settled.ok()) return settled;
+  while (in_debt || misses_mark) {
+    const Status over = misses_mark ? joining.await_deaths() : joining.await_debts(*options_.rejoins_us);
+    if (!over.ok()) return over;
     if (options_.give_up()) return Status(StatusCode::kUnavailable, "told to give up before it had joined");
-    in_debt = false;  // the next turn may end before it looks
+    in_debt = misses_mark = false;  // the next turn may end before it looks
     entered = document_.amend(enter_now);
   }
   if (!entered.ok()) return entered;

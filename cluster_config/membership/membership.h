@@ -5,6 +5,8 @@
 // - A node that joins makes its mark first and enters the configuration after that. So if the configuration is read
 //   before the marks, a member that lives by the configuration and has no mark has died. A member that has missed the
 //   mark for as long as the other's fence may be open (Board::fence_lasts_us()) says so in the configuration.
+// - A node begins together with the others only when no other member serves by the configuration. If one does and has
+//   no mark, the node first waits until it can count that member as dead.
 // - The debt of a life that did not end in order stays in the configuration (Configuration::owed) until some member has
 //   recovered it, or until a later life of the node serves after all nodes have started together. A life that joined
 //   and left again meanwhile has taken nothing over, so it counts as dead, too; but a visit is not meant to take

@@ -77,8 +77,8 @@ Status check_present(std::span<const NodeDirectory> nodes, base::FileSystem& fil
 }
 
 /// Recovers the cluster if a generation was interrupted. Nodes that have begun and wait for this one keep their
-/// directories, and are left out. The first of them had recovered all before it began, and none of them serves before
-/// this node has come as well. So no transaction has been at two nodes since then, and the logs that are ended here
+/// directories, and are left out. The first of them had recovered all before it began, and none of them has a
+/// transaction before this node has come as well: no member served when this one joined (Membership::enter). So no transaction has been at two nodes since then, and the logs that are ended here
 /// need not agree with those on anything.
 Status recover_if_interrupted(std::span<const NodeDirectory> nodes, Clock::time_point end, base::FileSystem& files) {
   bool any = false;

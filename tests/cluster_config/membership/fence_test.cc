@@ -103,6 +103,26 @@ TEST_F(Fenced, ALaterLifeWaitsUntilTheFenceOfTheEarlierOneHasShut) {
   EXPECT_GE(lifetime_us() - gone_us, kLasts_us);
 }
 
+/// A member that serves and has lost its mark may have committed alone. Others that begin together must know that its
+/// life is over, since a directory that is in use by a life which goes on is taken for one with nothing new in it.
+TEST_F(Fenced, NobodyBeginsTogetherBesideALifeThatMayStillServe) {
+  constexpr std::uint64_t kLasts_us = 200'000;
+  ASSERT_TRUE(member_->serve().ok());
+  place_->set_fence_lasts(kLasts_us);
+  const std::uint64_t gone_us = lifetime_us();
+  place_->remove_mark(3);
+  MembershipOptions together = options_of(4);
+  together.together_us = 0;
+  together.rejoins_us = kPatienceUs;
+  const Result<std::unique_ptr<Membership>> other =
+      Membership::join(std::make_unique<MemoryBoard>(place_), together, {});
+  ASSERT_TRUE(other.ok()) << other.status().message();
+  EXPECT_FALSE((*other)->rejoined());
+  EXPECT_EQ((*other)->configuration()->find(3)->state, MemberState::kDead);
+  EXPECT_TRUE((*other)->configuration()->owes(3));
+  EXPECT_GE(lifetime_us() - gone_us, kLasts_us);
+}
+
 /// Whoever looks after the node learns that it does nothing, and why, and when that is over.
 TEST_F(Fenced, ASilentBoardIsSpokenOf) {
   std::vector<std::string> warnings;
