@@ -54,11 +54,13 @@ Status Membership::be_ready() {
   return set_own_state(MemberState::kReady);
 }
 
-Status Membership::serve() {
+Status Membership::serve(FunctionRef<Status(const Configuration&)> may) {
   const PatientBoard::Patience patience(patient_);
-  return document_.amend([this](Configuration& configuration) -> Status {
+  return document_.amend([this, may](Configuration& configuration) -> Status {
     if (Status lost = check_own(configuration); !lost.ok()) return lost;
     Member& own = *configuration.find(options_.node);
+    if (own.state == MemberState::kServing) return {};  // an earlier turn has made the change
+    if (Status refused = may(configuration); !refused.ok()) return refused;
     own.state = MemberState::kServing;
     own.has_data = !options_.data_place.empty();
     own.data_life = own.generation;

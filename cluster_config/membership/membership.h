@@ -26,6 +26,7 @@
 #include <optional>
 #include <string>
 
+#include <granary/function_ref.h>
 #include <granary/status.h>
 
 #include "cluster_config/membership/board.h"
@@ -153,8 +154,9 @@ class Membership {
   Status say(const std::string& note);
   /// Notes that this node has its data, and that the leader of epochs can reach it.
   Status be_ready();
-  /// Notes that this node serves from now on, and that the debts of its former lives are taken over.
-  Status serve();
+  /// Notes that this node serves from now on, and that the debts of its former lives are taken over. Returns the error
+  /// of `may`, and changes nothing, if the configuration in which the node would begin to serve does not allow that.
+  Status serve(FunctionRef<Status(const Configuration&)> may = [](const Configuration&) { return Status(); });
   /// Tells the others how far this node has done its part after lives have ended or begun.
   Status be_quiet(const Quiet& quiet);
   /// Claims the recovery of a life's debt for this node. Returns kFailedPrecondition if the life owes nothing any more,

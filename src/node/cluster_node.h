@@ -126,7 +126,8 @@ class ClusterNode {
   Status learn_tables(const ServingLife& life, const cluster::messages::DescribeAnswer& theirs);
   bool has_immutable_tables() const;
   bool may_ask(NodeNumber node) const;
-  Status be_admitted(const std::vector<ServingLife>& others);
+  std::uint64_t start_barriers() const;
+  Status begin_to_serve(FunctionRef<Status(const membership::Configuration&)> may);
   Status begin_workers();
   Status open_call_workers();
   void begin_transactions();

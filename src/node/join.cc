@@ -104,6 +104,13 @@ Status check_simulation(cluster_config::Provider provider) {
   return {};
 }
 
+std::vector<membership::NamedLife> lives_in(const membership::Configuration& configuration) {
+  std::vector<membership::NamedLife> lives;
+  for (const membership::Member& member : configuration.members)
+    if (member.live()) lives.push_back({.node = member.id, .generation = member.generation});
+  return lives;
+}
+
 /// Clears the directories, since a life that is there to recover others has no data of its own.
 void forget_directories(Options& options) {
   options.directory.clear();
@@ -256,6 +263,8 @@ Status ClusterNode::open_database() {
   } else if (Status status = prepare_directories(preparing(), part, returns_by_); !status.ok()) {
     return status;
   }
+  // Nobody has stepped the membership since the nodes agreed, so its configuration has the lives that did.
+  if (!membership_->rejoined() && takes_from_elsewhere()) peers_->start_with(lives_in(*membership_->configuration()));
   auto engine = Engine::open(database, files_, part);
   if (!engine.ok()) return engine.status();
   (*engine)->set_fence(membership_->fence());

@@ -63,10 +63,22 @@ std::string Peers::refusal_by(const Configuration& configuration) const {
   return {};
 }
 
+Status Peers::check_start(const Configuration& configuration) const {
+  if (const std::string refusal = refusal_by(configuration); !refusal.empty())
+    return {StatusCode::kFailedPrecondition, refusal};
+  const auto over = std::ranges::find_if(start_lives_, [&configuration](const membership::NamedLife& life) {
+    return !configuration.lives(life.node) || configuration.find(life.node)->generation != life.generation;
+  });
+  if (over == start_lives_.end()) return {};
+  return Status(StatusCode::kUnavailable,
+                fmt::format("node {} has ended before all nodes that started together had loaded their data, which "
+                            "they take from each other's logs: start this node again, too",
+                            over->node));
+}
+
 Status Peers::check_standing() const {
   if (!membership_.status().ok()) return membership_.status();
-  const std::string refusal = started_ ? "" : refusal_by(*membership_.configuration());
-  return refusal.empty() ? Status() : Status(StatusCode::kFailedPrecondition, refusal);
+  return started_ ? Status() : check_start(*membership_.configuration());
 }
 
 /// Says at the board why this node refuses to start, and returns that. The others may try to connect only when this
@@ -81,13 +93,12 @@ Status Peers::await_members(std::chrono::steady_clock::time_point end) const {
   std::vector<NodeNumber> wanted;
   for (const auto& node : config_.nodes) wanted.push_back(node.id);
   const auto all = [&](const Configuration& configuration) {
-    return configuration.missing(wanted).empty() || !refusal_by(configuration).empty();
+    return configuration.missing(wanted).empty() || !check_start(configuration).ok();
   };
   const auto left = std::chrono::duration_cast<std::chrono::microseconds>(end - std::chrono::steady_clock::now());
   const bool joined = membership_.wait_until(all, static_cast<std::uint64_t>(std::max<std::int64_t>(left.count(), 0)));
   const auto configuration = membership_.configuration();
-  if (const std::string refusal = refusal_by(*configuration); !refusal.empty())
-    return {StatusCode::kFailedPrecondition, refusal};
+  if (Status may = check_start(*configuration); !may.ok()) return may;
   if (joined) return {};
   if (!membership_.status().ok()) return membership_.status();
   return Status(
@@ -257,8 +268,8 @@ std::uint64_t Peers::reached_by(const cluster::messages::ControlAnswer& answer) 
   return reached;
 }
 
-Status Peers::catch_up(const std::vector<ServingLife>& others) {
-  std::uint64_t most = 0;
+Status Peers::catch_up(const std::vector<ServingLife>& others, std::uint64_t of_start) {
+  std::uint64_t most = of_start;
   for (const ServingLife& life : others) {
     cluster::messages::QuestionOf<cluster::messages::Control> question(life.node, {});
     const Result<bool> asked = ask(question, life);

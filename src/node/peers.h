@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <granary/cluster.h>
@@ -38,9 +39,18 @@ class Peers {
   /// now are of former starts.
   Peers(const ClusterOptions& options, const cluster_config::ClusterConfig& config, membership::Membership& membership);
 
+  /// Names the lives that start together. Until note_served(), waits end with kUnavailable once one of them is over: what
+  /// the nodes have agreed on, and load from each other, is of these lives.
+  void start_with(std::vector<membership::NamedLife> lives) { start_lives_ = std::move(lives); }
+  /// Returns an error if the nodes cannot start together by this configuration.
+  Status check_start(const membership::Configuration& configuration) const;
+  /// Notes that this node serves, so that others may end and come back.
+  void note_served() { start_lives_.clear(); }
+
   /// Waits until all of the cluster file's nodes have joined, and connects with each of them once. A difference that
   /// keeps two of them apart for good (another key, program or layout) shows here on both sides, before one waits for
-  /// the other. If the life of a node ends meanwhile, it waits for that node's next life.
+  /// the other. If the life of a node ends meanwhile, it waits for that node's next life, unless start_with() has named
+  /// the life.
   Status meet_all(rdma::Fabric& fabric) const;
   /// Connects with these lives, and leaves out those that have ended.
   Status meet(rdma::Fabric& fabric, const std::vector<ServingLife>& lives) const;
@@ -68,9 +78,9 @@ class Peers {
   Result<std::vector<ServingLife>> serving_lives() const;
   /// Returns an error unless one of these lives serves.
   Status check_any_serves(const std::vector<ServingLife>& lives) const;
-  /// Makes this node count as many barriers as the others have reached. This node serves by now, so it goes on even if
-  /// all of them end.
-  Status catch_up(const std::vector<ServingLife>& others);
+  /// Makes this node count as many barriers as the others have reached, and those of their start, `of_start`, which they
+  /// may still have before them. This node serves by now, so it goes on even if all of them end.
+  Status catch_up(const std::vector<ServingLife>& others, std::uint64_t of_start);
   /// Waits until every node has come to as many barriers as this one, or has left.
   Status barrier();
   /// Returns how many barriers this node has come to, as bytes that others ask for. Any thread may call it.
@@ -85,8 +95,8 @@ class Peers {
   bool serves(const ServingLife& life) const;
   Status refuse_start(Status why) const;
   std::string refusal_by(const membership::Configuration& configuration) const;
-  /// Returns an error if this node must not wait for others any more: it has lost its membership, or another node has
-  /// refused to start with it.
+  /// Returns an error if this node must not wait for others any more: it has lost its membership, or cannot start with
+  /// them.
   Status check_standing() const;
   bool has_left(NodeNumber node) const;
   static bool has_visited(const membership::Member& member);
@@ -95,6 +105,7 @@ class Peers {
   const cluster_config::ClusterConfig& config_;
   membership::Membership& membership_;
   std::map<membership::NodeId, membership::Generation> former_lives_;  ///< lives that were over when this node joined
+  std::vector<membership::NamedLife> start_lives_;                     ///< empty unless start_with() names some
   cluster::messages::Messenger* messenger_ = nullptr;
   bool started_ = false;
   /// How many barriers this node has reached. Written by barrier() and catch_up() (release), read by the service's

@@ -1,5 +1,5 @@
-// Takes a node from joining to serving: all nodes join, the leader gives them E, and each says that it serves and
-// learns the others' tables.
+// Takes a node from joining to serving: all nodes join, the leader gives them E, each loads what other hosts' logs have
+// of its records, says that it serves, and learns the others' tables.
 
 #include <fmt/format.h>
 
@@ -128,17 +128,26 @@ Status ClusterNode::begin_threads() {
   return {};
 }
 
+/// Starts the node together with all others. It serves only when all nodes have loaded all, and all of these lives go
+/// on. So a node that ends meanwhile and is started again finds nobody to come back to whose data are not whole.
 Status ClusterNode::start_together() {
   Status status = membership_->be_ready();
   if (status.ok()) status = peers_->meet_all(*fabric_);
-  if (status.ok()) status = be_admitted({});
+  if (status.ok()) status = peers_->await_admission(control_block(), *leader_);
+  if (status.ok()) base::sync_point("start.admitted");
   if (status.ok()) status = take_from_elsewhere();
   if (status.ok() && takes_from_elsewhere())
     status = peers_->barrier();  // nobody looks at tables, or writes, before all nodes have loaded all
+  const auto all_go_on = [this](const Configuration& now) { return peers_->check_start(now); };
+  if (status.ok()) status = begin_to_serve(all_go_on);
+  if (status.ok()) peers_->note_served();
   if (status.ok()) status = learn_all_tables();
   if (status.ok()) status = begin_workers();
   return status.ok() ? peers_->barrier() : status;
 }
+
+/// Returns how many barriers there are in a start of all nodes together.
+std::uint64_t ClusterNode::start_barriers() const { return takes_from_elsewhere() ? 2 : 1; }
 
 /// Starts a node while others serve. They begin to use this node when it says that it serves, so it must have and know
 /// everything by then.
@@ -158,23 +167,21 @@ Status ClusterNode::come_back() {
   if (status.ok()) status = membership_->be_ready();
   base::sync_point("return.ready");
   if (status.ok()) status = begin_workers();
-  if (status.ok()) status = be_admitted(*others);
-  return status.ok() ? peers_->catch_up(*others) : status;
+  if (status.ok()) status = peers_->await_admission(control_block(), *leader_);
+  base::sync_point("return.admitted");
+  // If all of the others have ended, nobody knows the present epoch, and the node must not serve: it would lead, and let
+  // itself in with the epoch that it began with, and the others may have released results of later ones.
+  if (status.ok()) status = peers_->check_any_serves(*others);
+  if (status.ok()) status = begin_to_serve([](const Configuration&) { return Status(); });
+  return status.ok() ? peers_->catch_up(*others, start_barriers()) : status;
 }
 
-/// Waits until the leader lets this node in, and then serves. If this node comes back, the others may have released
-/// results up to the present epoch without it. So before the node has a transaction, its manifest says that its log is
-/// whole up to there. Then, after a loss of power, the epoch up to which all logs are whole covers all released
-/// results.
-///
-/// If all of the `others` have ended, nobody knows the present epoch, and the node must not serve: it would lead, and
-/// let itself in with the epoch that it began with, and the others may have released results of later ones.
-Status ClusterNode::be_admitted(const std::vector<ServingLife>& others) {
-  Status status = peers_->await_admission(control_block(), *leader_);
-  base::sync_point("return.admitted");
-  if (status.ok() && !others.empty()) status = peers_->check_any_serves(others);
-  if (status.ok()) status = database_->engine().note_admitted();
-  return status.ok() ? membership_->serve() : status;
+/// Serves, once the leader has let this node in. If this node comes back, the others may have released results up to
+/// the present epoch without it. So before the node has a transaction, its manifest says that its log is whole up to
+/// there. Then, after a loss of power, the epoch up to which all logs are whole covers all released results.
+Status ClusterNode::begin_to_serve(FunctionRef<Status(const Configuration&)> may) {
+  Status status = database_->engine().note_admitted();
+  return status.ok() ? membership_->serve(may) : status;
 }
 
 /// Opens the workers that run calls of other nodes. The calls are queued until transactions of this node may begin.

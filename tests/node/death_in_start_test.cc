@@ -1,0 +1,69 @@
+// While all nodes start together and load what other nodes' logs have of their records, one of them is killed and
+// started again. Nobody serves by then, so it starts together with all others, whose start ends and begins anew. Not
+// covered: deaths beside a node that comes back (third_death_test.cc).
+
+#include <signal.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/node/bank_under_load.h"
+
+namespace granary {
+namespace {
+
+using membership::MemberState;
+using tests::BankUnderLoad;
+using tests::CrashChild;
+using tests::kBankNodes;
+
+constexpr NodeNumber kKilled = 3;
+
+/// All nodes have crashed, and in the next start each stands at a point until it is woken.
+class DeathInAStart : public BankUnderLoad {
+ protected:
+  DeathInAStart() : BankUnderLoad({.point = "start.admitted", .apart = true}) { is_started_again_ = true; }
+
+  void at_point(NodeNumber /*id*/) override {
+    ++stands_;
+    (void)tests::comes_true([this] { return flags_.woken.load(); });
+  }
+  void crash_all() {
+    ASSERT_NO_FATAL_FAILURE(start_all());
+    for (NodeNumber id = 1; id <= kBankNodes; ++id) child(id)->signal(SIGKILL);
+    for (NodeNumber id = 1; id <= kBankNodes; ++id) (void)child(id)->wait();
+  }
+  void start(NodeNumber id) { child(id) = std::make_unique<CrashChild>(node(id, /*load=*/false)); }
+
+  std::atomic<unsigned>& stands_ = tests::map_shared<std::atomic<unsigned>>();
+};
+
+TEST_F(DeathInAStart, IsNoReturnToNodesThatStillLoad) {
+  ASSERT_NO_FATAL_FAILURE(crash_all());
+  flags_.armed = true;
+  for (const NodeNumber id : {1, 2, 3}) start(id);
+  ASSERT_TRUE(tests::comes_true([this] { return stands_ == kBankNodes; }));
+  for (const NodeNumber id : {1, 2, 3}) EXPECT_EQ(member(id).state, MemberState::kReady) << "node " << id;
+  child(kKilled)->signal(SIGKILL);
+  (void)child(kKilled)->wait();
+  flags_.armed = false;
+  const membership::Generation before = member(kKilled).generation;
+  start(kKilled);
+  ASSERT_TRUE(tests::comes_true([&] { return member(kKilled).generation > before; })) << "it has not joined";
+  flags_.woken = true;
+  for (const NodeNumber id : {1, 2}) {
+    EXPECT_TRUE(child(id)->run_until_beginning("refused: node 3 has ended before all nodes", std::chrono::seconds(30)))
+        << "node " << id << " goes on";
+    start(id);
+  }
+  expect_progress_by_all();
+  end_all();
+}
+
+}  // namespace
+}  // namespace granary
