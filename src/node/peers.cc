@@ -33,6 +33,11 @@ Status check_outcome(const cluster::messages::Question& question) {
                 fmt::format("node {} was asked in vain: {}", question.node(), name(outcome)));
 }
 
+bool serves_in(const Configuration& configuration, const ServingLife& life) {
+  const membership::Member* const member = configuration.find(life.node);
+  return member != nullptr && member->state == MemberState::kServing && member->generation == life.generation;
+}
+
 void pause_briefly() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
 
 }  // namespace
@@ -156,11 +161,7 @@ Status Peers::meet(rdma::Fabric& fabric, const std::vector<ServingLife>& lives) 
   return check_any_serves(lives);
 }
 
-bool Peers::serves(const ServingLife& life) const {
-  const auto configuration = membership_.configuration();
-  const membership::Member* const member = configuration->find(life.node);
-  return member != nullptr && member->state == MemberState::kServing && member->generation == life.generation;
-}
+bool Peers::serves(const ServingLife& life) const { return serves_in(*membership_.configuration(), life); }
 
 Result<std::vector<ServingLife>> Peers::serving_lives() const {
   std::vector<ServingLife> lives;
@@ -175,7 +176,12 @@ Result<std::vector<ServingLife>> Peers::serving_lives() const {
 }
 
 Status Peers::check_any_serves(const std::vector<ServingLife>& lives) const {
-  if (std::ranges::any_of(lives, [this](const ServingLife& life) { return serves(life); })) return {};
+  return check_any_serves(lives, *membership_.configuration());
+}
+
+Status Peers::check_any_serves(const std::vector<ServingLife>& lives, const Configuration& configuration) const {
+  const auto serves = [&configuration](const ServingLife& life) { return serves_in(configuration, life); };
+  if (std::ranges::any_of(lives, serves)) return {};
   return Status(
       StatusCode::kUnavailable,
       fmt::format("the nodes that served when node {} came back have all ended since: start it again", options_.node));

@@ -76,8 +76,9 @@ class Peers {
   // long as one is left.
   /// Returns the other nodes' lives that serve in the newest configuration; an error if there are none.
   Result<std::vector<ServingLife>> serving_lives() const;
-  /// Returns an error unless one of these lives serves.
+  /// Returns an error unless one of these lives serves, in the newest configuration or in this one.
   Status check_any_serves(const std::vector<ServingLife>& lives) const;
+  Status check_any_serves(const std::vector<ServingLife>& lives, const membership::Configuration& configuration) const;
   /// Makes this node count as many barriers as the others have reached, and those of their start, `of_start`, which they
   /// may still have before them. This node serves by now, so it goes on even if all of them end.
   Status catch_up(const std::vector<ServingLife>& others, std::uint64_t of_start);

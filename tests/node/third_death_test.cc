@@ -109,6 +109,35 @@ class NobodyLeft : public DeathBesideAReturn {
   }
 };
 
+/// All others are killed and started again beside a node that is about to say that it serves.
+class AllStartAgain : public DeathBesideAReturn {
+ protected:
+  AllStartAgain() : DeathBesideAReturn({.point = "start.noted", .apart = true}) { is_started_again_ = true; }
+};
+
+/// They wait for it to start together with them, and nobody serves to whom it could come back.
+TEST_F(AllStartAgain, EndsAReturnThatIsAboutToServe) {
+  ASSERT_NO_FATAL_FAILURE(start_all());
+  flags_.armed = true;
+  child(kReturns)->signal(SIGKILL);
+  (void)child(kReturns)->wait();
+  start(kReturns);
+  ASSERT_TRUE(tests::comes_true([&] { return flags_.passed.load(); })) << "it has not come to the point";
+  flags_.armed = false;
+  for (const NodeNumber id : {1, 3}) {
+    child(id)->signal(SIGKILL);
+    (void)child(id)->wait();
+  }
+  for (const NodeNumber id : {1, 3}) start(id);
+  ASSERT_TRUE(tests::comes_true([this] { return member(1).generation == 2 && member(3).generation == 2; }));
+  flags_.woken = true;
+  EXPECT_TRUE(child(kReturns)->run_until_beginning(
+      "refused: the nodes that served when node 2 came back have all ended since", std::chrono::seconds(30)));
+  start(kReturns);
+  expect_progress_by_all();
+  end_all();
+}
+
 /// It would lead, and let itself in with an epoch of its own, behind which the others may have released results.
 TEST_F(NobodyLeft, EndsAReturnBeforeItServes) {
   ASSERT_NO_FATAL_FAILURE(kill_beside(returning(), {1, 3}, std::chrono::seconds(1)));
