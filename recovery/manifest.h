@@ -48,10 +48,10 @@ struct Generation {
   /// of the previous generation had.
   bool end = false;
   std::uint32_t life = 0;  ///< the life of the cluster's node that began it; 0: no such node
-  /// Whether a node that came back while others served has begun it. Then it holds no transaction before `admitted`,
-  /// and none at all as long as there is no such epoch.
-  bool returning = false;
-  /// If returning: E at the time when the node was let in, before its first transaction.
+  /// Whether a cluster's node has begun it that notes when it is let in. Then it holds no transaction before `admitted`,
+  /// and none at all as long as there is no such epoch. False of nodes of old releases that started with all others.
+  bool begins_empty = false;
+  /// If it begins empty: E at the time when the node had been let in, before its first transaction.
   std::optional<epoch::Epoch> admitted = {};
   /// The segments by logger. If it is empty, there may be all of them, from the first one on, as far as the log itself
   /// tells.
@@ -63,7 +63,7 @@ struct Generation {
   /// Returns an epoch before which it has no transaction.
   epoch::Epoch empty_before() const { return admitted ? std::max(first_epoch, *admitted) : first_epoch; }
   /// Whether its node was never let in, so that it has no transaction.
-  bool is_empty() const { return returning && !admitted; }
+  bool is_empty() const { return begins_empty && !admitted; }
 };
 
 /// A table, or an index if `base` is set. Ids are those in the log.

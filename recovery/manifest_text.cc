@@ -74,7 +74,7 @@ ordered_json generation_json(const Generation& generation) {
                       {"loggers", generation.loggers},
                       {"first_epoch", generation.first_epoch}};
   if (generation.life != 0) out["life"] = generation.life;
-  if (generation.returning) out["returning"] = true;
+  if (generation.begins_empty) out["returning"] = true;  // old releases know it by this name
   if (generation.admitted) out["admitted"] = *generation.admitted;
   if (generation.protocol != Generation().protocol) out["protocol"] = generation.protocol;
   if (generation.cut) {
@@ -146,7 +146,7 @@ Generation parse_generation(const json& value, const std::string& place, Complai
   generation.loggers = fields.small_number("loggers", kMaxLoggers, 1);
   generation.first_epoch = fields.number("first_epoch", record::kMaxEpoch, 1);
   if (fields.has("life")) generation.life = fields.small_number("life", std::numeric_limits<std::uint32_t>::max(), 1);
-  generation.returning = fields.has("returning") && fields.flag("returning");
+  generation.begins_empty = fields.has("returning") && fields.flag("returning");
   if (fields.has("admitted")) generation.admitted = fields.number("admitted", record::kMaxEpoch, 1);
   if (fields.has("protocol")) generation.protocol = fields.bytes("protocol");
   if (!cc::Protocols::number_of(generation.protocol))

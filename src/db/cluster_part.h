@@ -38,8 +38,9 @@ struct ClusterPart {
   std::uint32_t life = 0;  ///< the node's present life, as its membership counts them
   /// The other nodes' logs to load when the database opens. Until this node serves, no node removes any log.
   std::vector<OtherLog> others{};
-  /// Whether the node comes back while others serve. Then it has to call Engine::note_admitted().
-  bool returns = false;
+  /// Whether the node calls Engine::note_admitted() before its first transaction. As long as it has not, its log counts
+  /// as empty in a recovery.
+  bool notes_admission = false;
   /// Whether there are more logs to load, in directories that this node does not see. Engine::take_from() loads them
   /// later, and there are no checkpoints until all of them are loaded.
   bool others_elsewhere = false;

@@ -167,7 +167,7 @@ recovery::Generation Storage::next_generation(const epoch::EpochManager& epochs,
                             .first_epoch = epochs.current(),
                             .cut = {},
                             .life = part_.life,
-                            .returning = part_.returns,
+                            .begins_empty = part_.notes_admission,
                             .stamp = log::new_stamp(),
                             .protocol = options_.protocol};
   next.segments.resize(options_.loggers);
@@ -299,7 +299,7 @@ Status Storage::note_clean_end() {
 }
 
 Status Storage::note_admitted(epoch::Epoch epoch) {
-  if (!part_.returns) return {};
+  if (!part_.notes_admission) return {};
   return manifest_.change([epoch](recovery::Manifest& next) { next.generations.back().admitted = epoch; });
 }
 

@@ -50,8 +50,8 @@ class Storage {
   /// recovery().recover() and begin(). Epochs after `limit` are void; without a limit all of the generation counts,
   /// with its rings.
   Status end(std::optional<epoch::Epoch> limit, epoch::Epoch first_epoch);
-  /// Notes in which epoch a node that has come back was let in. Until then its generation restricts nobody: it is
-  /// empty, and its log does not say how far the cluster's logs count. From then on it is whole up to that epoch.
+  /// Notes in which epoch a node was let in. Until then its generation restricts nobody: it is empty, and its log does
+  /// not say how far the cluster's logs count. From then on it is whole up to that epoch.
   Status note_admitted(epoch::Epoch epoch);
   /// Makes all transactions durable, which have ended, and closes the log. If locks at other nodes could not be given
   /// back, the rings stay and the generation is left as after a crash: the recovery of the node reads from the rings

@@ -186,7 +186,7 @@ Result<epoch::Epoch> prepare_return(const PreparedNode& node, const Configuratio
 Status prepare_directories(const PreparedNode& node, ClusterPart& part,
                            const std::optional<Configuration>& returns_by) {
   const std::optional<Configuration>& found = returns_by;
-  part.returns = found.has_value();
+  part.notes_admission = true;
   const auto known = node.membership.configuration();
   for (const NodeConfig& other : node.config.nodes) {
     if (other.id == node.own.id || other.data_directory.empty() || node.own.data_directory.empty()) continue;

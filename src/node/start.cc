@@ -178,9 +178,9 @@ Status ClusterNode::come_back() {
   return status.ok() ? peers_->catch_up(*others, start_barriers()) : status;
 }
 
-/// Serves, once the leader has let this node in. If this node comes back, the others may have released results up to
+/// Serves, once the leader has let this node in. The others may have released results, or moved D on with none, up to
 /// the present epoch without it. So before the node has a transaction, its manifest says that its log is whole up to
-/// there. Then, after a loss of power, the epoch up to which all logs are whole covers all released results.
+/// there. Then, after a loss of power, the epoch up to which all logs are whole covers D.
 Status ClusterNode::begin_to_serve(FunctionRef<Status(const Configuration&)> may) {
   Status status = database_->engine().note_admitted();
   base::sync_point("start.noted");

@@ -21,7 +21,7 @@ class ComeBack : public ClusterRecovery {
   Status come_back(epoch::Epoch up_to, std::optional<epoch::Epoch> of_node_2) {
     Node& node = nodes_[kBack];
     node.control = std::make_unique<epoch::ControlBlock>();
-    db::ClusterPart part{.control = node.control.get(), .node = kBack, .life = 2, .returns = true};
+    db::ClusterPart part{.control = node.control.get(), .node = kBack, .life = 2, .notes_admission = true};
     if (several_hosts()) {
       part.others_elsewhere = true;
       part.first_epoch = db::first_epoch_behind(up_to, options(kBack).snapshot_epochs);

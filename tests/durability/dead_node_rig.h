@@ -45,7 +45,7 @@ class DeadNodeTest : public testing::Test {
     control_ = std::make_unique<epoch::ControlBlock>();
     auto engine = db::Engine::open(
         options_, base::system_files(),
-        {.control = control_.get(), .node = 1, .life = kLife, .returns = returns_, .first_epoch = first_epoch_});
+        {.control = control_.get(), .node = 1, .life = kLife, .notes_admission = returns_, .first_epoch = first_epoch_});
     ASSERT_TRUE(engine.ok()) << engine.status().message();
     database_ = std::make_unique<Database>(std::move(*engine));
     control_->by_leader.admitted.store(1);

@@ -1,17 +1,21 @@
 // While all nodes start together and load what other nodes' logs have of their records, one of them is killed and
-// started again. Nobody serves by then, so it starts together with all others, whose start ends and begins anew. Not
-// covered: deaths beside a node that comes back (third_death_test.cc).
+// started again. Nobody serves by then, so it starts together with all others, whose start ends and begins anew. Or all
+// of them lose power before the last one is let in. Not covered: deaths beside a node that comes back
+// (third_death_test.cc).
 
 #include <signal.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
+#include "recovery/log_scan.h"
 #include "tests/node/bank_under_load.h"
 
 namespace granary {
@@ -27,7 +31,10 @@ constexpr NodeNumber kKilled = 3;
 /// All nodes have crashed, and in the next start each stands at a point until it is woken.
 class DeathInAStart : public BankUnderLoad {
  protected:
-  DeathInAStart() : BankUnderLoad({.point = "start.admitted", .apart = true}) { is_started_again_ = true; }
+  explicit DeathInAStart(std::string point = "start.admitted")
+      : BankUnderLoad({.point = std::move(point), .apart = true}) {
+    is_started_again_ = true;
+  }
 
   void at_point(NodeNumber /*id*/) override {
     ++stands_;
@@ -61,6 +68,41 @@ TEST_F(DeathInAStart, IsNoReturnToNodesThatStillLoad) {
         << "node " << id << " goes on";
     start(id);
   }
+  expect_progress_by_all();
+  end_all();
+}
+
+/// Two nodes have begun their logs and were let in, and D goes on, when a third one has begun its log and loses it.
+class LossInAStart : public DeathInAStart {
+ protected:
+  LossInAStart() : DeathInAStart("engine.log_begun") { rings_stay_ = false; }
+
+  void at_point(NodeNumber id) override {
+    if (id == kKilled) DeathInAStart::at_point(id);
+  }
+  /// D by the log of a node that runs.
+  epoch::Epoch released_by(NodeNumber id) const {
+    const auto logs = recovery::scan_logs(base::system_files(), tests::manifest_of(file_, id), {});
+    return logs.ok() ? logs->released : 0;  // a log that is being written may seem damaged
+  }
+};
+
+/// Nothing was released since the nodes ended in order, so nothing is missing (I20).
+TEST_F(LossInAStart, OfALogThatWasNotLetInRestrictsNobody) {
+  ASSERT_NO_FATAL_FAILURE(start_all());
+  end_all();
+  flags_.ending = false;
+  flags_.ended = 0;
+  flags_.armed = true;
+  for (const NodeNumber id : {1, 2, 3}) start(id);
+  ASSERT_TRUE(tests::comes_true([this] { return stands_ == 1; }));
+  const epoch::Epoch begun = tests::manifest_of(file_, kKilled).generations.back().first_epoch;
+  EXPECT_TRUE(tests::comes_true([&] { return released_by(1) >= begun; })) << "D stands still";
+  for (NodeNumber id = 1; id <= kBankNodes; ++id) child(id)->signal(SIGKILL);
+  for (NodeNumber id = 1; id <= kBankNodes; ++id) (void)child(id)->wait();
+  std::filesystem::remove_all(folder() / "rings");
+  flags_.armed = false;
+  for (const NodeNumber id : {1, 2, 3}) start(id);
   expect_progress_by_all();
   end_all();
 }

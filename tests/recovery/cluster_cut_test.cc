@@ -78,7 +78,7 @@ TEST(ClusterCut, StatesComeFromTheLastGenerationThatWasBegun) {
 TEST(ClusterCut, ANodeThatWasNeverLetInRestrictsNobody) {
   Manifest manifest;
   manifest.generations = {{.number = 1, .first_epoch = 1, .cut = 20, .durable = 20},
-                          {.number = 2, .first_epoch = 30, .cut = {}, .returning = true}};
+                          {.number = 2, .first_epoch = 30, .cut = {}, .begins_empty = true}};
   const NodeLogState empty = state_of(manifest, {29, false}, 31, 0);
   EXPECT_THAT(ends({over(40), empty}), ElementsAre("-", "whole"));
   EXPECT_THAT(ends({running(50, true), empty}), ElementsAre("whole", "whole"));
