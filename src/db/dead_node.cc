@@ -9,6 +9,11 @@
 namespace granary::db {
 namespace {
 
+/// Whether the log has been ended, by the node itself or by a recovery, or there was none.
+bool is_over(const recovery::Manifest& manifest) {
+  return manifest.generations.empty() || manifest.generations.back().cut;
+}
+
 /// Whether nothing is owed because a recovery has ended the generation, or because there was none.
 bool has_been_ended(const recovery::Manifest& manifest) {
   return manifest.generations.empty() || manifest.generations.back().end;
@@ -57,12 +62,12 @@ Result<std::unique_ptr<DeadNode>> DeadNode::open(const Options& options, base::F
   auto storage = Storage::open(whole, files, {.recovers_all = true, .recent_log_only = true});
   if (!storage.ok()) return storage.status();
   const recovery::Manifest& now = (*storage)->manifest().now();
-  if (has_been_ended(now)) {
-    // The recoverer that wrote this manifest may have died, or met an error, before it was on the device. The node does
-    // not count as recovered before that.
+  if (is_over(now)) {
+    // The process that wrote this manifest, the node's own or a recoverer's, may have died, or met an error, before it
+    // was on the device. The node does not count as recovered before that.
     if (const Status synced = files.sync_directory(options.directory); !synced.ok()) return synced;
-    return std::unique_ptr<DeadNode>(new DeadNode(std::move(*storage), {}));
   }
+  if (has_been_ended(now)) return std::unique_ptr<DeadNode>(new DeadNode(std::move(*storage), {}));
   if (const Status there = check_rings(**storage); !there.ok()) return there;
   auto debts = read_debts(**storage, files);
   if (!debts.ok()) return debts.status();

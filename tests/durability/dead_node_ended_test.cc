@@ -130,6 +130,23 @@ TEST_F(DeadNodeOnDisk, IsEndedOnlyWhenItsManifestIsOnTheDevice) {
   EXPECT_TRUE(recovery::read_manifest(*after, options_.directory)->generations.back().end);
 }
 
+/// The node has closed its log, as far as the kernel's memory goes, and D goes on without it from then on.
+TEST_F(DeadNodeOnDisk, HasClosedOnlyWhenItsManifestIsOnTheDevice) {
+  has_failed_ = true;  // for now
+  ASSERT_TRUE((*DeadNode::open(options_, disk_))->adopt(0).ok());
+  begin(disk_);
+  put("more");
+  advance(3);
+  has_failed_ = false;
+  ASSERT_EQ(database_->close().code(), StatusCode::kIoError);
+  database_.reset();
+  auto dead = DeadNode::open(options_, disk_);
+  ASSERT_TRUE(dead.ok()) << dead.status().message();
+  ASSERT_TRUE((*dead)->adopt(0).ok());
+  const auto after = disk_.power_loss_image(Survives::kSynced);
+  EXPECT_TRUE(recovery::read_manifest(*after, options_.directory)->generations.back().cut.has_value());
+}
+
 TEST_F(DeadNodeOnDisk, IsNotEndedWhileItsManifestCannotBeSynced) {
   lasts_ = true;
   ASSERT_EQ((*DeadNode::open(options_, disk_))->adopt(0).code(), StatusCode::kIoError);

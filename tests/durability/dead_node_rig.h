@@ -41,10 +41,10 @@ class DeadNodeTest : public testing::Test {
   void SetUp() override {
     if (!recovery::boot_id().ok()) GTEST_SKIP() << "this system has no boot id, so no rings survive";
   }
-  void begin() {
+  void begin(base::FileSystem& files = base::system_files()) {
     control_ = std::make_unique<epoch::ControlBlock>();
     auto engine = db::Engine::open(
-        options_, base::system_files(),
+        options_, files,
         {.control = control_.get(), .node = 1, .life = kLife, .notes_admission = returns_, .first_epoch = first_epoch_});
     ASSERT_TRUE(engine.ok()) << engine.status().message();
     database_ = std::make_unique<Database>(std::move(*engine));
