@@ -236,6 +236,7 @@ Status Engine::recover(Loading loading) {
   if (const Status filled = fill(loading); !filled.ok()) return filled;
   slabs_.restore_reserve();
   schema_.widen_recovered();
+  base::sync_point("engine.loaded");
   if (const Status begun = storage_->begin(epochs_); !begun.ok()) return begun;
   base::sync_point("engine.log_begun");
   shared_.log = &storage_->log();  // from here on end() closes the log, also after an error

@@ -40,6 +40,7 @@ Result<recovery::Manifest> manifest_of(const Options& node, base::FileSystem& fi
 enum class LastGeneration : std::uint8_t {
   kEnded,        ///< it was ended, in order or by a recovery, or there is none
   kInterrupted,  ///< it has no end, and no process has the directory
+  kNeverLetIn,   ///< the same, and it is empty, as its node ended before it was let in
   kBegun,        ///< the life that the node lives now has begun it, and has the directory
 };
 
@@ -51,7 +52,8 @@ Result<LastGeneration> last_generation(const NodeDirectory& node, Clock::time_po
     if (!manifest.ok()) return manifest.status();
     if (manifest->generations.empty() || manifest->generations.back().cut) return LastGeneration::kEnded;
     const auto free = files.lock(fmt::format("{}/{}", node.options.directory, recovery::kLockName));
-    if (free.ok()) return LastGeneration::kInterrupted;
+    if (free.ok())
+      return manifest->generations.back().is_empty() ? LastGeneration::kNeverLetIn : LastGeneration::kInterrupted;
     if (free.status().code() != StatusCode::kUnavailable) return free.status();
     const std::uint32_t life = manifest->generations.back().life;
     if (life == node.life_now()) return LastGeneration::kBegun;
@@ -76,25 +78,43 @@ Status check_present(std::span<const NodeDirectory> nodes, base::FileSystem& fil
   return {};
 }
 
-/// Recovers the cluster if a generation was interrupted. Nodes that have begun and wait for this one keep their
-/// directories, and are left out. The first of them had recovered all before it began, and none of them has a
-/// transaction before this node has come as well: no member served when this one joined (Membership::enter). So no transaction has been at two nodes since then, and the logs that are ended here
-/// need not agree with those on anything.
-Status recover_if_interrupted(std::span<const NodeDirectory> nodes, Clock::time_point end, base::FileSystem& files) {
-  bool any = false;
-  std::vector<Options> options;
+/// Returns the directories whose logs a recovery has to end, or agree with; none if no generation was interrupted.
+///
+/// Nodes that have begun and wait for this one keep their directories, and are left out. The first of them had
+/// recovered all before it began, and none of them has a transaction before this node has come as well: no member
+/// served when this one joined (Membership::enter). So no transaction has been at two nodes since then, and the logs
+/// that are ended here need not agree with those on anything.
+///
+/// The log of a node that was never let in is empty, and agrees with all others. If there are only such logs to end,
+/// other directories are not needed, which nodes may be opening now.
+Result<std::vector<Options>> logs_to_end(std::span<const NodeDirectory> nodes, Clock::time_point end,
+                                         base::FileSystem& files) {
+  std::vector<Options> all, empty;
+  bool agrees = true;
   for (const NodeDirectory& node : nodes) {
     const auto found = last_generation(node, end, files);
     if (!found.ok()) return found.status();
-    any |= *found == LastGeneration::kInterrupted;
-    if (*found != LastGeneration::kBegun) options.push_back(node.options);
+    agrees &= *found != LastGeneration::kInterrupted;
+    if (*found == LastGeneration::kNeverLetIn) empty.push_back(node.options);
+    if (*found != LastGeneration::kBegun) all.push_back(node.options);
   }
-  if (!any) return {};
-  const auto recovered = recover_cluster(options, files);
-  if (!recovered.ok()) return recovered.status();
-  for (const std::string& note : recovered->notes)
-    base::tell(nodes.front().options.notices, {.topic = NoticeTopic::kRecovery, .text = note});
-  return {};
+  return agrees ? std::move(empty) : std::move(all);
+}
+
+/// Recovers the cluster if a generation was interrupted. A process that has a directory which is needed is about to
+/// end: it came back to nodes that serve, and none of them does any more.
+Status recover_if_interrupted(std::span<const NodeDirectory> nodes, Clock::time_point end, base::FileSystem& files) {
+  for (;; rest()) {
+    const auto logs = logs_to_end(nodes, end, files);
+    if (!logs.ok()) return logs.status();
+    if (logs->empty()) return {};
+    const auto recovered = recover_cluster(*logs, files);
+    if (recovered.status().code() == StatusCode::kUnavailable && Clock::now() <= end) continue;
+    if (!recovered.ok()) return recovered.status();
+    for (const std::string& note : recovered->notes)
+      base::tell(nodes.front().options.notices, {.topic = NoticeTopic::kRecovery, .text = note});
+    return {};
+  }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // While all nodes start together and load what other nodes' logs have of their records, one of them is killed and
 // started again. Nobody serves by then, so it starts together with all others, whose start ends and begins anew. Or all
-// of them lose power before the last one is let in. Not covered: deaths beside a node that comes back
+// of them lose power before the last one is let in. Or, on one host, one of them is killed while another one still
+// loads. Not covered: deaths beside a node that comes back
 // (third_death_test.cc).
 
 #include <signal.h>
@@ -23,6 +24,7 @@ namespace {
 
 using membership::MemberState;
 using tests::BankUnderLoad;
+using tests::Branch;
 using tests::CrashChild;
 using tests::kBankNodes;
 
@@ -31,8 +33,8 @@ constexpr NodeNumber kKilled = 3;
 /// All nodes have crashed, and in the next start each stands at a point until it is woken.
 class DeathInAStart : public BankUnderLoad {
  protected:
-  explicit DeathInAStart(std::string point = "start.admitted")
-      : BankUnderLoad({.point = std::move(point), .apart = true}) {
+  explicit DeathInAStart(std::string point = "start.admitted", bool apart = true)
+      : BankUnderLoad({.point = std::move(point), .apart = apart}) {
     is_started_again_ = true;
   }
 
@@ -103,6 +105,40 @@ TEST_F(LossInAStart, OfALogThatWasNotLetInRestrictsNobody) {
   std::filesystem::remove_all(folder() / "rings");
   flags_.armed = false;
   for (const NodeNumber id : {1, 2, 3}) start(id);
+  expect_progress_by_all();
+  end_all();
+}
+
+/// On one host, a node still loads its data when another one, whose log has begun, is killed and started again.
+class DeathBesideALoad : public DeathInAStart {
+ protected:
+  DeathBesideALoad() : DeathInAStart("engine.loaded", /*apart=*/false) {}
+
+  CrashChild::Body dies_with_begun_log(NodeNumber id) {
+    return [this, id](const CrashChild::Report&) {
+      base::set_process_sync_hook(tests::die_at("engine.log_begun"));
+      const Branch branch(options(id), /*load=*/false);
+    };
+  }
+};
+
+TEST_F(DeathBesideALoad, IsRecoveredWithoutTheDirectoryThatIsInUse) {
+  ASSERT_NO_FATAL_FAILURE(crash_all());
+  flags_.armed = true;
+  start(kKilled);
+  ASSERT_TRUE(tests::comes_true([this] { return stands_ == 1; })) << "it has not recovered the cluster";
+  flags_.armed = false;
+  child(1) = std::make_unique<CrashChild>(dies_with_begun_log(1));
+  ASSERT_TRUE(child(1)->wait().killed);
+  const membership::Generation before = member(1).generation;
+  start(1);
+  EXPECT_TRUE(tests::comes_true([&] {
+    const membership::Member now = member(1);
+    return (now.generation > before && now.state == MemberState::kReady) || child(1)->ended();
+  }));
+  EXPECT_FALSE(child(1)->ended());
+  flags_.woken = true;
+  start(2);
   expect_progress_by_all();
   end_all();
 }
