@@ -1,8 +1,7 @@
 // While all nodes start together and load what other nodes' logs have of their records, one of them is killed and
 // started again. Nobody serves by then, so it starts together with all others, whose start ends and begins anew. Or all
 // of them lose power before the last one is let in. Or, on one host, one of them is killed while another one still
-// loads. Not covered: deaths beside a node that comes back
-// (third_death_test.cc).
+// loads. Not covered: deaths beside a node that comes back (third_death_test.cc).
 
 #include <signal.h>
 
