@@ -48,8 +48,9 @@ struct Generation {
   /// of the previous generation had.
   bool end = false;
   std::uint32_t life = 0;  ///< the life of the cluster's node that began it; 0: no such node
-  /// Whether a cluster's node has begun it that notes when it is let in. Then it holds no transaction before `admitted`,
-  /// and none at all as long as there is no such epoch. False of nodes of old releases that started with all others.
+  /// Whether a cluster's node has begun it that notes when it is let in. Then it holds no transaction before
+  /// `admitted`, and none at all as long as there is no such epoch. False of nodes of old releases that started with
+  /// all others.
   bool begins_empty = false;
   /// If it begins empty: E at the time when the node had been let in, before its first transaction.
   std::optional<epoch::Epoch> admitted = {};

@@ -96,7 +96,8 @@ class Engine {
   /// Notes that all logs have been taken from, so that there may be checkpoints.
   Status have_all();
   /// Notes durably that the node was let in, and may have transactions from the present epoch on
-  /// (Storage::note_admitted). Called before the first of them; does nothing unless ClusterPart::notes_admission is set.
+  /// (Storage::note_admitted). Called before the first of them. Does nothing unless ClusterPart::notes_admission is
+  /// set.
   Status note_admitted() { return storage_ == nullptr ? Status() : storage_->note_admitted(epochs_.current()); }
   /// Ends the background work and makes everything durable. The second call does nothing.
   Status close();

@@ -39,8 +39,8 @@ class Peers {
   /// now are of former starts.
   Peers(const ClusterOptions& options, const cluster_config::ClusterConfig& config, membership::Membership& membership);
 
-  /// Names the lives that start together. Until note_served(), waits end with kUnavailable once one of them is over: what
-  /// the nodes have agreed on, and load from each other, is of these lives.
+  /// Names the lives that start together. Until note_served(), waits end with kUnavailable once one of them is over:
+  /// what the nodes have agreed on, and load from each other, is of these lives.
   void start_with(std::vector<membership::NamedLife> lives) { start_lives_ = std::move(lives); }
   /// Returns an error if the nodes cannot start together by this configuration.
   Status check_start(const membership::Configuration& configuration) const;
@@ -79,8 +79,8 @@ class Peers {
   /// Returns an error unless one of these lives serves, in the newest configuration or in this one.
   Status check_any_serves(const std::vector<ServingLife>& lives) const;
   Status check_any_serves(const std::vector<ServingLife>& lives, const membership::Configuration& configuration) const;
-  /// Makes this node count as many barriers as the others have reached, and those of their start, `of_start`, which they
-  /// may still have before them. This node serves by now, so it goes on even if all of them end.
+  /// Makes this node count as many barriers as the others have reached, and those of their start, `of_start`, which
+  /// they may still have before them. This node serves by now, so it goes on even if all of them end.
   Status catch_up(const std::vector<ServingLife>& others, std::uint64_t of_start);
   /// Waits until every node has come to as many barriers as this one, or has left.
   Status barrier();

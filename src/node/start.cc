@@ -169,9 +169,9 @@ Status ClusterNode::come_back() {
   if (status.ok()) status = begin_workers();
   if (status.ok()) status = peers_->await_admission(control_block(), *leader_);
   base::sync_point("return.admitted");
-  // If all of the others have ended, nobody knows the present epoch, and the node must not serve: it would lead, and let
-  // itself in with the epoch that it began with, and the others may have released results of later ones. They may all
-  // have begun again by now as well, and then they wait for this node to start together with them.
+  // If all of the others have ended, nobody knows the present epoch, and the node must not serve: it would lead, and
+  // let itself in with the epoch that it began with, and the others may have released results of later ones. They may
+  // all have begun again by now as well, and then they wait for this node to start together with them.
   const auto any_serves = [&](const Configuration& now) { return peers_->check_any_serves(*others, now); };
   if (status.ok()) status = any_serves(*membership_->configuration());
   if (status.ok()) status = begin_to_serve(any_serves);

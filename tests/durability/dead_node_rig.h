@@ -43,9 +43,12 @@ class DeadNodeTest : public testing::Test {
   }
   void begin(base::FileSystem& files = base::system_files()) {
     control_ = std::make_unique<epoch::ControlBlock>();
-    auto engine = db::Engine::open(
-        options_, files,
-        {.control = control_.get(), .node = 1, .life = kLife, .notes_admission = returns_, .first_epoch = first_epoch_});
+    auto engine = db::Engine::open(options_, files,
+                                   {.control = control_.get(),
+                                    .node = 1,
+                                    .life = kLife,
+                                    .notes_admission = returns_,
+                                    .first_epoch = first_epoch_});
     ASSERT_TRUE(engine.ok()) << engine.status().message();
     database_ = std::make_unique<Database>(std::move(*engine));
     control_->by_leader.admitted.store(1);
