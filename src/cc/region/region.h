@@ -81,9 +81,9 @@ class InRegion {
     }
     return AbortReason::kNone;
   }
-  /// Runs the region. Its end is the serialization point, as E is still the epoch of the TID there. Times of missed keys
-  /// are announced before it, since a region that wrote such a line would conflict with all transactions that read it.
-  /// The order of miss_times.h stays: the region looks at the leaves afterwards.
+  /// Runs the region. Its end is the serialization point, as E is still the epoch of the TID there. Times of missed
+  /// keys are announced before it, since a region that wrote such a line would conflict with all transactions that
+  /// read it. The order of miss_times.h stays: the region looks at the leaves afterwards.
   AbortReason install(Decision& decision) {
     base::sync_point("region.planned");
     base::debug_invariant("I15", [&] { return words().size() == writes().size(); });
