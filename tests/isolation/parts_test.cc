@@ -231,7 +231,8 @@ TEST_P(Parts, OneOfTwoAtATimeIsWritten) {
 
 /// Below serializable, too.
 TEST_P(Parts, AreNotLost) {
-  for (const Isolation level : {Isolation::kSerializable, Isolation::kSnapshot, Isolation::kRepeatableRead}) {
+  for (const granary::Isolation level :
+       {granary::Isolation::kSerializable, granary::Isolation::kSnapshot, granary::Isolation::kRepeatableRead}) {
     db_.put(table_, "x", kValue);
     Transaction late = db_.begin({.isolation = level});
     const Outcome first = late.update_part(table_, "x", 0, "LATE");
@@ -246,7 +247,8 @@ TEST_P(Parts, AreNotLost) {
 }
 
 TEST_P(Parts, OfTwoVersionsAreNotReadByOneTransaction) {
-  for (const Isolation level : {Isolation::kSerializable, Isolation::kSnapshot, Isolation::kRepeatableRead}) {
+  for (const granary::Isolation level :
+       {granary::Isolation::kSerializable, granary::Isolation::kSnapshot, granary::Isolation::kRepeatableRead}) {
     Transaction t = db_.begin({.isolation = level});
     static_cast<void>(part(t, table_, "x", 0, 3));
     const bool changed = update_outcome("x", 20, "OTHER") == Outcome::kOk;

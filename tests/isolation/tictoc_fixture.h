@@ -11,7 +11,7 @@
 #include "src/db/engine.h"
 #include "src/txn/table_core.h"
 #include "src/txn/worker_core.h"
-#include "tests/isolation/isolation_test.h"
+#include "tests/support/manual_database.h"
 
 namespace granary::tests {
 
