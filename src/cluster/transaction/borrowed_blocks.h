@@ -27,12 +27,14 @@ class BorrowedBlocks {
     bool asked = false;
   };
 
-  /// Returns the stock for a table of this life of a node. Blocks of a former life are forgotten, as that memory is
-  /// gone.
+  /// Returns the stock for a table of this life of a node, or of a later life that is known by now: the caller
+  /// compares. Blocks of a former life are forgotten, as that memory is gone.
   Stock& of(rdma::NodeId node, rdma::Generation life, messages::TableId table) {
     Stock& stock = stocks_[std::uint64_t{node} << 32 | table];
-    if (stock.life != life) stock.blocks.clear();
-    stock.life = life;
+    if (stock.life < life) {
+      stock.blocks.clear();
+      stock.life = life;
+    }
     return stock;
   }
 

@@ -43,15 +43,17 @@ AbortReason OldVersions::make_copies(epoch::Epoch epoch, std::span<Access* const
 AbortReason OldVersions::borrow(Copies& copies) {
   Reach& reach = footprint_.reach();
   for (const Access* const access : copies.accesses) {
-    BorrowedBlocks::Stock& stock =
-        reach.borrowed.of(access->key.home, access->record.at.generation, access->key.table->id());
-    for (std::uint32_t turn = 0; stock.blocks.empty(); ++turn) {
+    const rdma::Generation life = access->record.at.generation;
+    BorrowedBlocks::Stock& stock = reach.borrowed.of(access->key.home, life, access->key.table->id());
+    for (std::uint32_t turn = 0; stock.life == life && stock.blocks.empty(); ++turn) {
       if (stock.asked) {
         reach.waiter.pause(turn);
         continue;
       }
       if (const AbortReason reason = borrow_more(*access, stock); failed(reason)) return reason;
     }
+    // While this fiber waited, another one may have met the node's next life, whose blocks are not this record's.
+    if (stock.life != life) return abort_reason_of_former_life(access->key.home, reach);
     copies.blocks.push_back(stock.blocks.back());
     stock.blocks.pop_back();
   }
@@ -70,9 +72,11 @@ AbortReason OldVersions::borrow_more(const Access& access, BorrowedBlocks::Stock
     footprint_.trips.ask(questions.all());
   }
   if (const AbortReason reason = abort_reason_of(questions[0], footprint_.reach()); failed(reason)) return reason;
+  if (stock.life != access.record.at.generation)
+    return abort_reason_of_former_life(access.key.home, footprint_.reach());
   const std::vector<std::uint64_t>& lent = questions[0].answer().blocks;
-  const bool sound = !lent.empty() && stock.life == access.record.at.generation &&
-                     std::ranges::all_of(lent, [](std::uint64_t at) { return at != 0 && at % base::kWord == 0; });
+  const bool sound =
+      !lent.empty() && std::ranges::all_of(lent, [](std::uint64_t at) { return at != 0 && at % base::kWord == 0; });
   if (!sound) return cc::abort_reason_of_node(access.key.home, footprint_.reach().worker);
   stock.blocks.assign(lent.begin(), lent.end());
   return AbortReason::kNone;
