@@ -293,7 +293,8 @@ Status Storage::note_clean_end() {
   return manifest_.change([&](recovery::Manifest& next) {
     recovery::Generation& generation = next.generations.back();
     generation.cut = generation.durable = end.complete;
-    generation.released = std::min(released, end.complete);
+    // D may have moved while its node was not let in, but no result was released then.
+    generation.released = generation.is_empty() ? 0 : std::min(released, end.complete);
     for (std::size_t i = 0; i < end.positions.size(); ++i) generation.segments[i].end = end.positions[i];
   });
 }

@@ -19,6 +19,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 void rest() { std::this_thread::sleep_for(std::chrono::milliseconds(2)); }
+/// Between attempts that read logs.
+void rest_long() { std::this_thread::sleep_for(std::chrono::milliseconds(200)); }
 
 /// Locks the file; returns kUnavailable if another process has it until `end`.
 Result<std::unique_ptr<base::File>> lock_in_time(const std::string& path, Clock::time_point end,
@@ -101,10 +103,11 @@ Result<std::vector<Options>> logs_to_end(std::span<const NodeDirectory> nodes, C
   return agrees ? std::move(empty) : std::move(all);
 }
 
-/// Recovers the cluster if a generation was interrupted. A process that has a directory which is needed is about to
-/// end: it came back to nodes that serve, and none of them does any more.
+/// Recovers the cluster if a generation was interrupted. It waits for a process that has a directory which is needed.
+/// Mostly that process is about to end: it came back to nodes that serve, and none of them does any more. But it may
+/// also load its own log, which it has ended, while another node was killed after it had been let in.
 Status recover_if_interrupted(std::span<const NodeDirectory> nodes, Clock::time_point end, base::FileSystem& files) {
-  for (;; rest()) {
+  for (;; rest_long()) {
     const auto logs = logs_to_end(nodes, end, files);
     if (!logs.ok()) return logs.status();
     if (logs->empty()) return {};

@@ -139,6 +139,7 @@ Status ClusterNode::start_together() {
   if (status.ok() && takes_from_elsewhere())
     status = peers_->barrier();  // nobody looks at tables, or writes, before all nodes have loaded all
   const auto all_go_on = [this](const Configuration& now) { return peers_->check_start(now); };
+  if (status.ok()) status = all_go_on(*membership_->configuration());  // else the log stays empty, and restricts nobody
   if (status.ok()) status = begin_to_serve(all_go_on);
   if (status.ok()) peers_->note_served();
   if (status.ok()) status = learn_all_tables();
