@@ -46,10 +46,11 @@ inline bool compare_exchange_word(std::uint64_t* word, std::uint64_t expected, s
                                                                        std::memory_order_relaxed);
 }
 
-/// Sets bits, and returns the word as it was. Acquire and release (a full fence on x86-64).
+/// Sets bits, and returns the word as it was. Sequentially consistent, so that compilers keep the full fence on x86-64
+/// even where no bit is set and the result is not used (tictoc::RegionSteps::plan).
 inline std::uint64_t fetch_or_word(std::uint64_t* word, std::uint64_t bits) {
   const lines::Store seen(word);
-  return std::atomic_ref<std::uint64_t>(*word).fetch_or(bits, std::memory_order_acq_rel);
+  return std::atomic_ref<std::uint64_t>(*word).fetch_or(bits, std::memory_order_seq_cst);
 }
 
 /// Keeps only these bits. Release (a full fence on x86-64).

@@ -28,7 +28,8 @@ template <Protocol P, RemoteParticipant Remote, typename Right>
       if (const base::LeaseEnd held = there.held_until(); held.end_us != 0) {
         InRegion<P> region(access, worker, held);
         const CommitOutcome outcome = take_steps(region, there, writes, worker, right);
-        if (!region.needs_locks()) return outcome;
+        // A step at other nodes may have failed after the region had asked for locks, for a reason that stays.
+        if (!region.needs_locks() || outcome.reason != AbortReason::kWriteLocked) return outcome;
         worker.region->count_fallback();
       }
     }

@@ -27,7 +27,6 @@ class DurableParts : public RingedDirectoryFor<PartsCase> {
   Options options() const {
     Options options = RingedDirectoryFor::options();
     options.protocol = GetParam().protocol;
-    if (options.protocol == "tictoc") options.htm = Htm::kOff;  // it has no regions
     return options;
   }
   using RingedDirectoryFor::open;

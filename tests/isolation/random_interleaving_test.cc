@@ -251,6 +251,10 @@ TEST(RandomInterleaving, IsSerializable) { expect_serializable(manual_options())
 TEST(RandomInterleaving, IsSerializableInParts) {
   if (!asked_protocol.reads_parts) GTEST_SKIP() << "another protocol has them";
   expect_serializable(manual_options(), {}, 15, /*in_parts=*/true);
+  if (asked_protocol.name != "tictoc") return;
+  Options options = manual_options();
+  options.session_order = options.tictoc_history = true;
+  expect_serializable(options, {}, 5, /*in_parts=*/true);
 }
 
 TEST(RandomInterleaving, IsSerializableWithTicTocsOptimizations) {

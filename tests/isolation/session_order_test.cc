@@ -11,7 +11,6 @@ namespace {
 
 Options options_of(std::string protocol, bool session_order) {
   Options options = manual_options();
-  if (protocol == "tictoc") options.htm = Htm::kOff;
   options.protocol = std::move(protocol);
   options.session_order = session_order;
   return options;

@@ -90,6 +90,7 @@ void store_tail_in(Memory& memory, record::SharedRecord& record, TidWord tid, st
 template <typename Memory>
 void store_version_in(Memory& memory, const WriteEntry& write, TidWord planned, TidWord tid) {
   base::debug_invariant("I15", [&] { return memory.load(&write.record->tid_word) == planned; });
+  base::debug_invariant("I33", [&] { return !write.is_part(); });  // where there are regions, values are written whole
   const TidWord new_word = installed_word(write, planned, tid);
   Record& record = *write.record;
   const std::string_view value = write.remove ? std::string_view() : write.value;

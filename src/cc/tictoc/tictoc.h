@@ -66,8 +66,9 @@ struct TicToc : RegionSteps {
   static TidWord stamp(const AccessSet& access, WorkerState& worker, epoch::Epoch epoch, TidWord remote_bound);
   static TidWord stamp_reads(const AccessSet& access);
   /// Returns the greatest time of the worker's transactions that have ended, if Options::session_order is on, and
-  /// otherwise 0. A transaction that only reads may have the same time, as those of one time are serial in the order in
-  /// which they had their locks. A transaction that writes gets a greater one, so that no TID of a worker comes twice.
+  /// otherwise 0. A transaction that only reads may have the same time, as those of one time are serial in the order
+  /// in which they had their locks. A transaction that writes gets a greater one. Transactions of a worker that
+  /// overlap may get the same TID.
   static TidWord session_time(const WorkerState& worker) {
     if (!worker.shared.settings.session_order) return 0;
     return std::max(worker.last_tid, worker.last_read_time);
