@@ -52,7 +52,7 @@ htm::Verdict check_version_in(Memory& memory, const ReadEntry& read) {
   const TidWord word = memory.load(&read.record->tid_word);
   if (word == read.tid || base::injected("skip-read-validation")) [[likely]]
     return htm::Verdict::done();
-  if ((word & ~record::kLocked) != read.tid) return give_up(RegionCode::kReadChanged);
+  if (record::unlocked(word) != read.tid) return give_up(RegionCode::kReadChanged);
   return base::injected("skip-own-lock-check") ? htm::Verdict::done() : retry(RegionCode::kReadLocked);
 }
 

@@ -9,7 +9,9 @@ namespace {
 /// Notes what an x-lock has READ together with the lock.
 void adopt_locked_read(Access& access, const XLock& lock) {
   access.record.set_whole_incarnation(lock.incarnation());
-  const record::TidWord tid = base::injected("locked-read-sees-removed") ? lock.tid() & ~record::kAbsent : lock.tid();
+  const record::TidWord tid = base::injected("locked-read-sees-removed")
+                                  ? record::version_word(record::tid_of(lock.tid()), /*removed=*/false)
+                                  : lock.tid();
   const std::optional<std::string_view> value = record::is_absent(tid) ? std::string_view() : lock.value();
   access.seen.note_version(tid, record::kFree, value);
   if (value) access.lock.version = {.tid = lock.tid(), .previous = lock.previous(), .value = *value};
