@@ -2,6 +2,8 @@
 
 #include "src/txn/execution.h"
 
+#include <new>
+
 #include "src/base/test_hooks.h"
 #include "src/txn/index_range.h"
 #include "src/txn/multi_get.h"
@@ -18,11 +20,13 @@ Outcome Execution::get(Home home, TableCore& table, std::string_view key, std::s
   return outcome;
 }
 
-Outcome Execution::multi_get(std::span<MultiGet> gets) {
+Outcome Execution::multi_get(std::span<MultiGet> gets) try {
   GetsElsewhere<RemoteGet> elsewhere(local_.arena(), gets.size());
   const Outcome here = split_by_home(gets, local_.shared(), elsewhere,
                                      [this](const LocalGets& batch) { return local_.get_together(batch); });
   return here != Outcome::kOk || elsewhere.gets.empty() ? here : multi_get_elsewhere(elsewhere);
+} catch (const std::bad_alloc&) {  // for the lists of gets, or for a local read
+  return transaction_.doom_with(AbortReason::kOutOfMemory);
 }
 
 Outcome Execution::declare(std::span<const Declared> keys) {

@@ -205,13 +205,14 @@ TEST(SealedWhileLoading, ReadersSeeWhatIsCounted) {
   const auto db = Database::open(options).value();
   const auto rows = db->create_table<std::uint64_t, std::uint64_t>("rows", {.immutable = true}).value();
   const auto counts = db->create_table<std::uint64_t, std::uint64_t>("counts").value();
-  std::atomic<bool> stop{false};
+  std::atomic<bool> sealed{false}, stop{false};
   std::vector<std::thread> loaders, readers;
   for (std::uint64_t loader = 0; loader < 2; ++loader) {
     loaders.emplace_back([&, loader] {
       Worker worker = db->register_worker().value();
       bool refused = false;
-      for (std::uint64_t row = loader << 32; !refused; ++row) {
+      for (std::uint64_t row = loader << 32; !refused && !HasFailure(); ++row) {
+        const bool too_late = sealed.load();
         const RunResult ran = worker.run([&](Transaction& t) {
           const std::uint64_t count = t.get(counts, 0).value_or(0);
           const Outcome inserted = t.insert(rows, row, row);
@@ -220,6 +221,7 @@ TEST(SealedWhileLoading, ReadersSeeWhatIsCounted) {
           (void)t.put(counts, 0, count + 1);
         });
         EXPECT_TRUE(ran.committed() || refused);
+        EXPECT_TRUE(refused || !too_late) << "inserted after the seal";
       }
     });
   }
@@ -242,6 +244,7 @@ TEST(SealedWhileLoading, ReadersSeeWhatIsCounted) {
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
   EXPECT_TRUE(db->seal(rows).ok());
+  sealed = true;
   for (std::thread& loader : loaders) loader.join();
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
   stop = true;
