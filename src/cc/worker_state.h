@@ -27,9 +27,6 @@ namespace granary::cc {
 using base::bump;
 
 struct AccessSet;
-namespace drtm {
-struct RegionRun;
-}
 
 struct WorkerState {
   explicit WorkerState(DatabaseState& shared_state)
@@ -68,7 +65,7 @@ struct WorkerState {
   std::unique_ptr<htm::OpenRegion> open_region;  ///< runs whole transactions in regions; only under drtm
   const AccessSet* in_open_region = nullptr;     ///< the access sets of the transaction that runs in `open_region` now
   /// The worker's open transactions that hold lock bits since START (drtm::RegionRun::claimed); only under drtm.
-  std::vector<const drtm::RegionRun*> transactions_with_claims;
+  std::vector<const AccessSet*> transactions_with_claims;
   /// Identifies the kind of work of a transaction: FunctionRef::code of a body, or begin()'s caller.
   const void* body = nullptr;
 

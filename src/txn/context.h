@@ -82,10 +82,12 @@ class Context final : private TransactionState {
   void note_dropped(std::uint64_t serial) {
     if (dropped_.note(serial)) worker_.note_dropped();
   }
+  /// Whether the handle of the open transaction was dropped so, and the worker's next begin() will end it.
+  bool is_dropped() const { return dropped_.serial() == serial_; }
   /// Ends the open transaction or snapshot if its handle was dropped so. The body that runs takes it over for that,
   /// whichever has begun it: nobody has a handle by which to use it.
   void end_dropped() {
-    if (dropped_.serial() == serial_) fiber_ = worker_.fiber();
+    if (is_dropped()) fiber_ = worker_.fiber();
     abort(dropped_.serial());
     snapshot_.end_dropped();
   }

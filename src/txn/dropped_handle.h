@@ -22,8 +22,9 @@ class DroppedHandle {
   std::uint64_t serial() const { return serial_.load(std::memory_order_relaxed); }
 
  private:
-  // Written by whoever drops a handle, read by the worker's thread. Relaxed: it is seen by the acquire of
-  // WorkerCore::dropped_, and nothing else is handed over with it.
+  // Written by whoever drops a handle, read by the worker's thread. Relaxed, as nothing else is handed over with it:
+  // whoever ends what was dropped sees it by the acquire of WorkerCore::dropped_. Whoever meets a lock of the
+  // transaction before that (Context::is_dropped) may see it late, which is as if the handle had been dropped later.
   std::atomic<std::uint64_t> serial_{0};
 };
 

@@ -27,9 +27,9 @@ WorkerCore::WorkerCore(std::uint32_t id, cc::DatabaseState& shared)
 
 WorkerCore::~WorkerCore() { abort_all(); }
 
-void WorkerCore::set_remote(std::function<std::unique_ptr<RemoteAccess>()> make) {
+void WorkerCore::set_remote(MakeRemote make) {
   make_remote_ = std::move(make);
-  for (const auto& context : contexts_) context->set_remote(make_remote_());
+  for (const auto& context : contexts_) context->set_remote(make_remote_(*context));
 }
 
 void WorkerCore::end_remote() {
@@ -96,7 +96,7 @@ Context* WorkerCore::idle_context() {
   epoch::Slot* const slot = slots_.of_context(contexts_.size());
   if (slot == nullptr) return nullptr;
   auto added = std::make_unique<Context>(*this, *slot);
-  if (make_remote_) added->set_remote(make_remote_());
+  if (make_remote_) added->set_remote(make_remote_(*added));
   contexts_.push_back(std::move(added));
   if (contexts_.size() == 1) first_context_.store(contexts_.front().get(), std::memory_order_release);
   return contexts_.back().get();

@@ -58,9 +58,11 @@ class WorkerCore {
   void attach() { thread_.store(this_thread(), std::memory_order_relaxed); }
   void detach() { thread_.store(nullptr, std::memory_order_relaxed); }
 
+  /// Makes a RemoteAccess for the context, which outlives it.
+  using MakeRemote = std::function<std::unique_ptr<RemoteAccess>(const Context&)>;
   /// Sets how the worker's transactions reach other nodes: each context gets a RemoteAccess from `make`. No transaction
   /// is open.
-  void set_remote(std::function<std::unique_ptr<RemoteAccess>()> make);
+  void set_remote(MakeRemote make);
   /// Ends what is open, and takes the RemoteAccess of all contexts away.
   void end_remote();
 
@@ -167,7 +169,7 @@ class WorkerCore {
   epoch::Epoch collected_epoch_ = 0;
   bool more_garbage_ = false;
   std::uint64_t random_state_;
-  std::function<std::unique_ptr<RemoteAccess>()> make_remote_;
+  MakeRemote make_remote_;
   std::vector<std::unique_ptr<Context>> contexts_;
   std::uint32_t under_way_ = 0;
   std::atomic<Context*> first_context_{nullptr};  // set once by the owner (release), read by any thread (acquire)

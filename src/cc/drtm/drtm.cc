@@ -67,9 +67,9 @@ bool has_claimed(const AccessSet& access, const Record& record) {
 /// Whether another open transaction of the worker holds the record's lock bit since START, and does not end while this
 /// one waits or is run again. Those of other fibers do, which only a node of a cluster has under this protocol.
 bool is_barred(const Record& record, const AccessSet& access, const WorkerState& worker) {
-  return std::ranges::any_of(worker.transactions_with_claims, [&](const RegionRun* other) {
-    if (other == &access.region_run || !std::ranges::binary_search(other->claimed, &record)) return false;
-    return access.remote == nullptr || !access.remote->goes_on(other->fiber);
+  return std::ranges::any_of(worker.transactions_with_claims, [&](const AccessSet* other) {
+    if (other == &access || !std::ranges::binary_search(other->region_run.claimed, &record)) return false;
+    return other->remote == nullptr || !other->remote->goes_on(other->region_run.fiber);
   });
 }
 
@@ -101,7 +101,7 @@ Way begin_with_locks(AccessSet& access, WorkerState& worker) {
   if (!claim_declared(access, worker)) return Way::kAgain;
   if (!access.region_run.claimed.empty()) {
     access.region_run.fiber = access.remote == nullptr ? nullptr : access.remote->fiber();
-    worker.transactions_with_claims.push_back(&access.region_run);
+    worker.transactions_with_claims.push_back(&access);
   }
   return Way::kLocks;
 }
@@ -241,7 +241,7 @@ void DrTm::end(AccessSet& access, WorkerState& worker) {
     worker.in_open_region = nullptr;
   }
   for (Record* const record : access.region_run.claimed) give_back(*record);
-  if (access.region_run.way == Way::kLocks) std::erase(worker.transactions_with_claims, &access.region_run);
+  if (access.region_run.way == Way::kLocks) std::erase(worker.transactions_with_claims, &access);
   access.region_run.claimed.clear();
   access.region_run.declared.clear();
   access.region_run.way = Way::kUnknown;

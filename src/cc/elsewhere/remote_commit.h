@@ -43,9 +43,9 @@ class RemoteCommit {
   virtual std::span<const RemoteWrite> writes() noexcept = 0;
   /// Returns the worker's fiber that runs; nullptr outside of fibers.
   virtual const base::Fiber* fiber() const = 0;
-  /// Whether what was begun in this fiber, or outside of fibers if it is nullptr, may go on while this transaction
-  /// waits.
-  virtual bool goes_on(const base::Fiber* fiber) const = 0;
+  /// Whether this transaction, which was begun in a fiber, or outside of fibers if that is nullptr, may end while
+  /// another one of the worker waits, or is run again.
+  virtual bool goes_on(const base::Fiber* begun_in) const = 0;
   /// Prepares a commit that must not wait, as it runs in an HTM region (drtm/). Called after declare(), before the
   /// region opens. Agrees on an epoch, which is at least `here`, and keeps old versions of the x-locked records.
   /// Returns false if the transaction has touched a record that it does not hold, or if an owner does not answer. A

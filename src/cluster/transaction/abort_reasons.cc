@@ -19,12 +19,12 @@ AbortReason abort_reason_of_dead_holder(rdma::NodeId owner, const Reach& reach) 
 
 /// Whether the state word is the x-lock of another open transaction of the same worker, which cannot end while this one
 /// waits or is run again: what a `run` holds by declare() when its body calls another `run`, or what was begun outside
-/// of fibers. Other fibers' transactions end meanwhile. A lock that is being given back, or could not be delivered, is
-/// not held by an open transaction any more.
+/// of fibers. Other fibers' transactions end meanwhile, and those whose handles were dropped, wherever they were
+/// begun. A lock that is being given back, or could not be delivered, is not held by an open transaction any more.
 bool is_held_by_own_worker(record::StateWord state, const Reach& reach) {
   if (!reach.holders.has_made(state)) return false;
-  return std::ranges::any_of(reach.footprints, [state, &reach](const Footprint* footprint) {
-    return footprint->holds(state) && !reach.scheduler.goes_on(footprint->fiber);
+  return std::ranges::any_of(reach.footprints, [state](const Footprint* footprint) {
+    return footprint->holds(state) && !footprint->goes_on(footprint->fiber);
   });
 }
 

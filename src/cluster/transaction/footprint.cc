@@ -3,6 +3,7 @@
 #include "src/base/test_hooks.h"
 #include "src/cc/holder_liveness.h"
 #include "src/cluster/transaction/abort_reasons.h"
+#include "src/txn/context.h"
 
 namespace granary::cluster {
 
@@ -35,6 +36,10 @@ AbortReason Footprint::open(const txn::RemoteKey& key, Access*& access) {
   access = &accesses.add({key.table, key.home, trips.arena().copy(key.key)}, table);
   access->sealed = sealed;
   return AbortReason::kNone;
+}
+
+bool Footprint::goes_on(const base::Fiber* begun_in) const {
+  return context.is_dropped() || reach().scheduler.goes_on(begun_in);
 }
 
 /// Whether the table is sealed for this transaction: it is if E has reached the epoch from which the table is sealed. E

@@ -9,11 +9,17 @@
 #include "src/cluster/transaction/touched_nodes.h"
 #include "src/cluster/transaction/trips.h"
 
+namespace granary::txn {
+class Context;
+}
+
 namespace granary::cluster {
 
 struct Footprint {
-  /// Adds it to Reach::footprints.
-  explicit Footprint(Reach& reach) : trips(reach), touched(trips) { reach.footprints.push_back(this); }
+  /// Adds it to Reach::footprints. `of`: the context whose transactions have it, one after the other.
+  Footprint(Reach& reach, const txn::Context& of) : trips(reach), context(of), touched(trips) {
+    reach.footprints.push_back(this);
+  }
   ~Footprint() { std::erase(reach().footprints, this); }
   Footprint(const Footprint&) = delete;
   Footprint& operator=(const Footprint&) = delete;
@@ -38,6 +44,9 @@ struct Footprint {
     return std::any_of(accesses.begin(), accesses.end(),
                        [word](const Access& access) { return access.lock.word == word; });
   }
+  /// Whether the transaction may end while the code that runs waits, or is run again: the fiber in which it was begun
+  /// (nullptr: none) goes on, or its handle was dropped, so that the worker's next begin() ends it.
+  bool goes_on(const base::Fiber* begun_in) const;
   /// Returns the entries for which `wanted` is true, in the order of their first use.
   template <typename Wanted>
   Batch<Access*> all(Wanted&& wanted) {
@@ -50,6 +59,7 @@ struct Footprint {
   void clear();
 
   Trips trips;
+  const txn::Context& context;
   TouchedNodes touched;
   const base::Fiber* fiber = nullptr;  ///< in which the first node was touched; nullptr: outside of fibers
   AccessTable accesses;

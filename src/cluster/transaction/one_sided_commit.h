@@ -41,7 +41,7 @@ class OneSidedCommit final : public cc::RemoteCommit {
 
   std::span<const cc::RemoteWrite> writes() noexcept override;
   const base::Fiber* fiber() const override { return footprint_.reach().scheduler.current(); }
-  bool goes_on(const base::Fiber* fiber) const override { return footprint_.reach().scheduler.goes_on(fiber); }
+  bool goes_on(const base::Fiber* begun_in) const override { return footprint_.goes_on(begun_in); }
   bool make_ready(epoch::Epoch here) override;
   AbortReason lock() noexcept override;
   AbortReason agree(epoch::Epoch here, record::TidWord stamp, epoch::Epoch& agreed) override;

@@ -14,8 +14,8 @@ constexpr std::uint32_t kTransactionsATurn = 8;
 
 }  // namespace
 
-RemoteTransaction::RemoteTransaction(Reach& reach)
-    : footprint_(reach),
+RemoteTransaction::RemoteTransaction(Reach& reach, const txn::Context& context)
+    : footprint_(reach, context),
       reading_(footprint_),
       locks_(footprint_),
       locked_reads_(footprint_, reading_, locks_),

@@ -36,7 +36,7 @@ namespace granary::cluster {
 
 class RemoteTransaction final : public txn::RemoteAccess {
  public:
-  explicit RemoteTransaction(Reach& reach);
+  RemoteTransaction(Reach& reach, const txn::Context& context);
 
   bool used() const override { return !footprint_.touched.empty(); }
   AbortReason get(std::span<txn::RemoteGet> gets) override;

@@ -75,7 +75,8 @@ RemoteWorker::RemoteWorker(NodeParts& node, txn::WorkerCore& core, std::uint32_t
   core_.state().comes_back = &node.comes_back;
   const cc::SharedMissTimes& misses = core_.shared().misses;
   if (reach_.misses_line < misses.size()) core_.state().misses = &misses.line(reach_.misses_line);
-  core_.set_remote([this] { return std::make_unique<RemoteTransaction>(reach_); });
+  core_.set_remote(
+      [this](const txn::Context& context) { return std::make_unique<RemoteTransaction>(reach_, context); });
 }
 
 RemoteWorker::~RemoteWorker() {

@@ -198,5 +198,24 @@ TEST_F(DrTmAcrossNodes, WhatIsClaimedOutsideOfFibersIsNotWaitedFor) {
   EXPECT_EQ(world_->at("0x"), "new");
 }
 
+/// The worker ends it when the one that has met its lock bit tries again.
+TEST_F(DrTmAcrossNodes, WhatIsClaimedAndDroppedIsTriedAgain) {
+  Transaction outer = world_->begin(0);
+  world_->declare(outer, "0x", true);
+  EXPECT_EQ(get(outer, "0y") + get(outer, "1x") + get(outer, "0y"), "oldoldold") << "the second ends the region";
+  EXPECT_EQ(fallbacks(), 1u);
+  world_->cluster().scheduler.spawn([&] {
+    const RunResult done = world_->cluster().node(0).worker().run([&, attempt = 0](Transaction& t) mutable {
+      if (++attempt == 20) return t.abort();
+      if (attempt == 1) outer = Transaction();
+      world_->put_from_0(t, "0x");
+    });
+    EXPECT_TRUE(done) << name(done.reason);
+    EXPECT_EQ(done.attempts, 2u);
+  });
+  world_->cluster().scheduler.run();
+  EXPECT_EQ(world_->at("0x"), "new");
+}
+
 }  // namespace
 }  // namespace granary::cluster::test

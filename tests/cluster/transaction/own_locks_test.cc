@@ -110,6 +110,35 @@ TEST_P(OwnLocks, AnotherFibersTransactionMayEndMeanwhile) {
   cluster_.scheduler.run();
 }
 
+/// The fiber that has begun the transaction ends. Another one drops it while a third one is about to meet its lock: the
+/// worker ends it when the third one tries again.
+TEST_P(OwnLocks, WhatAnotherFiberHasDroppedIsTriedAgain) {
+  for (const Act& act : {put("1x"), read("1x"), declare("1x", false)}) {
+    std::vector<Transaction> left;
+    bool held = false, met = false;
+    cluster_.scheduler.spawn([&] {
+      left.push_back(cluster_.node(0).worker().begin());
+      declare("1x", true)(left.back());
+      held = true;
+    });
+    cluster_.scheduler.spawn([&] {
+      while (!met) cluster_.scheduler.yield();
+      left.clear();
+    });
+    cluster_.scheduler.spawn([&] {
+      while (!held) cluster_.scheduler.yield();
+      const RunResult done = run([&](Transaction& t) {
+        met = true;
+        while (!left.empty()) cluster_.scheduler.yield();
+        act(t);
+      });
+      EXPECT_TRUE(done) << name(done.reason);
+      EXPECT_EQ(done.attempts, 2u);
+    });
+    cluster_.scheduler.run();
+  }
+}
+
 /// A transaction that was begun before the fibers cannot end while they run. Each of them has another one beside it.
 TEST_P(OwnLocks, WhatIsOpenOutsideOfFibersIsNotWaitedFor) {
   Transaction outer = cluster_.node(0).worker().begin();
