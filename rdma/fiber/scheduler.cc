@@ -30,7 +30,7 @@ void Scheduler::spawn(std::function<void()> body) {
   ready_.reserve(fibers_.size() + 1);
   running_.reserve(fibers_.size() + 1);
   ready_.push_back(fiber.get());
-  fibers_.push_back(std::move(fiber));
+  fibers_.push_back({++last_number_, std::move(fiber)});
 }
 
 bool Scheduler::turn() {
@@ -41,7 +41,7 @@ bool Scheduler::turn() {
     Fiber* const fiber = running_[i];
     current_ = fiber;
     fiber->resume();
-    if (fiber->ended()) std::erase_if(fibers_, [fiber](const auto& one) { return one.get() == fiber; });
+    if (fiber->ended()) std::erase_if(fibers_, [fiber](const Numbered& one) { return one.fiber.get() == fiber; });
   }
   running_.clear();
   current_ = nullptr;
@@ -59,10 +59,15 @@ void Scheduler::run() {
   }
 }
 
-bool Scheduler::goes_on(const Fiber* fiber) const {
-  if (fiber == current_) return false;
-  if (fiber == nullptr) return !in_run_;
-  return std::ranges::any_of(fibers_, [fiber](const auto& one) { return one.get() == fiber; });
+std::uint64_t Scheduler::current_number() const {
+  if (current_ == nullptr) return 0;
+  return std::ranges::find(fibers_, current_, [](const Numbered& one) { return one.fiber.get(); })->number;
+}
+
+bool Scheduler::goes_on(std::uint64_t number) const {
+  if (number == current_number()) return false;
+  if (number == 0) return !in_run_;
+  return std::ranges::find(fibers_, number, &Numbered::number) != fibers_.end();
 }
 
 void Scheduler::yield() {

@@ -100,7 +100,7 @@ bool claim_declared(AccessSet& access, WorkerState& worker) {
 Way begin_with_locks(AccessSet& access, WorkerState& worker) {
   if (!claim_declared(access, worker)) return Way::kAgain;
   if (!access.region_run.claimed.empty()) {
-    access.region_run.fiber = access.remote == nullptr ? nullptr : access.remote->fiber();
+    access.region_run.fiber = access.remote == nullptr ? 0 : access.remote->fiber();
     worker.transactions_with_claims.push_back(&access);
   }
   return Way::kLocks;

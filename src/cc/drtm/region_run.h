@@ -8,10 +8,6 @@
 
 #include "src/record/record.h"
 
-namespace granary::base {
-class Fiber;
-}
-
 namespace granary::cc::drtm {
 
 using record::Record;
@@ -27,7 +23,7 @@ struct RegionRun {
   AbortReason reason = AbortReason::kReadChanged;  ///< kAgain: the reason that the application is given
   std::vector<Record*> declared;                   ///< the records of this node that the transaction has declared
   std::vector<Record*> claimed;                    ///< those of `declared` whose lock bit it holds, by address
-  const base::Fiber* fiber = nullptr;              ///< in which it has claimed them; nullptr: in none
+  std::uint64_t fiber = 0;                         ///< the number of that in which it has claimed them; 0: in none
 };
 
 }  // namespace granary::cc::drtm

@@ -13,10 +13,6 @@
 #include "src/epoch/epoch.h"
 #include "src/record/tid.h"
 
-namespace granary::base {
-class Fiber;
-}
-
 namespace granary::cc {
 
 /// The end of an x-lock as a LeaseEnd, because an x-lock is held until its holder gives it back.
@@ -41,11 +37,11 @@ class RemoteCommit {
 
   /// Returns all writes, for the log. They are valid until the transaction ends.
   virtual std::span<const RemoteWrite> writes() noexcept = 0;
-  /// Returns the worker's fiber that runs; nullptr outside of fibers.
-  virtual const base::Fiber* fiber() const = 0;
-  /// Whether this transaction, which was begun in a fiber, or outside of fibers if that is nullptr, may end while
-  /// another one of the worker waits, or is run again.
-  virtual bool goes_on(const base::Fiber* begun_in) const = 0;
+  /// Returns the number of the worker's fiber that runs; 0 outside of fibers.
+  virtual std::uint64_t fiber() const = 0;
+  /// Whether this transaction, which was begun in the fiber with this number, or outside of fibers if it is 0, may end
+  /// while another one of the worker waits, or is run again.
+  virtual bool goes_on(std::uint64_t begun_in) const = 0;
   /// Prepares a commit that must not wait, as it runs in an HTM region (drtm/). Called after declare(), before the
   /// region opens. Agrees on an epoch, which is at least `here`, and keeps old versions of the x-locked records.
   /// Returns false if the transaction has touched a record that it does not hold, or if an owner does not answer. A

@@ -22,7 +22,7 @@ AbortReason abort_reason_of_missing_table(rdma::NodeId node, const Reach& reach)
 AbortReason Footprint::enter(rdma::NodeId node, const txn::TableCore& table, const KnownTable*& known, bool& sealed) {
   known = reach().directory.find(node, table.id());
   if (known == nullptr) return abort_reason_of_missing_table(node, reach());
-  if (touched.empty()) fiber = reach().scheduler.current();
+  if (touched.empty()) fiber = reach().scheduler.current_number();
   sealed = is_sealed(table, *known);
   return touched.touch(node, sealed);
 }
@@ -38,7 +38,7 @@ AbortReason Footprint::open(const txn::RemoteKey& key, Access*& access) {
   return AbortReason::kNone;
 }
 
-bool Footprint::goes_on(const base::Fiber* begun_in) const {
+bool Footprint::goes_on(std::uint64_t begun_in) const {
   return context.is_dropped() || reach().scheduler.goes_on(begun_in);
 }
 

@@ -44,9 +44,9 @@ struct Footprint {
     return std::any_of(accesses.begin(), accesses.end(),
                        [word](const Access& access) { return access.lock.word == word; });
   }
-  /// Whether the transaction may end while the code that runs waits, or is run again: the fiber in which it was begun
-  /// (nullptr: none) goes on, or its handle was dropped, so that the worker's next begin() ends it.
-  bool goes_on(const base::Fiber* begun_in) const;
+  /// Whether the transaction may end while the code that runs waits, or is run again: the fiber with the number
+  /// `begun_in` (0: none) goes on, or its handle was dropped, so that the worker's next begin() ends it.
+  bool goes_on(std::uint64_t begun_in) const;
   /// Returns the entries for which `wanted` is true, in the order of their first use.
   template <typename Wanted>
   Batch<Access*> all(Wanted&& wanted) {
@@ -61,7 +61,7 @@ struct Footprint {
   Trips trips;
   const txn::Context& context;
   TouchedNodes touched;
-  const base::Fiber* fiber = nullptr;  ///< in which the first node was touched; nullptr: outside of fibers
+  std::uint64_t fiber = 0;  ///< the number of that in which the first node was touched; 0: outside of fibers
   AccessTable accesses;
   RemoteNodeSet nodes;
   cc::MissTimes::Tables missed_tables = 0;  ///< the tables of the places in the node set

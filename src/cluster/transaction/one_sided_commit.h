@@ -40,8 +40,8 @@ class OneSidedCommit final : public cc::RemoteCommit {
         old_versions_(footprint) {}
 
   std::span<const cc::RemoteWrite> writes() noexcept override;
-  const base::Fiber* fiber() const override { return footprint_.reach().scheduler.current(); }
-  bool goes_on(const base::Fiber* begun_in) const override { return footprint_.goes_on(begun_in); }
+  std::uint64_t fiber() const override { return footprint_.reach().scheduler.current_number(); }
+  bool goes_on(std::uint64_t begun_in) const override { return footprint_.goes_on(begun_in); }
   bool make_ready(epoch::Epoch here) override;
   AbortReason lock() noexcept override;
   AbortReason agree(epoch::Epoch here, record::TidWord stamp, epoch::Epoch& agreed) override;
