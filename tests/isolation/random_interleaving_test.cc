@@ -269,7 +269,7 @@ TEST(RandomInterleaving, IsSerializableInTheOrderOfSessions) {
   if (asked_protocol.name != "tictoc") GTEST_SKIP() << "another protocol";
   Options options = manual_options();
   options.session_order = true;
-  expect_serializable(options);
+  expect_serializable(options, {}, 10);
 }
 
 TEST(RandomInterleaving, IsSerializableWithRegions) {
