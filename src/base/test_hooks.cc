@@ -186,6 +186,7 @@ constexpr KnownBug kBugs[] = {
     {"pin-without-look", "a snapshot does not look at the limit of snapshots again when it has pinned its epoch (I17)"},
     {"answer-without-pin", "an owner does not keep what it reads for another node's snapshot (I17)"},
     {"answer-snapshot-before-load", "a node that was loaded anew answers snapshots that began before (I16)"},
+    {"ask-whoever-answers", "a worker asks the life that it has connected to, which may have yet to load (I16)"},
     {"leave-before-commit", "its e_w ends when its commit begins"},
     {"nobody-is-cut-off", "a survivor acts without a dead node that it has not cut off (I27)"},
     {"recoverer-without-fence", "a recoverer goes on for a dead node though its own fence has shut (I27)"},

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "rdma/mailbox/sleeper.h"
+#include "src/base/test_hooks.h"
 
 namespace granary::cluster::messages {
 
@@ -214,6 +215,9 @@ bool Messenger::Link::open() {
     retry_us_ = parts_.now_us() + parts_.connect_timeout_us;
     return false;
   }
+  // Connecting may take so long that the node has died, and its next life has answered, which may have only a part of
+  // its data yet. That life begins to listen when this node knows of it.
+  if (parts_.lives && !parts_.lives(node_) && !base::injected("ask-whoever-answers")) return false;
   rdma::Endpoint& endpoint = parts_.peers.endpoint();
   const rdma::ConnectionId connection = *parts_.peers.find(node_);
   const rdma::RemoteAddress ring{.node = node_,

@@ -38,7 +38,7 @@ struct MessengerParts {
   std::function<std::uint64_t()> now_us;
   std::uint64_t timeout_us;          ///< of a question
   std::uint64_t connect_timeout_us;  ///< the whole worker waits that long for a node that does not answer
-  /// Whether a node is a member that lives; others are not asked. Empty: all nodes are asked.
+  /// Whether a node is a member that lives and may be asked; others are not asked. Empty: all nodes are asked.
   std::function<bool(rdma::NodeId)> lives = {};
 };
 

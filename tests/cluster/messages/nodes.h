@@ -104,15 +104,17 @@ class TestNode {
 
   /// Its worker asks from now on; `now_us` and `scheduler` outlive the node.
   void join(rdma::fiber::Scheduler& scheduler, std::function<std::uint64_t()> now_us, std::uint32_t worker = 0) {
-    messenger_ = std::make_unique<Messenger>(MessengerParts{.layout = layout_,
-                                                            .mailboxes = mail_->base(),
-                                                            .own_node = id(),
-                                                            .worker = worker,
-                                                            .peers = *peers_,
-                                                            .scheduler = scheduler,
-                                                            .now_us = std::move(now_us),
-                                                            .timeout_us = 500'000,
-                                                            .connect_timeout_us = 100'000});
+    messenger_ =
+        std::make_unique<Messenger>(MessengerParts{.layout = layout_,
+                                                   .mailboxes = mail_->base(),
+                                                   .own_node = id(),
+                                                   .worker = worker,
+                                                   .peers = *peers_,
+                                                   .scheduler = scheduler,
+                                                   .now_us = std::move(now_us),
+                                                   .timeout_us = 500'000,
+                                                   .connect_timeout_us = 100'000,
+                                                   .lives = [this](rdma::NodeId node) { return lives(node); }});
     rounds_ = std::make_unique<rdma::fiber::Rounds>(scheduler, *fibers_, *peers_, waiter_);
   }
   /// Its worker ends, and another one takes its number over.
@@ -161,6 +163,8 @@ class TestNode {
     return question->answer();
   }
   void run(rdma::fiber::Step& step) { rounds_->run(step); }
+  /// Which nodes its worker asks.
+  std::function<bool(rdma::NodeId)> lives = [](rdma::NodeId) { return true; };
   /// Hears of the completions that the messenger gets.
   std::function<void(const rdma::Completion&)> on_completion;
 

@@ -170,6 +170,7 @@ TEST_P(FormerLife, HasTakenItsLocksWithIt) {
   EXPECT_FALSE(worker.has_left_locks());
   for (const auto& [from, to] : {std::pair{0u, kBack}, {kBack, 0u}})
     cluster_.network.heal_link(static_cast<rdma::NodeId>(from), static_cast<rdma::NodeId>(to));
+  tell(2, membership::MemberState::kServing);
   learn();
   EXPECT_EQ(at(0, "1x"), "anew");
   EXPECT_EQ(put(), AbortReason::kNone);

@@ -64,7 +64,7 @@ class SimClusterNode {
                .now_us = [this] { return now_us(); },
                .timeout_us = 10'000,
                .connect_timeout_us = 1'000,
-               .lives = [this](rdma::NodeId node) { return living_ == nullptr || living_->lives(node); }} {
+               .lives = [this](rdma::NodeId node) { return living_ == nullptr || living_->reached(node); }} {
     database_->engine().set_time(time_);
     database_->engine().set_misses(
         {reinterpret_cast<cc::SharedMissTimes::Line*>(control_->base() + sizeof(epoch::ControlBlock)),
@@ -119,7 +119,8 @@ class SimClusterNode {
             .lives = parts_.lives,
             .comes_back = parts_.comes_back};
   }
-  /// What this node knows of who lives; before, everybody does.
+  /// What this node knows of who lives; before, everybody does. Its workers ask those that let themselves be reached,
+  /// as those of a node that has started do (ClusterNode::may_ask).
   void set_living(const membership::Living& living) {
     living_ = &living;
     database_->engine().set_living(living);
