@@ -49,6 +49,7 @@ Measured measured_of(const Json& report, const std::string& path) {
           .distributed_share = std::min(1.0, amount(cluster.at("distributed_share"))),
           .transactions_per_request = ratios.transactions_per_request,
           .each = {.round_trips = each("round_trips"),
+                   .write_backs = cluster.contains("write_back_rounds") ? each("write_back_rounds") : 0,
                    .reads = each("reads"),
                    .writes = each("writes"),
                    .compare_swaps = each("compare_swaps"),

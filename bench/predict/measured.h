@@ -11,6 +11,7 @@ namespace granary::bench::predict {
 /// The counts of one distributed transaction, with its attempts that failed.
 struct Counts {
   double round_trips = 0;
+  double write_backs = 0;  ///< of the round trips, those of write-backs, which a fiber does not wait for
   double reads = 0;
   double writes = 0;
   double compare_swaps = 0;

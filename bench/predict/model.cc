@@ -23,6 +23,10 @@ double Model::fabric_ns(const Costs& costs) const {
          each_.compare_swaps * costs.compare_swap + each_.messages * costs.message;
 }
 
+double Model::waiting_ns(const Costs& costs, std::uint32_t fibers) const {
+  return fabric_ns(costs) - (fibers > 1 ? each_.write_backs * costs.round_trip : 0);
+}
+
 Result<Model> Model::fit(const Measured& less, const Measured& more, const Costs& costs) {
   const auto refusal = [](std::string why) { return Status(StatusCode::kInvalidArgument, std::move(why)); };
   if (less.benchmark != more.benchmark) {
@@ -64,7 +68,7 @@ Prediction Model::predict(double distributed_share, const Place& place) const {
   const double of_worker =
       costs.by_processor ? std::max(0.0, beside_fabric_ns_ + fabric) : software_ns() + each_.round_trips * costs.post;
   Prediction prediction{.processor_ns = local_ns_ + distributed * of_worker,
-                        .waiting_ns = costs.by_processor ? 0 : distributed * fabric};
+                        .waiting_ns = costs.by_processor ? 0 : distributed * waiting_ns(costs, place.fibers)};
   const double threads = static_cast<double>(place.nodes) * place.workers;
   const double all_ns = prediction.processor_ns + prediction.waiting_ns;
   // The limit is that a worker is busy or all of its fibers wait, and that the cores are busy or all of the workers

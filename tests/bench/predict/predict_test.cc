@@ -83,6 +83,15 @@ TEST(Predict, FibersHideWhatACardTakes) {
   EXPECT_EQ(of(8).throughput, of(4).throughput);
 }
 
+/// One of the three round trips is a write-back.
+TEST(Predict, FibersDoNotWaitForWriteBacks) {
+  Measured less = run_with(0), more = run_with(0.5);
+  less.each.write_backs = more.each.write_backs = 1;
+  const Model model = Model::fit(less, more, kShm).value();
+  EXPECT_NEAR(model.predict(1, {.fibers = 1, .costs = kCard}).waiting_ns, 7'500, 0.01);
+  EXPECT_NEAR(model.predict(1, {.fibers = 2, .costs = kCard}).waiting_ns, 5'000, 0.01);
+}
+
 TEST(Predict, RefusesRunsThatTellNothingApart) {
   Measured older = run_with(0.66);  // by a release that takes a request for one transaction
   Measured newer = run_with(0.5);
