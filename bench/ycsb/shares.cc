@@ -16,7 +16,7 @@ namespace granary::bench::ycsb {
 
 namespace {
 
-/// How operations are called in --shares.
+/// The names of operations in --shares.
 constexpr std::array<std::string_view, kOperations> kWords{"read", "update", "put", "rmw", "insert", "scan"};
 
 Status usage(std::string_view text, std::string_view why) {

@@ -19,7 +19,7 @@ inline constexpr std::size_t kOperations = 6;
 /// Returns the operation's name in reports, such as "read_modify_write".
 std::string_view name(Operation operation);
 
-/// How often each operation comes.
+/// Says how often each operation comes.
 struct Shares {
   std::array<double, kOperations> percent{};  ///< by Operation; they add up to 100
 

@@ -48,7 +48,7 @@ enum class Htm : std::uint8_t {
   kOff,   ///< locks only
 };
 
-/// What the simulated HTM is like; the defaults are a first-level cache of 32 KiB. It counts the lines of records, of
+/// Describes the simulated HTM; the defaults are a first-level cache of 32 KiB. It counts the lines of records, of
 /// versions of leaves and of other words that a region checks or stores, but not the index nodes that a search goes
 /// through, nor the bytes of the log. So regions abort for lack of capacity less often than on hardware.
 struct HtmSimulation {

@@ -341,8 +341,9 @@ class GRANARY_EXPORT Snapshot {
   /// good.
   GetResult get(const Table& table, std::string_view key, std::span<char> buffer);
   Outcome get(const Table& table, std::string_view key, std::string& value);
-  /// As Transaction::get_part, and as get() of what other nodes hold. Under every protocol it touches only that part of
-  /// a record of this node, in a table that is not shared; else it reads the whole value.
+  /// Copies a part of a value, as Transaction::get_part does, and as get() does of what other nodes hold. Under every
+  /// protocol it touches only that part of a record of this node, in a table that is not shared; else it reads the
+  /// whole value.
   GetResult get_part(const Table& table, std::string_view key, std::size_t from, std::span<char> buffer);
   /// As Transaction::multi_get.
   Outcome multi_get(std::span<MultiGet> gets);
@@ -361,7 +362,7 @@ class GRANARY_EXPORT Snapshot {
     if (!got || got.size != sizeof(V)) value.reset();
     return value;
   }
-  /// As Transaction::get_part of a member.
+  /// Returns a member, as Transaction::get_part does.
   template <typename K, Plain V, typename Member>
   std::optional<Member> get_part(const TypedTable<K, V>& table, const std::type_identity_t<K>& key, Member V::*member) {
     return detail::get_member(member, [&](std::size_t from, std::span<char> buffer) {

@@ -19,7 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 void rest() { std::this_thread::sleep_for(std::chrono::milliseconds(2)); }
-/// Between attempts that read logs.
+/// Rests between attempts that read logs.
 void rest_long() { std::this_thread::sleep_for(std::chrono::milliseconds(200)); }
 
 /// Locks the file; returns kUnavailable if another process has it until `end`.

@@ -48,7 +48,7 @@ class LocalGets {
       }
     }
   }
-  /// Prefetches of the record what the get asks for.
+  /// Prefetches the bytes of the record that the get asks for.
   static void fetch_ahead(const TableCore& table, const MultiGet& get, const record::Record* record) {
     if (get.is_part()) {
       table.prefetch_part(record, get.part_from, get.buffer.size());

@@ -179,17 +179,27 @@ GetResult SnapshotContext::read(const Record* record, std::size_t key_bytes, std
   }
 }
 
-GetResult SnapshotContext::get(std::uint64_t serial, TableCore* table, std::string_view key, std::span<char> buffer) {
+/// Gets a value, or a part of it. `copy` takes it from the whole value that another node holds, and `read_here` from a
+/// record of this node, with the slot entered.
+template <typename Copy, typename ReadHere>
+GetResult SnapshotContext::get_by(std::uint64_t serial, TableCore* table, std::string_view key, Copy&& copy,
+                                  ReadHere&& read_here) {
   const Outcome admitted = admit(serial, table, key);
   if (admitted != Outcome::kOk) [[unlikely]]
     return {admitted, 0};
   if (const auto home = home_elsewhere(*table, key)) [[unlikely]] {
     std::string value;
     const Outcome outcome = get_elsewhere(*home, *table, key, value);
-    return outcome == Outcome::kOk ? copy_out(value, buffer) : GetResult{outcome, 0};
+    return outcome == Outcome::kOk ? copy(value) : GetResult{outcome, 0};
   }
   const epoch::Entered entered(worker_.shared().epochs, slot_);
-  return read(record::record_of(look_for(worker_, table->index(), key).value), key.size(), buffer);
+  return read_here(record::record_of(look_for(worker_, table->index(), key).value));
+}
+
+GetResult SnapshotContext::get(std::uint64_t serial, TableCore* table, std::string_view key, std::span<char> buffer) {
+  return get_by(
+      serial, table, key, [&](std::string_view value) { return copy_out(value, buffer); },
+      [&](const Record* record) { return read(record, key.size(), buffer); });
 }
 
 Outcome SnapshotContext::get(std::uint64_t serial, TableCore* table, std::string_view key, std::string& value) {
@@ -201,16 +211,9 @@ Outcome SnapshotContext::get(std::uint64_t serial, TableCore* table, std::string
 
 GetResult SnapshotContext::get_part(std::uint64_t serial, TableCore* table, std::string_view key, std::size_t from,
                                     std::span<char> buffer) {
-  const Outcome admitted = admit(serial, table, key);
-  if (admitted != Outcome::kOk) [[unlikely]]
-    return {admitted, 0};
-  if (const auto home = home_elsewhere(*table, key)) [[unlikely]] {
-    std::string value;
-    const Outcome outcome = get_elsewhere(*home, *table, key, value);
-    return outcome == Outcome::kOk ? copy_part_out(value, from, buffer) : GetResult{outcome, 0};
-  }
-  const epoch::Entered entered(worker_.shared().epochs, slot_);
-  return read_part(record::record_of(look_for(worker_, table->index(), key).value), key.size(), from, buffer);
+  return get_by(
+      serial, table, key, [&](std::string_view value) { return copy_part_out(value, from, buffer); },
+      [&](const Record* record) { return read_part(record, key.size(), from, buffer); });
 }
 
 Outcome SnapshotContext::multi_get(std::uint64_t serial, std::span<MultiGet> gets) {

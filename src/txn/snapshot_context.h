@@ -74,6 +74,8 @@ class SnapshotContext {
   void get_together(const LocalGets& gets);
   GetResult read(const cc::Record* record, std::size_t key_bytes, std::span<char> buffer) const;
   GetResult read_part(const cc::Record* record, std::size_t key_bytes, std::size_t from, std::span<char> buffer);
+  template <typename Copy, typename ReadHere>
+  GetResult get_by(std::uint64_t serial, TableCore* table, std::string_view key, Copy&& copy, ReadHere&& read_here);
   Outcome get_elsewhere(std::uint16_t home, TableCore& table, std::string_view key, std::string& value);
   void multi_get_elsewhere(GetsElsewhere<RemoteSnapshotGet>& elsewhere);
   ScanResult scan_elsewhere(std::uint16_t home, const TableCore& table, const ScanRange& range, ScanFn visit);

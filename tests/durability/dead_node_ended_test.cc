@@ -132,7 +132,7 @@ TEST_F(DeadNodeOnDisk, IsEndedOnlyWhenItsManifestIsOnTheDevice) {
 
 /// The node has closed its log, as far as the kernel's memory goes, and D goes on without it from then on.
 TEST_F(DeadNodeOnDisk, HasClosedOnlyWhenItsManifestIsOnTheDevice) {
-  has_failed_ = true;  // for now
+  has_failed_ = true;
   ASSERT_TRUE((*DeadNode::open(options_, disk_))->adopt(0).ok());
   begin(disk_);
   put("more");

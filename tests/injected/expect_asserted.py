@@ -37,8 +37,7 @@ def main():
     parser.add_argument("--bug", required=True)
     parser.add_argument("--invariant", required=True)
     parser.add_argument("--htm", help="passed on to the program (tests/main.cc)")
-    parser.add_argument("--timeout", type=float, default=200,
-                        help="seconds: more than any program takes while others have the processors")
+    parser.add_argument("--timeout", type=float, default=60, help="seconds")
     parser.add_argument("program", metavar="PROGRAM[:FILTER]")
     arguments = parser.parse_args()
     program, _, gtest_filter = arguments.program.partition(":")

@@ -131,8 +131,7 @@ def main():
     parser.add_argument("--at_least", type=int, default=2)
     parser.add_argument("--htm", help="passed on to the programs (tests/main.cc)")
     parser.add_argument("--hangs", action="store_true", help="the bug makes tests hang")
-    parser.add_argument("--timeout", type=float, default=200,
-                        help="seconds for each program: more than any takes while others have the processors")
+    parser.add_argument("--timeout", type=float, default=40, help="seconds for each program")
     parser.add_argument("programs", nargs="+", metavar="PROGRAM[:FILTER]")
     arguments = parser.parse_args()
     # One failure ends a program in order, so that it can end servers that it has started; only for more it must be stopped.

@@ -229,7 +229,7 @@ TEST_P(Parts, OneOfTwoAtATimeIsWritten) {
   EXPECT_LE(committed, 1);
 }
 
-/// Below serializable, too.
+/// Nobody loses a part that another transaction has written, also below serializable.
 TEST_P(Parts, AreNotLost) {
   for (const granary::Isolation level :
        {granary::Isolation::kSerializable, granary::Isolation::kSnapshot, granary::Isolation::kRepeatableRead}) {

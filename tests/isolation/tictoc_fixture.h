@@ -63,8 +63,17 @@ class TicToc : public testing::Test {
     expect_writer_behind_reader(
         key, [&](Transaction& w) { return w.insert(table_, key, "new"); }, meanwhile);
   }
+  /// A reader commits though another transaction has overwritten x by `write` since, which Silo does not allow.
+  void expect_commit_before_overwriter(FunctionRef<Outcome(Transaction&)> write) {
+    Transaction reader = db_.begin(), writer = db_.begin();
+    EXPECT_EQ(get(reader, "x"), "old");
+    EXPECT_EQ(write(writer), Outcome::kOk);
+    EXPECT_TRUE(commits(writer));
+    EXPECT_EQ(reader.put(table_, "y", "1"), Outcome::kOk);
+    EXPECT_TRUE(commits(reader)) << "which Silo aborts";
+  }
   record::Record& record_x() { return *record::record_of(table_.core()->index().find("x").value); }
-  /// What a check of x's version says, at a time so many epochs ahead.
+  /// Returns what a check of x's version says, at a time so many epochs ahead.
   AbortReason validate_x(epoch::Epoch ahead) {
     record::Record& x = record_x();
     cc::AccessSet access;

@@ -32,12 +32,7 @@ class TicTocParts : public TicToc {
 };
 
 TEST_F(TicTocParts, AReaderCommitsBeforeATransactionThatOverwroteThem) {
-  Transaction t1 = db_.begin(), t2 = db_.begin();
-  EXPECT_EQ(get(t1, "x"), "old");
-  EXPECT_EQ(write(t2, 0, "new"), Outcome::kOk);
-  EXPECT_TRUE(commits(t2));
-  EXPECT_EQ(t1.put(table_, "y", "1"), Outcome::kOk);
-  EXPECT_TRUE(commits(t1)) << "which Silo aborts";
+  expect_commit_before_overwriter([&](Transaction& t) { return write(t, 0, "new"); });
 }
 
 TEST_F(TicTocParts, AreReadInOldVersionsOfOneTime) {

@@ -88,12 +88,7 @@ INSTANTIATE_TEST_SUITE_P(Tables, TicTocInRegions, testing::Bool(),
                          [](const auto& shared) { return shared.param ? "Shared" : "Local"; });
 
 TEST_P(TicTocInRegions, CommitsBeforeATransactionThatOverwroteWhatItRead) {
-  Transaction t1 = db_.begin(), t2 = db_.begin();
-  EXPECT_EQ(get(t1, "x"), "old");
-  EXPECT_EQ(t2.put(table_, "x", "new"), Outcome::kOk);
-  EXPECT_TRUE(commits(t2));
-  EXPECT_EQ(t1.put(table_, "y", "1"), Outcome::kOk);
-  EXPECT_TRUE(commits(t1)) << "which Silo aborts";
+  expect_commit_before_overwriter([&](Transaction& t) { return t.put(table_, "x", "new"); });
   expect_counts(2, 0);
 }
 

@@ -68,7 +68,7 @@ inline RunResult count_up(Branch& branch, Locking locking) {
       kBounded);
 }
 
-/// What all counters of these nodes show, or what is wrong with their accounts.
+/// Returns what all counters of these nodes show, or what is wrong with their accounts.
 inline std::string look(Branch& branch, const std::vector<NodeNumber>& nodes = {1, 2, 3}) {
   std::vector<std::int64_t> found;
   const RunResult done = branch.worker->run(
@@ -111,7 +111,7 @@ inline RunResult touch(Branch& branch, NodeNumber node) {
       },
       {.max_attempts = 1});
 }
-/// The same until it has committed; for 20 s.
+/// Tries touch() again until it has committed, for 20 s at most.
 inline RunResult surely_touch(Branch& branch, NodeNumber node) {
   RunResult done = touch(branch, node);
   (void)comes_true(

@@ -241,8 +241,8 @@ class Crash {
     report(done.committed() ? fmt::format("epoch {}", done.ticket.epoch) : std::string(name(done.reason)));
     return done;
   }
-  /// Of these all but the last one are surely released. Who counts once more overwrites versions that snapshots may
-  /// need.
+  /// All of these rounds but the last one are surely released. A node that counts once more overwrites versions that
+  /// snapshots may need.
   void count_rounds(Branch& branch, const CrashChild::Report& report) {
     report("runs");
     (void)comes_true([this] { return flags_.ready.load(); });

@@ -10,7 +10,7 @@
 
 namespace granary::tests {
 
-/// What was known of the last transaction when the process was killed.
+/// Says how far the last transaction had come when the process was killed.
 enum class Fate : std::uint8_t {
   kUndecided,  ///< nothing of it may ever be seen
   kDecided,    ///< in the rings; it holds its epoch open, so no log counts up to that
@@ -29,7 +29,7 @@ constexpr std::string_view text_of(Locking locking) {
   return kTexts[static_cast<std::size_t>(locking)];
 }
 
-/// What happens beside the death itself.
+/// Says what happens beside the death itself.
 struct Setting {
   explicit Setting(std::uint64_t number)
       : seed(number),

@@ -86,7 +86,7 @@ class LossInAStart : public DeathInAStart {
   void at_point(NodeNumber id) override {
     if (id == kKilled) DeathInAStart::at_point(id);
   }
-  /// D by the log of a node that runs.
+  /// Returns D as the log of a node that runs tells it.
   epoch::Epoch released_by(NodeNumber id) const {
     const auto logs = recovery::scan_logs(base::system_files(), tests::manifest_of(file_, id), {});
     return logs.ok() ? logs->released : 0;  // a log that is being written may seem damaged

@@ -187,7 +187,7 @@ TEST_P(FibersCrash, EachTransactionIsThereOrNot) {
     SCOPED_TRACE(seed);
     World world(seed);
     Flags& flags = world.flags;
-    // What else a thread of the victim passes the point for does not count.
+    // A pass of the point counts only while the transaction under test runs.
     const auto hook = [&flags, death = Death{GetParam().point, seed},
                        passed = std::uint64_t{0}](std::string_view point) mutable {
       if (flags.armed && point == death.point && passed++ == death.nth) tests::die();

@@ -298,7 +298,7 @@ class GoingOn : public tests::Crash {
 
   const Case test_;
   Shared& shared_ = tests::map_shared<Shared>();
-  // Of a survivor's process.
+  // A survivor's process has these.
   std::optional<NewSnapshots> new_snapshots_;
   std::optional<HeldSnapshot> held_;
   unsigned used_ = 0;

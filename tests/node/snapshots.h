@@ -42,13 +42,13 @@ inline bool shows_all(const Balances& balances, const std::vector<NodeNumber>& n
   });
 }
 
-/// One snapshot after the other, of one node. They show the same of accounts with one number, and never less than the
-/// one before.
+/// Opens one snapshot after the other at one node. They show the same of accounts with one number, and never less than
+/// the one before.
 class NewSnapshots {
  public:
   explicit NewSnapshots(Branch& branch) : branch_(branch) {}
 
-  /// Begins one, and expects that it is right. Returns what it shows.
+  /// Begins a snapshot, and expects that it is right. Returns what it shows.
   Balances look() {
     Snapshot snapshot = branch_.worker->snapshot();
     const Balances balances = balances_in(snapshot, branch_);
@@ -75,10 +75,10 @@ class NewSnapshots {
   std::array<std::int64_t, kKeys> last_{};
 };
 
-/// One that stays open.
+/// A snapshot that stays open.
 class HeldSnapshot {
  public:
-  /// Begins one that shows all accounts, within a minute.
+  /// Begins a snapshot that shows all accounts, within a minute.
   explicit HeldSnapshot(Branch& branch) : branch_(branch) {
     EXPECT_TRUE(comes_true([this] {
       snapshot_ = branch_.worker->snapshot();

@@ -115,7 +115,7 @@ class AllStartAgain : public DeathBesideAReturn {
   AllStartAgain() : DeathBesideAReturn({.point = "start.noted", .apart = true}) { is_started_again_ = true; }
 };
 
-/// They wait for it to start together with them, and nobody serves to whom it could come back.
+/// The others wait for the node to start together with them, and nobody serves to whom it could come back.
 TEST_F(AllStartAgain, EndsAReturnThatIsAboutToServe) {
   ASSERT_NO_FATAL_FAILURE(start_all());
   flags_.armed = true;

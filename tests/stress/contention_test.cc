@@ -5,7 +5,6 @@
 #include <optional>
 #include <random>
 
-#include "tests/support/thread_time.h"
 #include "tests/support/threads.h"
 
 namespace granary::tests {
@@ -23,29 +22,28 @@ std::optional<std::uint64_t> value_of(Database& database, const TypedTable<std::
   return found;
 }
 
-/// How long a transaction takes is judged by the processor time of its thread, for which other threads and programs do
-/// not count.
 TEST(ContentionStress, EveryWorkerMakesProgressAndNoIncrementIsLost) {
   auto database = Database::open(stress_options()).value();
   const auto counters = database->create_table<std::uint32_t, std::uint64_t>("counters").value();
   std::array<std::atomic<std::uint64_t>, kThreads> commits{};
-  std::atomic<double> longest_s{0};
+  std::atomic<std::uint64_t> longest_ns{0};
   const auto each_has_enough = [&] {
     return std::all_of(commits.begin(), commits.end(), [](const auto& mine) { return mine.load() > 10; });
   };
   run_threads_until(each_has_enough, *database, kThreads, [&](Worker& worker, unsigned me) {
     thread_local std::mt19937 random(me);
-    const double start = thread_seconds();
+    const auto start = std::chrono::steady_clock::now();
     const RunResult done = worker.run([&](Transaction& t) {
       const std::uint64_t old = t.get(counters, 7).value_or(0);
       maybe_yield(random());
       (void)t.put(counters, 7, old + 1);
     });
-    const double took = thread_seconds() - start;
+    const auto took =
+        static_cast<std::uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count());
     EXPECT_TRUE(done) << name(done.reason);
     commits[me].fetch_add(1);
-    double longest = longest_s.load();
-    while (took > longest && !longest_s.compare_exchange_weak(longest, took)) {
+    std::uint64_t longest = longest_ns.load();
+    while (took > longest && !longest_ns.compare_exchange_weak(longest, took)) {
     }
   });
   std::uint64_t sum = 0;
@@ -53,7 +51,7 @@ TEST(ContentionStress, EveryWorkerMakesProgressAndNoIncrementIsLost) {
     EXPECT_GT(mine.load(), 10u) << "a worker starved";
     sum += mine.load();
   }
-  EXPECT_LT(longest_s.load(), 1) << "one transaction took over a second of its processor";
+  EXPECT_LT(longest_ns.load(), 2'000'000'000u) << "one transaction took over two seconds";
   EXPECT_EQ(value_of(*database, counters, 7), sum);
 }
 

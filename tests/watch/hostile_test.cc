@@ -21,9 +21,6 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 constexpr std::size_t kSilent = 10'000;
-/// A client that has to wait for others waits for longer: the node gives a client up that is silent for ten seconds, or
-/// reads no answer for so long.
-constexpr seconds kHeldUp(8);
 
 /// Lets this process have so many files open; false if the system does not.
 bool may_open(std::size_t files) {
@@ -57,10 +54,10 @@ TEST_F(HostileClients, TenThousandSilentConnectionsKeepNobodyOut) {
     silent.push_back(std::make_unique<RawClient>(port()));
     ASSERT_TRUE(silent.back()->connected()) << i;
     if (i % 1000 == 0) {
-      EXPECT_LT(answer_time(), kHeldUp) << i;
+      EXPECT_LT(answer_time(), seconds(2)) << i;
     }
   }
-  EXPECT_LT(answer_time(), kHeldUp);
+  EXPECT_LT(answer_time(), seconds(2));
   EXPECT_TRUE(cluster_.get(1, "/metrics").ok());
   // The node keeps a bounded number of them.
   const std::string metrics = cluster_.get(1, "/metrics").body;
@@ -76,7 +73,7 @@ TEST_F(HostileClients, AnnouncedGigabytesAreNotWaitedFor) {
     senders.back()->send("POST /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1073741824\r\n\r\n");
     senders.back()->send(std::string(1 << 16, 'x'));
   }
-  EXPECT_LT(answer_time(), kHeldUp);
+  EXPECT_LT(answer_time(), seconds(2));
   const std::string refused =
       ask_raw(port(), "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1073741824\r\n\r\n");
   EXPECT_TRUE(refused.starts_with("HTTP/1.1 413 ")) << refused;
@@ -91,7 +88,7 @@ TEST_F(HostileClients, SlowReadersHoldNobodyUp) {
     for (int request = 0; request < 20; ++request) many += "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
     readers.back()->send(many);
   }
-  EXPECT_LT(answer_time(), kHeldUp);
+  EXPECT_LT(answer_time(), seconds(2));
 }
 
 TEST_F(HostileClients, NoOtherPathAndNoOtherPort) {

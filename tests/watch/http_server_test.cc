@@ -5,9 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstddef>
-#include <filesystem>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -153,22 +150,13 @@ TEST_F(HttpServer, EndsConnectionsThatAreSilentForLong) {
   EXPECT_TRUE(slow.ended(3000));
 }
 
-/// How many files this process has open, the server's sockets among them.
-std::ptrdiff_t open_files() {
-  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
-}
-
 TEST_F(HttpServer, EndsWhoDoesNotReadItsAnswer) {
   serve("", {.answer_ms = 300});
   const int kSmall = 4096;
-  const std::ptrdiff_t before = open_files();
   const RawClient slow(server_->port(), kSmall);
   ASSERT_TRUE(slow.send("GET /large HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"));
   EXPECT_TRUE(answers()) << "nobody waits for the slow one";
-  // Until only the client's end is open.
-  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (open_files() > before + 1 && std::chrono::steady_clock::now() < patience)
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  std::this_thread::sleep_for(std::chrono::milliseconds(800));
   EXPECT_LT(slow.read_to_end().size(), kLargeBytes) << "it was given up";
 }
 

@@ -27,7 +27,7 @@ struct Edge {
   Element element = 0;  ///< the element that was overwritten, read or missed
 };
 
-/// Between which transactions there are edges of real time.
+/// Says between which transactions there are edges of real time.
 enum class RealTime : std::uint8_t { kOfAll, kOfEachProcess };
 
 class DependencyGraph {

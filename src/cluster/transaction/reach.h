@@ -65,7 +65,7 @@ struct Reach {
     return living != nullptr && living->generation(node) > life;
   }
 
-  /// Those of all contexts of the worker, with or without an open transaction.
+  /// The footprints of all contexts of the worker, with or without an open transaction.
   std::vector<const Footprint*> footprints = {};
 
   // The worker keeps these from one transaction to the next, and its fibers share them.

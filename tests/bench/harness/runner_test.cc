@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <optional>
 
 #include <gtest/gtest.h>
 
@@ -23,21 +22,13 @@ Result<Measurement> run(FakeWorkload& workload, const RunPlan& plan) {
 }
 
 TEST(Runner, MeasuresTheTimeItWasGivenAndLeavesOutTheWarmUp) {
-  constexpr int kRuns = 20;  // of which one must have the processors when it needs them
-  constexpr double kLongest = 0.6;
-  constexpr std::uint64_t kFewest = 100;
-  std::optional<Measurement> result;
-  const auto undisturbed = [&] { return result->seconds() < kLongest && result->total().finished() > kFewest; };
-  for (int i = 0; i < kRuns && !(result && undisturbed()); ++i) {
-    FakeWorkload workload;
-    auto measured = run(workload, short_plan());
-    ASSERT_TRUE(measured.ok());
-    result = std::move(measured).value();
-    ASSERT_GE(result->seconds(), 0.3);
-  }
-  EXPECT_LT(result->seconds(), kLongest);
+  FakeWorkload workload;
+  const auto result = run(workload, short_plan());
+  ASSERT_TRUE(result.ok());
+  EXPECT_GE(result->seconds(), 0.3);
+  EXPECT_LT(result->seconds(), 0.6);
   const TypeResult total = result->total();
-  EXPECT_GT(total.finished(), kFewest);
+  EXPECT_GT(total.finished(), 100u);
   EXPECT_LT(total.finished(), static_cast<std::uint64_t>(2 * result->seconds() / 100e-6) + 4);
   EXPECT_EQ(total.aborted(), total.finished()) << "each request has one failed attempt, warm-up excluded";
   EXPECT_EQ(total.aborts[static_cast<std::size_t>(AbortReason::kReadChanged)], total.aborted());
@@ -75,7 +66,7 @@ TEST(Runner, LeavesTheWarmUpOutOfWhatTheStoreAndTheClusterCount) {
   ASSERT_TRUE(result.ok());
   ASSERT_EQ(workload.requests.size(), 2u);
   const std::uint64_t warm_up = workload.requests[0], measured = result->samples.back().requests;
-  EXPECT_GT(warm_up, result->loaded.log_entries);
+  EXPECT_GT(warm_up, result->loaded.log_entries + 100);
   EXPECT_GE(result->baseline().log_entries, warm_up);
   EXPECT_GE(result->store.log_entries - result->baseline().log_entries, measured);
   ASSERT_TRUE(result->cluster);

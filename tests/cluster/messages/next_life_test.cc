@@ -17,7 +17,7 @@ TEST(NextLife, ThatAnswersTooEarlyIsNotAsked) {
   EXPECT_EQ(nodes.node(0).answer(1, Control{.bytes = "a"}).bytes, "0 says a") << "it serves";
 }
 
-/// The same, of a node that the worker has asked before.
+/// A node that the worker has asked before dies, and its next life answers too early.
 TEST(NextLife, ThatAnswersTooEarlyIsNotAskedInPlaceOfTheFormer) {
   SimNodes nodes;
   EXPECT_EQ(nodes.node(0).answer(1, Control{.bytes = "a"}).bytes, "0 says a");

@@ -163,7 +163,7 @@ class TestNode {
     return question->answer();
   }
   void run(rdma::fiber::Step& step) { rounds_->run(step); }
-  /// Which nodes its worker asks.
+  /// Tells which nodes its worker asks.
   std::function<bool(rdma::NodeId)> lives = [](rdma::NodeId) { return true; };
   /// Hears of the completions that the messenger gets.
   std::function<void(const rdma::Completion&)> on_completion;

@@ -226,7 +226,7 @@ void CrashWorld::forget_ended(Life& life, const Configuration& configuration) {
     life.former.push_back(node(life).directory().forget_former(member.id, member.live() ? member.generation : 0));
 }
 
-/// As ClusterNode::take_back_lent() does.
+/// Takes back what dead nodes had borrowed, as ClusterNode::take_back_lent() does.
 void CrashWorld::take_back_lent(Life& life, const Configuration& configuration) {
   for (const Member& member : configuration.members) {
     const membership::Generation lives = member.live() ? member.generation : 0;

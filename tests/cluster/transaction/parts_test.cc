@@ -35,7 +35,7 @@ TEST_P(PartsAcrossNodes, AreReadAndWritten) {
   EXPECT_EQ(at(0, "1y"), "old");
 }
 
-/// Of shared records of this node and of others, a snapshot reads the whole value of the version that it sees.
+/// A snapshot reads the whole value of the version that it sees, of shared records of this node and of others.
 TEST_P(PartsAcrossNodes, AreReadBySnapshots) {
   cluster_.pass_epochs(2 * std::uint64_t{tests::manual_options().snapshot_epochs});
   for (const std::size_t node : {0u, 1u}) {

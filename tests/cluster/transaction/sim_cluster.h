@@ -119,7 +119,7 @@ class SimClusterNode {
             .lives = parts_.lives,
             .comes_back = parts_.comes_back};
   }
-  /// What this node knows of who lives; before, everybody does. Its workers ask those that let themselves be reached,
+  /// Tells this node who lives; before, everybody does. Its workers ask those that let themselves be reached,
   /// as those of a node that has started do (ClusterNode::may_ask).
   void set_living(const membership::Living& living) {
     living_ = &living;

@@ -57,7 +57,7 @@ TEST_F(Patience, IsGivenUpAtOnce) {
   given_up_ = true;
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_EQ(join(kLong_us).status().code(), StatusCode::kUnavailable);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::minutes(1)) << "its patience is ten minutes";
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(500));
 }
 
 TEST_F(Patience, ANodeBecomesReadyAndServesWhenTheBoardAnswersAgain) {

@@ -6,24 +6,13 @@ namespace granary::rdma::conformance {
 namespace {
 
 TEST_F(Conformance, ADeadPeerBreaksTheConnectionInTime) {
-  std::uint64_t shortest_us = kPatience_us;
-  for (Generation death = 0; death < kMostDeaths && shortest_us > world_->death_notice_us(); ++death) {
-    const Generation generation = kPeerLife.generation + death;
-    if (death > 0) {
-      world_->start_peer({.node = kPeer, .generation = generation, .layout = 77});
-      connection_ = connect(*endpoint_);
-    }
-    world_->kill_peer(kPeer);
-    const std::uint64_t took_us = time_to_break(connection_);
-    ASSERT_LT(took_us, kPatience_us);
-    shortest_us = std::min(shortest_us, took_us);
-    const Status status = endpoint_->status(connection_);
-    EXPECT_EQ(status.code(), StatusCode::kUnavailable);
-    EXPECT_NE(status.message().find("node 2"), std::string::npos) << status.message();
-    const Operation read = Operation::read(word(1), at(0, generation), 8);
-    EXPECT_EQ(endpoint_->post(connection_, {&read, 1}, Signal::kYes, 0), PostResult::kBroken);
-  }
-  EXPECT_LE(shortest_us, world_->death_notice_us());
+  world_->kill_peer(kPeer);
+  EXPECT_LE(time_to_break(connection_), world_->death_notice_us());
+  const Status status = endpoint_->status(connection_);
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+  EXPECT_NE(status.message().find("node 2"), std::string::npos) << status.message();
+  const Operation read = Operation::read(word(1), at(0), 8);
+  EXPECT_EQ(endpoint_->post(connection_, {&read, 1}, Signal::kYes, 0), PostResult::kBroken);
 }
 
 TEST_F(Conformance, SignalledChainsOfABrokenConnectionComeOutEachOnce) {
@@ -59,7 +48,7 @@ TEST_F(Conformance, ChainsPostedAroundThePeersDeathAllComeOut) {
     EXPECT_FALSE(broken && completion->status == CompletionStatus::kDone) << "done after broken";
     broken = completion->status == CompletionStatus::kBroken;
   }
-  EXPECT_TRUE(breaks(connection_));
+  EXPECT_LE(time_to_break(connection_), world_->death_notice_us());
 }
 
 TEST_F(Conformance, ADisconnectedConnectionRefusesAndAnotherCanBeMade) {
@@ -93,7 +82,7 @@ TEST_F(Conformance, ARestartedPeerIsAnotherLifeWithFreshMemory) {
   *word(1) = 5;
   ASSERT_TRUE(run({Operation::write(at(0), word(1), 8)}));
   world_->kill_peer(kPeer);
-  EXPECT_TRUE(breaks(connection_));
+  EXPECT_LE(time_to_break(connection_), world_->death_notice_us());
   world_->start_peer(kNextPeerLife);
   connection_ = connect(*endpoint_);
   EXPECT_EQ(endpoint_->peer_generation(connection_), kNextPeerLife.generation);
@@ -105,7 +94,7 @@ TEST_F(Conformance, ARestartedPeerIsAnotherLifeWithFreshMemory) {
 
 TEST_F(Conformance, ABrokenConnectionIsGivenUpWhenItsNodeIsTriedAgain) {
   world_->kill_peer(kPeer);
-  EXPECT_TRUE(breaks(connection_));
+  EXPECT_LE(time_to_break(connection_), world_->death_notice_us());
   ASSERT_FALSE(endpoint_->connect(kPeer, 1000).ok());
   EXPECT_EQ(endpoint_->status(connection_).code(), StatusCode::kUnavailable);
   EXPECT_EQ(endpoint_->peer_generation(connection_), 0u);
@@ -121,7 +110,7 @@ TEST_F(Conformance, OtherConnectionsOutliveAPeersDeath) {
   const Result<ConnectionId> other = endpoint_->connect(3, kPatience_us);
   ASSERT_TRUE(other.ok()) << other.status().message();
   world_->kill_peer(kPeer);
-  EXPECT_TRUE(breaks(connection_));
+  EXPECT_LE(time_to_break(connection_), world_->death_notice_us());
   const Operation add =
       Operation::fetch_add({.node = 3, .region = kPeerRegion, .generation = 1, .offset = 0}, 1, word(1));
   ASSERT_EQ(endpoint_->post(*other, {&add, 1}, Signal::kYes, 4), PostResult::kPosted);

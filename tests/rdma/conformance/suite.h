@@ -77,8 +77,6 @@ class Conformance : public testing::Test {
     while (endpoint_->status(connection).ok() && world_->now_us() < begin + kPatience_us) world_->advance();
     return world_->now_us() - begin;
   }
-  /// Whether the connection breaks, sooner or later.
-  bool breaks(ConnectionId connection) { return time_to_break(connection) < kPatience_us; }
 
   std::unique_ptr<World> world_;
   std::unique_ptr<memory::Region> buffers_;

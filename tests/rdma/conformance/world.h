@@ -53,13 +53,9 @@ class World {
   virtual void advance() = 0;
   /// The time that has passed since some moment, for bounds.
   virtual std::uint64_t now_us() const = 0;
-  /// A peer's death shows in status() within this time, unless others have the processors.
+  /// A peer's death shows in status() within this time.
   virtual std::uint64_t death_notice_us() const = 0;
 };
-
-/// So many peers die where the time matters that passes until a death shows. The first one that shows in time is
-/// enough: others may have the processors while a peer dies, but not each time.
-inline constexpr Generation kMostDeaths = 50;
 
 /// Until something that hangs is given up, nothing else: emulated devices of a busy machine may be a hundred times
 /// slower.
