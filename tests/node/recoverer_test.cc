@@ -203,6 +203,26 @@ TEST_F(RecovererTest, EndsWhatItDoesWhenTheMembershipHasChanged) {
   EXPECT_TRUE(interrupted.failure().ok());
 }
 
+/// The dead node's next life may visit because of another debt. It leaves this one to whoever has claimed it, and waits
+/// for the end of that.
+TEST_F(RecovererTest, GoesOnWithItsClaimThoughTheNextLifeOfTheDeadNodeVisits) {
+  be_quiet();
+  std::unique_ptr<Membership> next;
+  meanwhile_ = [&] {
+    next = Membership::join(std::make_unique<membership::MemoryBoard>(place_), member_options(kDead), {}).value();
+    own_->step(0);
+  };
+  Recoverer interrupted = recoverer();
+  EXPECT_TRUE(interrupted.step(now()));
+  ASSERT_FALSE(acted_);
+  ASSERT_TRUE(now().lives(kDead));
+  meanwhile_ = [] {};
+  be_quiet();
+  (void)interrupted.step(now());
+  EXPECT_TRUE(acted_);
+  EXPECT_FALSE(now().owes(kDead));
+}
+
 /// A long log is read for long, and a second dead node's directory may be on a slow disk: before this node acts in a
 /// new membership, E stands still on all nodes.
 TEST_F(RecovererTest, BeginsNothingAndReadsNothingInAMembershipThatIsOver) {
