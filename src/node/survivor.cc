@@ -97,20 +97,18 @@ bool SurvivorTurns::cut_off_dead(const Configuration& configuration) {
   return all;
 }
 
-/// Says what this node has come to by now (membership::Quiet). Returns true if there is nothing more to say.
+/// Says what this node has come to by now (membership::Quiet), and says it again if that failed. Returns true if there is
+/// nothing more to say.
 bool SurvivorTurns::become_quiet(const Configuration& configuration) {
   if (quiet_.number != said_.number) {
     const bool ended = epochs_.complete() >= quiet_.epoch || base::injected("quiet-at-once");
     if (!ended) return false;
     base::sync_point("survivor.quiet");
-    say(quiet_);
   }
   const bool wanted = std::ranges::any_of(
       configuration.members, [](const Member& member) { return member.state == membership::MemberState::kJoining; });
-  if (wanted && !quiet_.logged && duties_.durable() >= quiet_.epoch) {
-    quiet_.logged = true;
-    say(quiet_);
-  }
+  if (wanted && duties_.durable() >= quiet_.epoch) quiet_.logged = true;
+  if (!(said_ == quiet_)) say(quiet_);
   return said_ == quiet_ && (quiet_.logged || !wanted);
 }
 

@@ -157,6 +157,20 @@ TEST_F(SurvivorTest, SaysWhenItsLogHasThemToWhoJoins) {
   EXPECT_TRUE(becomes([](const Configuration& found) { return found.find(1)->quiet.logged; }));
 }
 
+TEST_F(SurvivorTest, SaysAgainThatItsLogHasThemIfNobodyHeard) {
+  const std::uint64_t epoch = quiet_epoch();
+  (void)notes();
+  place_->set_reachable(false);
+  durable_ = epoch;
+  const auto has_failed = [this] {
+    const std::lock_guard lock(mutex_);
+    return !notes_.empty();
+  };
+  while (!has_failed()) rest();
+  place_->set_reachable(true);
+  EXPECT_TRUE(becomes([](const Configuration& found) { return found.find(1)->quiet.logged; }));
+}
+
 TEST_F(SurvivorTest, ADeadLifeIsCutOffOnce) {
   (void)quiet_epoch();
   die();
