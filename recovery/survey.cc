@@ -133,7 +133,7 @@ Status with_mend(const Status& status, const Manifest& manifest, const Settled& 
 
 Result<LogSurvey> survey_recent_log(base::FileSystem& files, const Manifest& manifest, const Settled& settled,
                                     const ScanOptions& options) {
-  if (manifest.generations.empty()) return LogSurvey();
+  if (manifest.generations.empty()) return survey_log(files, manifest, settled, options);
   const auto rings = settled.rings();
   if (!rings.ok()) return rings.status();
   auto survey = survey_log(files, recent_part(manifest, *rings), settled, options);
@@ -146,9 +146,11 @@ Result<LogSurvey> survey_recent_log(base::FileSystem& files, const Manifest& man
 Result<LogSurvey> survey_log(base::FileSystem& files, const Manifest& manifest, const Settled& settled,
                              const ScanOptions& options) {
   LogSurvey survey;
-  if (manifest.generations.empty()) return survey;
+  // A manifest without generations is of a first opening that did not come to its end, or an old copy: then the scan
+  // finds a log that it does not know.
   auto scan = scan_logs(files, manifest, options);
   if (!scan.ok()) return scan.status();
+  if (manifest.generations.empty()) return survey;
   survey.scan = std::move(*scan);
   if (const Status checked = check_ring_directory(manifest); !checked.ok()) return checked;
   auto rings = whole_rings(manifest, settled);

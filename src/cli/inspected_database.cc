@@ -144,7 +144,6 @@ Status InspectedDatabase::add_kept_log(bool salvage, recovery::LogScan& scan) co
 }
 
 Result<recovery::LogScan> InspectedDatabase::scan(bool salvage) const {
-  if (manifest.generations.empty()) return recovery::LogScan{};
   auto scan = recovery::scan_logs(base::system_files(), manifest, scan_options(salvage));
   if (!scan.ok()) return scan;
   const Status kept = add_kept_log(salvage, *scan);

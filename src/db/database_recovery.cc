@@ -62,12 +62,12 @@ void DatabaseRecovery::begin_behind(epoch::Epoch loaded) {
 }
 
 Status DatabaseRecovery::survey_own(const recovery::Settled& settled) {
-  if (manifest_.now().generations.empty()) return {};
   const recovery::ScanOptions scanning{
       .threads = recovery_threads(), .memory_bytes = scan_memory_bytes(), .salvage = options_.salvage};
   auto surveyed = part_.recent_log_only ? recovery::survey_recent_log(files_, manifest_.now(), settled, scanning)
                                         : recovery::survey_log(files_, manifest_.now(), settled, scanning);
   if (!surveyed.ok()) return surveyed.status();
+  if (manifest_.now().generations.empty()) return {};
   survey_ = std::move(*surveyed);
   note_survey();
   return {};

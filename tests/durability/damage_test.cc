@@ -10,6 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "recovery/manifest.h"
+#include "src/base/file.h"
 #include "tests/durability/crash_rig.h"
 #include "tests/support/manual_database.h"
 #include "tests/support/ring_directory.h"
@@ -127,6 +129,40 @@ TEST(Damage, ALogThatLacksWhatWasWritten) {
   const Status opened = Database::open(options).status();
   EXPECT_EQ(opened.code(), StatusCode::kDamaged);
   EXPECT_THAT(opened.message(), AllOf(HasSubstr("log-g00000001"), HasSubstr("small_log_records")));
+}
+
+/// The copy is of the first opening, which had not come to its end. The log is not thrown away for it.
+TEST(Damage, AManifestOfBeforeTheFirstGeneration) {
+  const TemporaryDirectory directory;
+  RingDirectory rings;
+  Options options = manual_options();
+  options.directory = directory.path() + "/db";
+  options.reliable_directory = rings.path();
+  {
+    auto database = Database::open(options).value();
+    const Table table = database->create_table("t").value();
+    const auto write = [&](Transaction& t) { EXPECT_EQ(t.put(table, "key", "value"), Outcome::kOk); };
+    ASSERT_TRUE(database->register_worker().value().run(write));
+    ASSERT_TRUE(database->close().ok());
+  }
+  base::FileSystem& files = base::system_files();
+  const recovery::Manifest newest = recovery::read_manifest(files, options.directory).value();
+  recovery::Manifest former = newest;
+  former.generations.clear();
+  ASSERT_TRUE(recovery::write_manifest(files, options.directory, former).ok());
+  for (const bool salvage : {false, true}) {
+    options.salvage = salvage;
+    const auto opened = Database::open(options);
+    EXPECT_EQ(opened.status().code(), StatusCode::kDamaged);
+    EXPECT_THAT(opened.status().message(), HasSubstr("generation 1, which the manifest does not know"));
+  }
+  options.salvage = false;
+  ASSERT_TRUE(recovery::write_manifest(files, options.directory, newest).ok());
+  const auto reopened = Database::open(options);
+  ASSERT_TRUE(reopened.ok()) << reopened.status().message();
+  Worker worker = (*reopened)->register_worker().value();
+  Transaction t = worker.begin();
+  EXPECT_EQ(scan_text(t, (*reopened)->table("t").value()), "key=value ");
 }
 
 }  // namespace
