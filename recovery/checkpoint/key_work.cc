@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "src/base/check.h"
+#include "src/epoch/entered.h"
 
 namespace granary::recovery::checkpoint {
 
@@ -37,9 +38,11 @@ bool KeyWork::take_table(unsigned me, epoch::Slot& slot) {
                                  ? next_table_.fetch_add(1, std::memory_order_acq_rel)
                                  : tables_.size();
     if (next >= tables_.size()) break;
-    epochs_.enter(slot);
-    std::optional<TableRange> range = whole_range(tables_[next]->index());
-    epochs_.leave(slot);
+    std::optional<TableRange> range;
+    {
+      const epoch::Entered entered(epochs_, slot);
+      range = whole_range(tables_[next]->index());
+    }
     if (!range) continue;
     const std::lock_guard lock(share(me).mutex);
     base::invariant("I21", share(me).table == nullptr);
@@ -60,9 +63,10 @@ bool KeyWork::take_half(unsigned me, epoch::Slot& slot) {
       const std::lock_guard lock(victim.mutex);
       table = victim.table;
       if (table == nullptr) continue;
-      epochs_.enter(slot);
-      half = split(table->index(), &victim.range);
-      epochs_.leave(slot);
+      {
+        const epoch::Entered entered(epochs_, slot);
+        half = split(table->index(), &victim.range);
+      }
       if (!half) continue;
       busy_.fetch_add(1, std::memory_order_acq_rel);
     }

@@ -14,6 +14,8 @@
 #include "src/base/directory.h"
 #include "src/base/test_hooks.h"
 #include "src/base/threads.h"
+#include "src/base/with_memory.h"
+#include "src/epoch/entered.h"
 
 namespace granary::recovery::checkpoint {
 namespace {
@@ -123,11 +125,15 @@ class Writer {
       fail({StatusCode::kResourceExhausted, "no epoch slot is free for a thread of the checkpoint; use fewer threads"});
       return;
     }
-    Contents mine;
-    if (const Status status = write_shares(me, *slot, &mine); !status.ok()) fail(status);
+    const Status status = base::with_memory([&]() -> Status {
+      Contents mine;
+      const Status written = write_shares(me, *slot, &mine);
+      const std::lock_guard lock(mutex_);
+      contents_.add(mine);
+      return written;
+    });
     shared_.epochs.release_slot(slot);
-    const std::lock_guard lock(mutex_);
-    contents_.add(mine);
+    if (!status.ok()) fail(status);
   }
 
   /// Writes pieces of the shares that the thread gets, until there is no share left.
@@ -158,10 +164,11 @@ class Writer {
   Status write_piece(KeyWork::Share& share, epoch::Slot& slot, BlockBuffer& block, Contents* mine, bool* more) {
     const std::lock_guard lock(share.mutex);
     Piece piece(snapshot_, shared_.waiter, block, mine->tables[share.table->id()]);
-    shared_.epochs.enter(slot);
-    base::sync_point("checkpoint.entered");
-    *more = piece.run(share.table->index(), &share.range);
-    shared_.epochs.leave(slot);
+    {
+      const epoch::Entered entered(shared_.epochs, slot);
+      base::sync_point("checkpoint.entered");
+      *more = piece.run(share.table->index(), &share.range);
+    }
     base::sync_point("checkpoint.piece");
     if (piece.held())
       return {StatusCode::kUnavailable,

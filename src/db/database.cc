@@ -4,6 +4,7 @@
 #include "src/base/check.h"
 #include "src/base/process_mark.h"
 #include "src/base/threads.h"
+#include "src/base/with_memory.h"
 #include "src/db/engine.h"
 
 namespace granary {
@@ -11,7 +12,7 @@ namespace granary {
 Result<std::unique_ptr<Database>> Database::open(const Options& options) { return open(options, base::system_files()); }
 
 Result<std::unique_ptr<Database>> Database::open(const Options& options, base::FileSystem& files) {
-  auto engine = base::with_threads([&] { return db::Engine::open(options, files); });
+  auto engine = base::with_threads([&] { return base::with_memory([&] { return db::Engine::open(options, files); }); });
   if (!engine.ok()) return engine.status();
   return std::unique_ptr<Database>(new Database(std::move(*engine)));
 }

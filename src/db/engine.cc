@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <thread>
 
 #include "src/base/notice.h"
 #include "src/base/tsc_clock.h"
+#include "src/base/with_memory.h"
 #include "src/cc/protocols.h"
 #include "src/cc/tictoc/version_ends.h"
 #include "src/db/memory_limit.h"
@@ -81,7 +83,7 @@ Result<std::unique_ptr<Engine>> Engine::open(const Options& options, base::FileS
   }
   std::unique_ptr<Engine> engine(
       new Engine(options, std::move(*region), limit, std::move(storage), std::move(*htm), part.control));
-  if (const Status recovered = engine->recover(loading); !recovered.ok()) {
+  if (const Status recovered = base::with_memory([&] { return engine->recover(loading); }); !recovered.ok()) {
     try_frugally = loading == Loading::kFast && recovered.code() == StatusCode::kResourceExhausted &&
                    part.control == nullptr && engine->storage_->recovery().knows_frugal_way();
     return recovered;
@@ -191,14 +193,20 @@ void Engine::start_checkpoints() {
     // database cancels it.
     const Status done = checkpoint(log::DurableEpoch::kForever);
     saved = saved || done.ok();
-    if (!done.ok() && !storage_->checkpoints().cancelled()) {
-      base::tell(options_.notices, {.severity = NoticeSeverity::kWarning,
-                                    .topic = NoticeTopic::kCheckpoint,
-                                    .text = "checkpoint: " + done.message()});
-    }
+    if (!done.ok() && !storage_->checkpoints().cancelled()) tell_failed_checkpoint(done);
     due = in(options_.checkpoint_interval_s);
     return urgent && !saved ? in(kSoon) : due;
   });
+}
+
+void Engine::tell_failed_checkpoint(const Status& cause) const {
+  try {
+    base::tell(options_.notices, {.severity = NoticeSeverity::kWarning,
+                                  .topic = NoticeTopic::kCheckpoint,
+                                  .text = "checkpoint: " + cause.message()});
+  } catch (const std::bad_alloc&) {
+    // Without memory for the notice, the next checkpoint that fails tells.
+  }
 }
 
 Status Engine::close() {
@@ -347,7 +355,9 @@ Status Engine::checkpoint(std::uint64_t timeout_us, Beside beside) {
     return {StatusCode::kFailedPrecondition,
             "a database in memory only (Options::directory is empty) has no checkpoints"};
   if (const Status may = may_checkpoint(); !may.ok()) return may;
-  return storage_->checkpoints().take([this] { return schema_.tables(); }, shared_, timeout_us, obstacle_, beside);
+  return base::with_memory([&] {
+    return storage_->checkpoints().take([this] { return schema_.tables(); }, shared_, timeout_us, obstacle_, beside);
+  });
 }
 
 Status Engine::seal(txn::TableCore* table, std::uint64_t timeout_us) {

@@ -128,6 +128,7 @@ class Engine {
   void start();
   void start_touching(base::PeriodicThread::Clock::time_point first);
   void start_checkpoints();
+  void tell_failed_checkpoint(const Status& cause) const;
   /// Returns the durable epoch of this node's log, of which the leader makes D in a cluster.
   epoch::Epoch durable() const;
 

@@ -15,6 +15,7 @@ namespace granary::log {
 /// Packs bytes with one codec. One thread at a time uses it.
 class Compressor {
  public:
+  /// Throws std::bad_alloc if there is no memory for the codec's state, as pack() does.
   explicit Compressor(Codec codec);
 
   Codec codec() const { return codec_; }

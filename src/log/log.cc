@@ -7,11 +7,13 @@
 #include <cerrno>
 #include <chrono>
 #include <map>
+#include <new>
 
 #include "src/base/directory.h"
 #include "src/base/region_mark.h"
 #include "src/base/test_hooks.h"
 #include "src/base/threads.h"
+#include "src/base/with_memory.h"
 
 namespace granary::log {
 namespace {
@@ -122,7 +124,14 @@ void Log::stop() {
   threads_.clear();
 }
 
-bool Log::step(Logger& logger) { return logger.step(waiting_.load(std::memory_order_relaxed) != 0); }
+bool Log::step(Logger& logger) {
+  try {
+    return logger.step(waiting_.load(std::memory_order_relaxed) != 0);
+  } catch (const std::bad_alloc&) {
+    durable_.fail(base::no_memory());  // the logger does not know how far its turn has come
+    return false;
+  }
+}
 
 void Log::run(Logger& logger) {
   base::name_thread("gr-logger");
@@ -227,7 +236,10 @@ Status Log::close() {
   step();
   if (durable_.failed()) return durable_.cause();
   const std::lock_guard lock(mutex_);
-  const bool all = std::all_of(rings_.begin(), rings_.end(), [](const auto& ring) { return ring->fill() == 0; });
+  // Behind the last marker there may be more, which was synced to give the rings room. It counts only together with
+  // the rings.
+  const bool all = std::ranges::all_of(rings_, [](const auto& ring) { return ring->fill() == 0; }) &&
+                   std::ranges::all_of(loggers_, [](const auto& logger) { return logger->ends_with_marker(); });
   if (all) return {};
   return {StatusCode::kUnavailable,
           fmt::format("something that is still open holds the epoch of the last transactions back, so the log cannot "

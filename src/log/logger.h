@@ -85,6 +85,8 @@ class Logger {
   /// Returns the epoch that the last marker says is complete. If all transactions had ended and were drained, the log
   /// has nothing of a later epoch.
   epoch::Epoch marked() const { return marked_in_log_; }
+  /// Whether no transaction stands behind the last marker.
+  bool ends_with_marker() const { return newest_ <= marked_in_log_; }
 
  private:
   struct Finished {

@@ -4,9 +4,12 @@
 
 #include <atomic>
 #include <filesystem>
+#include <new>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "src/base/with_memory.h"
 
 namespace granary::base {
 namespace {
@@ -16,6 +19,22 @@ TEST(Threads, ShareOutCallsEachOnce) {
     std::vector<std::atomic<int>> calls(count);
     share_out(count, [&](unsigned i) { calls[i].fetch_add(1, std::memory_order_relaxed); });
     for (const std::atomic<int>& one : calls) EXPECT_EQ(one.load(std::memory_order_relaxed), 1) << count;
+  }
+}
+
+TEST(Threads, ShareOutThrowsWhatACallHasThrownWhenAllHaveEnded) {
+  for (const unsigned throws : {0U, 1U, 4U}) {
+    std::atomic<int> others{0};
+    const auto work = [&](unsigned i) {
+      if (i == throws) throw std::bad_alloc();
+      others.fetch_add(1, std::memory_order_relaxed);
+    };
+    EXPECT_EQ(with_memory([&]() -> Status {
+                share_out(5, work);
+                return {};
+              }).code(),
+              StatusCode::kResourceExhausted);
+    EXPECT_EQ(others.load(std::memory_order_relaxed), 4) << throws;
   }
 }
 

@@ -12,6 +12,7 @@
 #include "src/base/test_hooks.h"
 #include "src/record/tid.h"
 #include "tests/log/segment_decoder.h"
+#include "tests/support/allocations.h"
 #include "tests/support/fault_files.h"
 #include "tests/support/temporary_directory.h"
 
@@ -109,6 +110,37 @@ TEST_F(LogTest, ClosingMakesAllDurableAndThenRemovesTheRings) {
   EXPECT_EQ(rings().size(), 1u);
   EXPECT_TRUE((*log)->remove_rings().ok());
   EXPECT_TRUE(rings().empty());
+}
+
+/// A full ring is drained and synced though its epoch is not complete. Without a marker behind it, that counts only
+/// together with the rings, which must stay then.
+TEST_F(LogTest, ClosingLeavesTheRingsOfAnEpochThatIsHeldBack) {
+  const auto log = Log::open(options(), epochs_, 0);
+  Ring* const ring = *(*log)->add_worker(0);
+  epoch::Slot* const holder = epochs_.acquire_slot();
+  epochs_.enter(*holder);
+  epochs_.tick();
+  for (int i = 0; i < 3; ++i) commit(**log, *ring, 900);
+  EXPECT_EQ((*log)->close().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(ring->fill(), 0u) << "the log has all of it";
+  EXPECT_EQ(left("/db", 2), 0u) << "and a recovery takes none of it from there";
+  epochs_.leave(*holder);
+  epochs_.tick();
+  EXPECT_TRUE((*log)->close().ok());
+  EXPECT_EQ(left("/db", 2), 3u);
+}
+
+TEST_F(LogTest, WithoutHeapMemoryTheLogFails) {
+  if (!tests::kCountsAllocations) GTEST_SKIP() << "the sanitizer has an allocator of its own";
+  const auto log = Log::open(options(), epochs_, 0);
+  Ring* const ring = *(*log)->add_worker(0);
+  commit(**log, *ring);
+  epochs_.tick();
+  tests::no_memory = true;
+  (*log)->step();
+  tests::no_memory = false;
+  EXPECT_EQ((*log)->durable().cause().code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ((*log)->close().code(), StatusCode::kResourceExhausted);
 }
 
 /// The logger goes on once the waiter was asked to rest: it is the waiter that lets others of its thread run.

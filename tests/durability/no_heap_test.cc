@@ -1,0 +1,45 @@
+// A checkpoint that finds no heap memory in the middle of its work ends with a Status, and holds nothing back.
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "src/base/test_hooks.h"
+#include "tests/support/allocations.h"
+#include "tests/support/manual_database.h"
+#include "tests/support/ring_directory.h"
+#include "tests/support/temporary_directory.h"
+
+namespace granary::tests {
+namespace {
+
+TEST(NoHeap, ACheckpointFailsAndEpochsGoOn) {
+  if (!kCountsAllocations) GTEST_SKIP() << "the sanitizer has an allocator of its own";
+  const TemporaryDirectory directory;
+  const RingDirectory rings;
+  Options options = manual_options();
+  options.directory = directory.path() + "/db";
+  options.reliable_directory = rings.path();
+  const auto database = Database::open(options).value();
+  const Table table = database->create_table("t", {.max_value_bytes = 64'000}).value();
+  Worker worker = database->register_worker().value();
+  const auto write = [&](Transaction& t) { EXPECT_EQ(t.put(table, "key", std::string(50'000, 'v')), Outcome::kOk); };
+  ASSERT_TRUE(worker.run(write));
+  for (int i = 0; i < 100; ++i) database->step();
+
+  base::set_sync_hook([](std::string_view point) { no_memory = no_memory || point == "checkpoint.entered"; });
+  const Status failed = database->checkpoint();
+  no_memory = false;
+  base::set_sync_hook({});
+  EXPECT_EQ(failed.code(), StatusCode::kResourceExhausted) << failed.message();
+
+  const RunResult later = worker.run(write);
+  ASSERT_TRUE(later);
+  for (int i = 0; i < 100; ++i) database->step();
+  EXPECT_GE(database->released_epoch(), later.ticket.epoch);
+  const Status done = database->checkpoint();
+  EXPECT_TRUE(done.ok()) << done.message();
+}
+
+}  // namespace
+}  // namespace granary::tests
