@@ -21,9 +21,9 @@ TEST(NoHeap, ACheckpointFailsAndEpochsGoOn) {
   options.directory = directory.path() + "/db";
   options.reliable_directory = rings.path();
   const auto database = Database::open(options).value();
-  const Table table = database->create_table("t", {.max_value_bytes = 64'000}).value();
+  const Table table = database->create_table("t", {.max_value_bytes = 400'000}).value();
   Worker worker = database->register_worker().value();
-  const auto write = [&](Transaction& t) { EXPECT_EQ(t.put(table, "key", std::string(50'000, 'v')), Outcome::kOk); };
+  const auto write = [&](Transaction& t) { EXPECT_EQ(t.put(table, "key", std::string(300'000, 'v')), Outcome::kOk); };
   ASSERT_TRUE(worker.run(write));
   for (int i = 0; i < 100; ++i) database->step();
 
