@@ -8,6 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include <granary/function_ref.h>
+
 #include "htm/open_region.h"
 #include "htm/region.h"
 #include "kvstore/common/node_memory.h"
@@ -76,6 +78,9 @@ struct WorkerState {
   /// Returns the owners that give back no lock while one of the worker's transactions waits. Where bodies take turns,
   /// HeldLocks::outer stand still for one transaction besides.
   two_pl::OwnerSet standing_owners() const { return own_owners & ~moving_owners; }
+  /// Calls its argument for each open transaction whose handle was dropped: the worker's next begin() ends it. Set by
+  /// txn::WorkerCore.
+  std::function<void(FunctionRef<void(const AccessSet&)>)> visit_dropped = {};
 
   // Written by this worker with relaxed stores, and read for statistics with relaxed loads.
   std::atomic<std::uint64_t> versions_created{0};

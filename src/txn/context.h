@@ -45,6 +45,8 @@ class Context final : private TransactionState {
   }
   /// Returns the owner of the open transaction's locks under two-phase locking; 0 if none is open, or it has none.
   cc::two_pl::OwnerSet lock_owner() { return idle() ? 0 : execution_.local().sets().held.owner; }
+  /// Returns what the open transaction remembers.
+  const cc::AccessSet& sets() { return execution_.local().sets(); }
   /// Returns the seat in which the context has begun a transaction last, of all that it began while bodies ran in
   /// turns.
   std::uint32_t seat() const { return seat_; }

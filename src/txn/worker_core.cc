@@ -17,6 +17,11 @@ WorkerCore::WorkerCore(std::uint32_t id, cc::DatabaseState& shared)
       slots_(shared.epochs),
       lending_(state_, slots_),
       random_state_(0x9E3779B97F4A7C15ull * (id + 1)) {
+  state_.visit_dropped = [this](FunctionRef<void(const cc::AccessSet&)> visit) {
+    for (const auto& context : contexts_) {
+      if (!context->idle() && context->is_dropped()) visit(context->sets());
+    }
+  };
   if (shared.htm == nullptr) return;
   if (shared.settings.in_regions) {
     state_.open_region = std::make_unique<htm::OpenRegion>(*shared.htm, id, shared.waiter);

@@ -209,6 +209,38 @@ TEST_P(TwoPhaseLocking, BodiesThatTakeTurnsWaitForEachOther) {
   for (const RunResult& done : results) EXPECT_TRUE(done) << name(done.reason);
 }
 
+/// The worker ends it when the one that has met its lock tries again. Each body gives up by itself after some attempts.
+TEST_P(TwoPhaseLocking, ALockOfATransactionThatWasDroppedIsTriedAgain) {
+  Worker& worker = db_.worker();
+  const auto put = [&](Transaction& t) { (void)t.put(table_, "x", "new"); };
+  const auto update = [&](Transaction& t) { (void)t.update(table_, "x", "new"); };
+  const auto read = [&](Transaction& t) { (void)get(t, "x"); };
+  Transaction outer;
+  const auto run = [&](auto&& act, auto&& drop) {
+    return worker.run([&, attempt = 0](Transaction& t) mutable {
+      if (++attempt == 20) return t.abort();
+      if (attempt == 1) drop();
+      act(t);
+    });
+  };
+  const auto expect_tried_again = [](const RunResult& done) {
+    EXPECT_TRUE(done) << name(done.reason);
+    EXPECT_EQ(done.attempts, 2u);
+  };
+  const auto try_both = [&](auto&& act) {
+    outer = worker.begin();
+    EXPECT_EQ(outer.update(table_, "x", "never"), Outcome::kOk);
+    worker.run_together(1, [&](std::size_t) { expect_tried_again(run(act, [&] { outer = Transaction(); })); });
+    outer = worker.begin();
+    EXPECT_EQ(outer.update(table_, "x", "never"), Outcome::kOk);
+    expect_tried_again(run(act, [&] { std::thread([&] { outer = Transaction(); }).join(); }));
+  };
+  try_both(put);
+  try_both(update);
+  try_both(read);
+  EXPECT_EQ(db_.value(table_, "x"), "new");
+}
+
 /// A body that takes turns and begins another transaction does what it must not. The inner one is refused what the
 /// outer one has locked, since the outer one goes on only afterwards; what another body has locked is waited for.
 TEST_P(TwoPhaseLocking, ABodyThatTakesTurnsDoesNotWaitForItself) {

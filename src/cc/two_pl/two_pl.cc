@@ -39,30 +39,49 @@ bool ensure_owner(WorkerState& worker, AccessSet& access) {
   return held.owner != 0;
 }
 
-/// Whether another transaction of the same worker has the lock in a kind that excludes the one that is wanted, and
-/// keeps it while this one waits. `word` may say kWanted besides; that passes, and so is no reason.
-bool is_barred(std::uint64_t word, Kind wanted, const HeldLocks& held, const WorkerState& worker) {
-  const bool excludes = wanted == Kind::kExclusive || (word & kAlone) != 0;
-  return excludes && (in_the_way(word, held.owner) & (worker.standing_owners() | held.outer)) != 0;
-}
-
 AbortReason refused(Kind wanted) {
   return wanted == Kind::kShared ? AbortReason::kRecordBusy : AbortReason::kWriteLocked;
 }
 
+/// Returns the owners of the worker's transactions whose handles were dropped.
+OwnerSet dropped_owners(const WorkerState& worker) {
+  OwnerSet owners = 0;
+  worker.visit_dropped([&owners](const AccessSet& dropped) { owners |= dropped.held.owner; });
+  return owners;
+}
+
+/// Returns why a transaction need not wait for these owners: they are other transactions of the same worker, which give
+/// nothing back meanwhile. Nor do they when it is run again, unless the handles of all of them were dropped: the worker
+/// ends those when the next attempt begins. kNone if all of them may give something back.
+AbortReason barred_by(OwnerSet owners, Kind wanted, const HeldLocks& held, const WorkerState& worker) {
+  const OwnerSet standing = owners & (worker.standing_owners() | held.outer);
+  if (standing == 0) [[likely]]
+    return AbortReason::kNone;
+  return (standing & ~dropped_owners(worker)) == 0 ? refused(wanted) : AbortReason::kLockedByOwnWorker;
+}
+
+/// Returns why the lock that this word tells of is not waited for. The word may say kWanted besides; that passes, and
+/// so is no reason.
+AbortReason barred(std::uint64_t word, Kind wanted, const HeldLocks& held, const WorkerState& worker) {
+  const bool excludes = wanted == Kind::kExclusive || (word & kAlone) != 0;
+  return excludes ? barred_by(in_the_way(word, held.owner), wanted, held, worker) : AbortReason::kNone;
+}
+
 /// Waits for an owner, if all are taken: each is given back when the transaction that has it ends. If another
-/// transaction of the same worker has one, all of them may be waiting here, so this one gives up for good.
+/// transaction of the same worker has one and was not dropped, all of them may be waiting here, so this one gives up
+/// for good.
 AbortReason await_owner(Kind wanted, WorkerState& worker, AccessSet& access) {
   for (std::uint32_t turn = 0; turn < kPatience; ++turn) {
     if (ensure_owner(worker, access)) [[likely]]
       return AbortReason::kNone;
     worker.waiter->pause(turn);
   }
-  access.refused_by_own_worker = (worker.standing_owners() | access.held.outer) != 0;
-  return access.refused_by_own_worker ? AbortReason::kLockedByOwnWorker : refused(wanted);
+  const AbortReason none = barred_by(~OwnerSet{0}, wanted, access.held, worker);
+  access.refused_by_own_worker = none == AbortReason::kLockedByOwnWorker;
+  return none == AbortReason::kNone ? refused(wanted) : none;
 }
 
-/// Tries to lock until an attempt succeeds, is_barred() or gives_up(word) is true, or kPatience is used up. If the
+/// Tries to lock until an attempt succeeds, it is barred() or gives_up(word) is true, or kPatience is used up. If the
 /// record is not the latest any more it returns kNone without a lock: the caller finds that by the TID word, and looks
 /// the key up again. Where there is no memory to note a lock that was taken, the process ends (see commit.h), because
 /// the lock would never be given back.
@@ -82,9 +101,9 @@ AbortReason lock_until(Record& record, Kind wanted, WorkerState& worker, AccessS
     if (attempt == Attempt::kTaken || attempt == Attempt::kHeld) return AbortReason::kNone;
     if (attempt == Attempt::kChanged) continue;
     if (!record::is_latest(record.tid())) return AbortReason::kNone;
-    if (is_barred(word, wanted, held, worker)) [[unlikely]] {
-      access.refused_by_own_worker = true;
-      return AbortReason::kLockedByOwnWorker;
+    if (const AbortReason no = barred(word, wanted, held, worker); no != AbortReason::kNone) [[unlikely]] {
+      access.refused_by_own_worker = no == AbortReason::kLockedByOwnWorker;
+      return no;
     }
     if (gives_up(word)) break;
     worker.waiter->pause(turn);

@@ -7,7 +7,8 @@
 // key that has no record, take it when the transaction commits. A transaction that meets a lock aborts under NO_WAIT.
 // Under DL_DETECT it waits, unless its wait would close a cycle. Another open transaction of the same worker does not
 // give its locks back while this one waits or is run again. So a transaction that meets such a lock aborts under both
-// with kLockedByOwnWorker, which is not retried.
+// with kLockedByOwnWorker, which is not retried. The exception is a transaction whose handle another thread or body has
+// dropped: the next attempt begins with its end, so the reason is one that is retried.
 //
 // Isolation. Under repeatable read the locks of reads are given back at once. Two-phase locking has no snapshot
 // isolation; a transaction that asks for it is serializable.
