@@ -49,16 +49,20 @@ class BareStore {
       access_.modify(key, buffer, change);
       return Ending::kCommitted;
     }
-    /// Runs the steps one after the other. Each step is atomic by itself, but all together are not.
+    /// Runs the steps one after the other. Each step is atomic by itself, but all together are not: those before one
+    /// that fails have taken effect.
     template <typename Change>
     Ending run_all(std::span<const Step> steps, std::uint32_t fields, std::span<char> buffer, Change&& change,
                    AbortCounts& aborts) {
-      for (const Step& step : steps) {
+      for (carried_out_ = 0; carried_out_ < steps.size(); ++carried_out_) {
+        const Step& step = steps[carried_out_];
         const Ending ending = run_step(step, step.reads(fields), buffer, change, aborts);
         if (ending != Ending::kCommitted) return ending;
       }
       return Ending::kCommitted;
     }
+    /// Returns how many steps of the last run_all() have taken effect.
+    std::size_t carried_out() const { return carried_out_; }
     template <typename Restart, typename Visit>
     Ending scan(std::string_view from, std::size_t limit, std::span<char> buffer, Restart&& restart, Visit&& visit,
                 AbortCounts&) {
@@ -89,6 +93,7 @@ class BareStore {
     kv::Store& store_;
     kv::Access& access_;
     std::uint64_t missed_ = 0;
+    std::size_t carried_out_ = 0;
   };
 
   static Result<std::unique_ptr<BareStore>> open(const Settings& settings, const Parameters& parameters) {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "bench/store/store_workload.h"
@@ -34,8 +35,9 @@ struct TypeMap {
 /// Sums up the work of all clients. Each client adds its part when it ends, and the workload reads the sums when all
 /// clients have ended. That orders the reads after the additions, so these are relaxed.
 struct ClientSums {
-  std::array<std::atomic<std::uint64_t>, kOperations> committed{};  ///< by Operation
-  std::atomic<std::uint64_t> missed{0};                             ///< committed reads that found no record
+  /// By Operation: those of committed transactions. Without transactions, those that have taken effect.
+  std::array<std::atomic<std::uint64_t>, kOperations> committed{};
+  std::atomic<std::uint64_t> missed{0};  ///< committed reads that found no record
 
   std::uint64_t count(Operation operation) const {
     return committed[static_cast<std::size_t>(operation)].load(std::memory_order_relaxed);
@@ -101,10 +103,14 @@ class YcsbClient final : public store::StoreClient<Store> {
     requests_.next_steps(steps_);
     const std::uint8_t type = types_.type_of[static_cast<std::size_t>(steps_.front().operation)];
     const Ending ending = run_in_one(this->aborts(type));
-    if (ending == Ending::kCommitted) {
-      for (const Step& step : steps_) ++committed_[static_cast<std::size_t>(step.operation)];
-    }
+    for (const Step& step : std::span(steps_).first(carried_out(ending)))
+      ++committed_[static_cast<std::size_t>(step.operation)];
     return {type, ending};
+  }
+  /// Returns how many of the steps have taken effect. Without transactions, that may be some of them only.
+  std::size_t carried_out(Ending ending) const {
+    if constexpr (requires { session_->carried_out(); }) return session_->carried_out();
+    return ending == Ending::kCommitted ? steps_.size() : 0;
   }
 
   /// Runs the steps in one transaction, on fields alone or on whole records.

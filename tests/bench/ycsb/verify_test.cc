@@ -164,6 +164,24 @@ TEST(YcsbVerify, InsertsThatWereGivenUpAreNotMissed) {
   expect_all_hold(workload.verify());
 }
 
+/// The bare store has no transactions: the steps before the insert for which there is no memory have taken effect.
+TEST(YcsbVerify, WhatTheBareStoreHasDoneBeforeItFailedCounts) {
+  Settings settings = small_settings();
+  settings.options.memory_limit_bytes = std::uint64_t{8} << 20;
+  const Parameters parameters{.shares = {{0, 0, 0, 50, 50, 0}}, .keys = 100, .value_bytes = 1000, .ops = 16};
+  YcsbWorkload<BareStore> workload("kv", settings, parameters);
+  NoProgress progress;
+  ASSERT_TRUE(workload.load(1, progress).ok());
+  auto client = workload.make_client(0).value();
+  constexpr int kFailures = 20;
+  int failures = 0;
+  for (int i = 0; i < 2000 && failures < kFailures; ++i)
+    failures += client->run_one().ending == Ending::kGaveUp ? 1 : 0;
+  EXPECT_EQ(failures, kFailures);
+  client = nullptr;
+  expect_all_hold(workload.verify());
+}
+
 /// The check expects no more than what committed transactions have inserted.
 TEST(YcsbVerify, RecordsThatNoTransactionHasInsertedAreNoticed) {
   const auto workload = loaded<EngineStore>(mixed_steps());
