@@ -45,10 +45,13 @@ template <Protocol P, RemoteParticipant Remote, typename Right>
 /// answer.
 template <Protocol P, RemoteParticipant Remote, typename Right>
 CommitOutcome commit_serializable(AccessSet& access, WorkerState& worker, Remote& there, const Right& right) {
-  const bool writes = !access.writes.empty() || !there.writes_nothing();
-  if constexpr (Remote::kNodes) {  // asked here, too, so that a commit that must fail does nothing at other nodes
+  if constexpr (Remote::kNodes) {
+    // It is asked here, too, so that a commit that must fail does nothing at other nodes.
     if (const AbortReason reason = right.refused(); failed(reason)) return {.reason = reason};
+    if (!there.list_writes()) [[unlikely]]
+      return {.reason = AbortReason::kOutOfMemory};
   }
+  const bool writes = !access.writes.empty() || !there.writes_nothing();
   if (writes) {
     const AbortReason reason = reserve_log({access.writes.entries(), there.writes()}, worker);
     if (failed(reason)) [[unlikely]]

@@ -78,10 +78,10 @@ template <LocalParticipant Local, RemoteParticipant Remote, typename Right>
 /// to write at other nodes are x-locked. After a failure nothing is claimed at this node; the caller releases the other
 /// nodes. `Right` is CommitRight or EveryRight.
 ///
-/// No exception leaves these steps, nor those of a RemoteCommit that list the writes, lock and give back. It could be
-/// one of memory that the system does not have, where a list of garbage, of writes or of locks grows. Records would
-/// stay claimed, or, after the decision, be freed without the version that the log has (I8, I10). The process ends
-/// instead, and its recovery does the rest.
+/// No exception leaves these steps, nor those of a RemoteCommit that lock and give back. It could be one of memory that
+/// the system does not have, where a list of garbage or of locks grows. Records would stay claimed, or, after the
+/// decision, be freed without the version that the log has (I8, I10). The process ends instead, and its recovery does
+/// the rest.
 template <LocalParticipant Local, RemoteParticipant Remote, typename Right>
 CommitOutcome take_steps(Local& here, Remote& there, const LoggedWrites& writes, WorkerState& worker,
                          const Right& right) noexcept {

@@ -74,6 +74,7 @@ template <typename T>
 concept RemoteParticipant = requires(T& there, epoch::Epoch& epoch, TidWord early_stamp, TidWord stamp, TidWord tid) {
   // It is false if the transaction has touched this node only.
   { T::kNodes } -> std::convertible_to<bool>;
+  { there.list_writes() } -> std::same_as<bool>;
   { there.writes_nothing() } -> std::same_as<bool>;
   { there.lock() } -> std::same_as<AbortReason>;
   { there.held_until() } -> std::same_as<base::LeaseEnd>;

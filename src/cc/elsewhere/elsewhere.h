@@ -20,6 +20,7 @@ namespace granary::cc {
 struct Nowhere {
   static constexpr bool kNodes = false;
 
+  static constexpr bool list_writes() { return true; }
   static constexpr bool writes_nothing() { return true; }
   static constexpr RemoteCommit* remote_commit() { return nullptr; }
   static constexpr std::span<const RemoteWrite> writes() { return {}; }
@@ -57,6 +58,7 @@ class Elsewhere {
         access_(access),
         worker_(worker) {}
 
+  bool list_writes() { return commit_.list_writes(); }
   bool writes_nothing() const { return commit_.writes().empty(); }
   RemoteCommit* remote_commit() const { return &commit_; }
   std::span<const RemoteWrite> writes() const { return commit_.writes(); }

@@ -27,16 +27,18 @@ struct RemoteWrite {
   bool remove = false;
 };
 
-/// The steps come in the order of src/cc/commit.h: lock(), agree(), validate(), prepare(), announce_decision(),
-/// write_back(). If an HTM region has aborted for good, those from agree() on are taken a second time. validate() may
-/// also be called before the commit, to know whether the reads hold. X-locks are held from lock() until write_back() or
-/// release(). A lock() that fails gives back what it has taken.
+/// The steps come in the order of src/cc/commit.h: list_writes(), lock(), agree(), validate(), prepare(),
+/// announce_decision(), write_back(). If an HTM region has aborted for good, those from agree() on are taken a second
+/// time. validate() may also be called before the commit, to know whether the reads hold. X-locks are held from lock()
+/// until write_back() or release(). A lock() that fails gives back what it has taken.
 class RemoteCommit {
  public:
   virtual ~RemoteCommit() = default;
 
-  /// Returns all writes, for the log. They are valid until the transaction ends.
-  virtual std::span<const RemoteWrite> writes() noexcept = 0;
+  /// Lists all writes, for the log. Returns false, and lists none, if the system has no memory for that.
+  virtual bool list_writes() noexcept = 0;
+  /// Returns the writes that list_writes() has listed. They are valid until the transaction ends.
+  virtual std::span<const RemoteWrite> writes() const noexcept = 0;
   /// Returns the number of the worker's fiber that runs; 0 outside of fibers.
   virtual std::uint64_t fiber() const = 0;
   /// Whether this transaction, which was begun in the fiber with this number, or outside of fibers if it is 0, may end

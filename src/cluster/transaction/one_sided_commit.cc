@@ -1,6 +1,7 @@
 #include "src/cluster/transaction/one_sided_commit.h"
 
 #include <algorithm>
+#include <new>
 
 #include "src/base/test_hooks.h"
 #include "src/cluster/transaction/abort_reasons.h"
@@ -19,10 +20,9 @@ bool is_first_write(const Access& access) {
 
 }  // namespace
 
-/// Lists the writes when it is called first. If an exception left it in between, the next call would take a part of the
-/// writes for all of them, and the log would have that part alone (I8).
-std::span<const cc::RemoteWrite> OneSidedCommit::writes() noexcept {
-  if (writes_.empty()) {
+bool OneSidedCommit::list_writes() noexcept {
+  writes_.clear();
+  try {
     for (const Access& access : footprint_.accesses) {
       if (!access.written()) continue;
       writes_.push_back({.node = access.key.home,
@@ -31,8 +31,11 @@ std::span<const cc::RemoteWrite> OneSidedCommit::writes() noexcept {
                          .value = access.write.value,
                          .remove = access.write.removes});
     }
+    return true;
+  } catch (const std::bad_alloc&) {
+    writes_.clear();  // the log must not have a part of the writes alone (I8)
+    return false;
   }
-  return writes_;
 }
 
 void OneSidedCommit::end() {
@@ -59,7 +62,7 @@ bool OneSidedCommit::make_ready(epoch::Epoch here) {
 // --- lock ---
 
 AbortReason OneSidedCommit::lock() noexcept {
-  if (writes().empty()) return AbortReason::kNone;
+  if (writes_.empty()) return AbortReason::kNone;
   AbortReason reason = locks_.refused();
   if (failed(reason)) return reason;
   reason = declared_.check_own_leases();

@@ -39,7 +39,8 @@ class OneSidedCommit final : public cc::RemoteCommit {
         checks_(footprint),
         old_versions_(footprint) {}
 
-  std::span<const cc::RemoteWrite> writes() noexcept override;
+  bool list_writes() noexcept override;
+  std::span<const cc::RemoteWrite> writes() const noexcept override { return writes_; }
   std::uint64_t fiber() const override { return footprint_.reach().scheduler.current_number(); }
   bool goes_on(std::uint64_t begun_in) const override { return footprint_.goes_on(begun_in); }
   bool make_ready(epoch::Epoch here) override;
