@@ -101,15 +101,15 @@ class GRANARY_EXPORT ClusterWorker {
   /// where nothing waits it is one after the other. A commit returns when it is decided; what it wrote at other nodes
   /// is on its way, and has arrived when this function returns. Others find the records locked until then. Each fiber
   /// has at most one transaction or snapshot open at a time, and begins no transaction within another's. One that was
-  /// begun outside of a body, or by another one that is under way, refuses it (kWrongThread). What the bodies share
-  /// needs no locks, but is not the same after an operation on keys of other nodes, nor after a transaction has ended.
-  /// A body has 256 KiB of stack, and does not call this function. It uses no other worker, and calls nothing else that
-  /// waits, as Database::checkpoint() and Cluster::barrier() do: the other bodies do not go on meanwhile, and what one
-  /// of them holds would be waited for for ever. If an exception leaves a body, bodies that have not begun do not run,
-  /// the others end, and the first such exception comes out of this function; the transaction that it has left is
-  /// aborted, and the worker goes on as before. Throws std::bad_alloc if there is no memory for the bodies; then none
-  /// runs. kInvalidArgument unless 1 ≤ count ≤ kMostTogether; kFailedPrecondition from within a body, or if another
-  /// thread uses the worker.
+  /// begun outside of a body, or by another one, refuses it (kWrongThread), also when that one has ended; code outside
+  /// of bodies may use what they have left open. What the bodies share needs no locks, but is not the same after an
+  /// operation on keys of other nodes, nor after a transaction has ended. A body has 256 KiB of stack, and does not
+  /// call this function. It uses no other worker, and calls nothing else that waits, as Database::checkpoint() and
+  /// Cluster::barrier() do: the other bodies do not go on meanwhile, and what one of them holds would be waited for for
+  /// ever. If an exception leaves a body, bodies that have not begun do not run, the others end, and the first such
+  /// exception comes out of this function; the transaction that it has left is aborted, and the worker goes on as
+  /// before. Throws std::bad_alloc if there is no memory for the bodies; then none runs. kInvalidArgument unless 1 ≤
+  /// count ≤ kMostTogether; kFailedPrecondition from within a body, or if another thread uses the worker.
   Status run_together(std::uint32_t count, FunctionRef<void(std::uint32_t)> body);
   /// Lets the other bodies of run_together() go on, and then other threads. A body that waits for something besides,
   /// such as the release of a result, calls it again and again: if it kept the thread, what the others have open would

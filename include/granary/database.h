@@ -105,14 +105,15 @@ class GRANARY_EXPORT Worker {
   /// body may see another one's writes as it sees another worker's, and loses conflicts to it as to another worker;
   /// each has a transaction of its own, and 256 KiB of stack. What the bodies share needs no locks, but may have
   /// changed behind each operation. They begin no other transaction. A transaction or a snapshot that was begun outside
-  /// of a body, or by another one that is under way, refuses it (kWrongThread). A body uses no other worker, and calls
-  /// nothing else that waits, as checkpoint() and wait_released() do: that would wait for ever for what another body
-  /// holds, since the others do not go on meanwhile. An exception that leaves a body aborts its transaction. Then no
-  /// further body begins, those that have begun end, and the first such exception comes out of run_many(); results[i]
-  /// has AbortReason::kUser where a transaction has not ended otherwise. An exception that a body catches itself is its
-  /// own business, whatever the others throw meanwhile. Where the worker cannot take turns the transactions run one
-  /// after the other, with the same results: with Options::protocol "drtm", within such a body, and in a cluster, where
-  /// ClusterWorker::run_together() is for this.
+  /// of a body, or by another one, refuses it (kWrongThread), also when that one has ended; code outside of bodies may
+  /// use what they have left open. A body uses no other worker, and calls nothing else that waits, as checkpoint() and
+  /// wait_released() do: that would wait for ever for what another body holds, since the others do not go on meanwhile.
+  /// An exception that leaves a body aborts its transaction. Then no further body begins, those that have begun end,
+  /// and the first such exception comes out of run_many(); results[i] has AbortReason::kUser where a transaction has
+  /// not ended otherwise. An exception that a body catches itself is its own business, whatever the others throw
+  /// meanwhile. Where the worker cannot take turns the transactions run one after the other, with the same results:
+  /// with Options::protocol "drtm", within such a body, and in a cluster, where ClusterWorker::run_together() is for
+  /// this.
   void run_many(std::span<RunResult> results, FunctionRef<void(std::size_t, Transaction&)> body,
                 const RetryPolicy& policy = {});
   /// As run_many(), for bodies that make transactions themselves, by run() or begin(), each one at a time: calls

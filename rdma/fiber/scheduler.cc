@@ -23,14 +23,15 @@ class Raised {
 }  // namespace
 
 void Scheduler::spawn(std::function<void()> body) {
-  std::unique_ptr<Fiber> fiber = Fiber::try_make(std::move(body));
+  std::unique_ptr<Fiber> fiber = Fiber::try_make(std::move(body), last_number_ + 1);
   if (fiber == nullptr) throw std::bad_alloc();
   // With room for all fibers, waking one needs no memory: that is done in the turn of any other fiber, or of none.
   fibers_.reserve(fibers_.size() + 1);
   ready_.reserve(fibers_.size() + 1);
   running_.reserve(fibers_.size() + 1);
   ready_.push_back(fiber.get());
-  fibers_.push_back({++last_number_, std::move(fiber)});
+  fibers_.push_back(std::move(fiber));
+  ++last_number_;
 }
 
 bool Scheduler::turn() {
@@ -40,11 +41,13 @@ bool Scheduler::turn() {
   for (std::size_t i = 0; i < running_.size(); ++i) {  // a fiber may spawn another one, which moves them
     Fiber* const fiber = running_[i];
     current_ = fiber;
+    current_number_ = fiber->number();
     fiber->resume();
-    if (fiber->ended()) std::erase_if(fibers_, [fiber](const Numbered& one) { return one.fiber.get() == fiber; });
+    if (fiber->ended()) std::erase_if(fibers_, [fiber](const auto& one) { return one.get() == fiber; });
   }
   running_.clear();
   current_ = nullptr;
+  current_number_ = 0;
   return true;
 }
 
@@ -59,15 +62,10 @@ void Scheduler::run() {
   }
 }
 
-std::uint64_t Scheduler::current_number() const {
-  if (current_ == nullptr) return 0;
-  return std::ranges::find(fibers_, current_, [](const Numbered& one) { return one.fiber.get(); })->number;
-}
-
 bool Scheduler::goes_on(std::uint64_t number) const {
   if (number == current_number()) return false;
   if (number == 0) return !in_run_;
-  return std::ranges::find(fibers_, number, &Numbered::number) != fibers_.end();
+  return std::ranges::any_of(fibers_, [number](const auto& one) { return one->number() == number; });
 }
 
 void Scheduler::yield() {

@@ -31,11 +31,11 @@ class Scheduler {
 
   /// Returns the fiber that is running; nullptr outside of fibers.
   Fiber* current() const { return current_; }
-  /// Returns where current() is stored, for callers that ask often.
-  Fiber* const* where_current() const { return &current_; }
-  /// Returns the number of the fiber that is running; 0 outside of fibers. A number is not used again, but the address
-  /// of a fiber that has ended may be that of a later one.
-  std::uint64_t current_number() const;
+  /// Returns the number of the fiber that is running, from 1 on in the order of spawn(); 0 outside of fibers. A number
+  /// is not used again, but the address of a fiber that has ended may be that of a later one.
+  std::uint64_t current_number() const { return current_number_; }
+  /// Returns where current_number() is stored, for callers that ask often.
+  const std::uint64_t* where_current_number() const { return &current_number_; }
   /// Whether the thread has no other fibers than the one that runs.
   bool is_alone() const { return fibers_.size() <= (current_ != nullptr ? 1u : 0u); }
   /// Whether the code of the fiber with this number, or that of no fiber if it is 0, may go on while the code that runs
@@ -55,21 +55,18 @@ class Scheduler {
   }
 
  private:
-  struct Numbered {
-    std::uint64_t number;  ///< from 1 on, in the order of spawn()
-    std::unique_ptr<Fiber> fiber;
-  };
   /// Polls, and lets each fiber that is ready run once. Returns false if no fiber was ready, and no code outside of
   /// fibers was woken.
   bool turn();
 
   const std::function<void()> poll_;
   base::Waiter& idle_;
-  std::vector<Numbered> fibers_;
+  std::vector<std::unique_ptr<Fiber>> fibers_;
   std::uint64_t last_number_ = 0;
   std::vector<Fiber*> ready_;
   std::vector<Fiber*> running_;  ///< those of this turn; a member only so that its memory is used again
   Fiber* current_ = nullptr;
+  std::uint64_t current_number_ = 0;
   bool in_run_ = false;
   bool outside_awake_ = false;
 };

@@ -48,20 +48,23 @@ struct FiberEntry {
   }
 };
 
-std::unique_ptr<Fiber> Fiber::try_make(std::function<void()> body) {
+std::unique_ptr<Fiber> Fiber::try_make(std::function<void()> body, std::uint64_t number) {
   char* const stack = try_map_stack();
   if (stack == nullptr) return nullptr;
   try {
-    return std::unique_ptr<Fiber>(new Fiber(std::move(body), stack));
+    return std::unique_ptr<Fiber>(new Fiber(std::move(body), number, stack));
   } catch (...) {
     unmap_stack(stack);
     throw;
   }
 }
 
-Fiber::Fiber(std::function<void()> body) : Fiber(std::move(body), try_map_stack()) {}
+Fiber::Fiber(std::function<void()> body) : Fiber(std::move(body), 0, try_map_stack()) {}
 
-Fiber::Fiber(std::function<void()> body, char* stack) : body_(std::move(body)), stack_(stack) {
+Fiber::Fiber(std::function<void()> body, std::uint64_t number, char* stack)
+    : body_(std::move(body)),
+      number_(number),
+      stack_(stack) {
   always_check(stack_ != nullptr, "no memory for a fiber's stack");
   inside_ = context::make_fcontext(stack_ + kStackBytes, kStackBytes, &FiberEntry::run);
   body_side_.bottom = stack_;

@@ -6,6 +6,7 @@
 // suspend while it handles one: each side of a switch has its own exceptions.
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 
@@ -20,8 +21,9 @@ inline constexpr std::size_t kStackBytes = std::size_t{256} << 10;
 class Fiber {
  public:
   explicit Fiber(std::function<void()> body);
-  /// Makes a fiber. Returns nullptr if there is no memory for its stack; the constructor ends the process then.
-  static std::unique_ptr<Fiber> try_make(std::function<void()> body);
+  /// Makes a fiber. Returns nullptr if there is no memory for its stack; the constructor ends the process then. The
+  /// caller may give it a `number`, to tell it from others: also from a later one, which may get its address.
+  static std::unique_ptr<Fiber> try_make(std::function<void()> body, std::uint64_t number = 0);
   /// The body must have ended, or never have begun.
   ~Fiber();
   Fiber(const Fiber&) = delete;
@@ -32,9 +34,10 @@ class Fiber {
   /// Goes back to the code that resumed the body. Called by the body.
   void suspend();
   bool ended() const { return ended_; }
+  std::uint64_t number() const { return number_; }
 
  private:
-  Fiber(std::function<void()> body, char* stack);
+  Fiber(std::function<void()> body, std::uint64_t number, char* stack);
   /// The facts about one side of a switch that sanitizers need.
   struct Side {
     void* address_stack = nullptr;  ///< ASan's fake stack, while the side is not running
@@ -57,6 +60,7 @@ class Fiber {
   static void arrive(Side& at, Side* from);
 
   const std::function<void()> body_;
+  const std::uint64_t number_;
   char* const stack_;
   void* inside_ = nullptr;   ///< the body's context, while it is suspended
   void* outside_ = nullptr;  ///< the resumer's, while the body runs

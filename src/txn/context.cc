@@ -16,7 +16,7 @@ std::uint64_t Context::begin(const TransactionOptions& options) {
   epoch_ = worker_.shared().epochs.enter(slot_);
   state_ = State::kOpen;
   ++serial_;  // before the first wait, so that end_dropped() does not take this transaction for the one before
-  fiber_ = worker_.fiber();
+  body_ = worker_.body();
   execution_.local().sets().isolation = options.isolation;
   execution_.local().sets().epoch = epoch_;
   execution_.local().sets().held.outer = 0;
@@ -84,7 +84,7 @@ void Context::undo(Ending ending) {
 Outcome Context::refuse(std::uint64_t serial) {
   if (!worker_.bound_here()) return worker_.refusal_elsewhere();
   if (serial != serial_ || (state_ != State::kOpen && state_ != State::kDoomed)) return Outcome::kFinished;
-  if (!worker_.may_use(fiber_)) return Outcome::kWrongThread;
+  if (!worker_.may_use(body_)) return Outcome::kWrongThread;
   if (state_ == State::kDoomed) return Outcome::kAborted;
   return slot_.revoked.load(std::memory_order_relaxed) == epoch_ ? doom_with(AbortReason::kOpenTooLong) : Outcome::kOk;
 }

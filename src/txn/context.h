@@ -89,7 +89,7 @@ class Context final : private TransactionState {
   /// Ends the open transaction or snapshot if its handle was dropped so. The body that runs takes it over for that,
   /// whichever has begun it: nobody has a handle by which to use it.
   void end_dropped() {
-    if (is_dropped()) fiber_ = worker_.fiber();
+    if (is_dropped()) body_ = worker_.body();
     abort(dropped_.serial());
     snapshot_.end_dropped();
   }
@@ -107,7 +107,7 @@ class Context final : private TransactionState {
  private:
   /// Returns kOk if an operation of the transaction with this serial may go on now.
   Outcome admit(std::uint64_t serial) {
-    if (worker_.bound_here() && worker_.fiber() == fiber_ && serial == serial_ && state_ == State::kOpen &&
+    if (worker_.bound_here() && worker_.body() == body_ && serial == serial_ && state_ == State::kOpen &&
         slot_.revoked.load(std::memory_order_relaxed) != epoch_) [[likely]] {
       return Outcome::kOk;
     }
@@ -125,7 +125,7 @@ class Context final : private TransactionState {
   /// Whether the calling code may use the transaction with this serial, which is open or doomed.
   bool usable(std::uint64_t serial) const {
     return worker_.bound_here() && serial == serial_ && (state_ == State::kOpen || state_ == State::kDoomed) &&
-           worker_.may_use(fiber_);
+           worker_.may_use(body_);
   }
 
   /// Commits on a node of a cluster. This function and the next two are not inlined into commit(), so that the code for
@@ -155,11 +155,11 @@ class Context final : private TransactionState {
   WorkerCore& worker_;
   epoch::Slot& slot_;
   AbortReason doom_ = AbortReason::kNone;
-  std::uint64_t configuration_ = 0;     // the number of the membership when the transaction began; in a cluster only
-  epoch::Epoch epoch_ = 0;              // e_w of the open transaction
-  std::uint64_t began_ticks_ = 0;       // when the transaction began, if it is sampled (CommitLatencies::samples)
-  const base::Fiber* fiber_ = nullptr;  // in which the transaction began (WorkerCore::may_use)
-  std::uint32_t seat_ = 0;              // where it began, if bodies ran in turns then (Together::current)
+  std::uint64_t configuration_ = 0;  // the number of the membership when the transaction began; in a cluster only
+  epoch::Epoch epoch_ = 0;           // e_w of the open transaction
+  std::uint64_t began_ticks_ = 0;    // when the transaction began, if it is sampled (CommitLatencies::samples)
+  std::uint64_t body_ = 0;           // in which the transaction began (WorkerCore::may_use)
+  std::uint32_t seat_ = 0;           // where it began, if bodies ran in turns then (Together::current)
   DroppedHandle dropped_;
   Execution execution_;
   SnapshotContext snapshot_;

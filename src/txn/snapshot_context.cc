@@ -117,14 +117,14 @@ std::uint64_t SnapshotContext::begin() {
   if (base::injected("snapshot-reads-next")) epoch_ += epochs.snapshot_epochs();
   epochs.leave(slot_);
   open_ = true;
-  fiber_ = worker_.fiber();
+  body_ = worker_.body();
   return ++serial_;
 }
 
 std::uint64_t SnapshotContext::begin_at(epoch::Epoch epoch) {
   epoch::EpochManager& epochs = worker_.shared().epochs;
   open_ = true;
-  fiber_ = worker_.fiber();
+  body_ = worker_.body();
   entered_ = epochs.current();
   epoch_ = epoch;
   ++serial_;
@@ -136,7 +136,7 @@ std::uint64_t SnapshotContext::begin_at(epoch::Epoch epoch) {
 bool SnapshotContext::finish(std::uint64_t serial) {
   if (!worker_.bound_here()) return false;
   if (serial != serial_ || !open_) return true;
-  if (!worker_.may_use(fiber_)) return false;
+  if (!worker_.may_use(body_)) return false;
   unpin();
   worker_.counters().count_snapshot();
   worker_.collect_some(entered_);
@@ -158,7 +158,7 @@ void SnapshotContext::unpin() {
 Outcome SnapshotContext::admit(std::uint64_t serial) const {
   if (!worker_.bound_here()) return worker_.refusal_elsewhere();
   if (serial != serial_ || !open_) return Outcome::kFinished;
-  return worker_.may_use(fiber_) ? Outcome::kOk : Outcome::kWrongThread;
+  return worker_.may_use(body_) ? Outcome::kOk : Outcome::kWrongThread;
 }
 
 Outcome SnapshotContext::admit(std::uint64_t serial, const TableCore* table, std::string_view key) const {

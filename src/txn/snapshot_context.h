@@ -61,7 +61,7 @@ class SnapshotContext {
   }
   /// Ends the open snapshot if its handle was dropped so, as Context::end_dropped() does.
   void end_dropped() {
-    if (dropped_.serial() == serial_) fiber_ = worker_.fiber();
+    if (dropped_.serial() == serial_) body_ = worker_.body();
     (void)finish(dropped_.serial());
   }
   /// Ends the open snapshot, if there is one. Its handle finds it finished.
@@ -86,11 +86,11 @@ class SnapshotContext {
   bool open_ = false;
   std::uint64_t serial_ = 0;
   DroppedHandle dropped_;
-  const base::Fiber* fiber_ = nullptr;  // in which the snapshot began (WorkerCore::may_use)
-  epoch::Epoch epoch_ = 0;              // se: the snapshot sees versions of earlier epochs
-  epoch::Epoch entered_ = 0;            // e_w when it began
-  base::Arena arena_;                   // memory of the operation under way
-  std::string whole_;                   // the value of a shared record of which a part is wanted, for a moment
+  std::uint64_t body_ = 0;    // in which the snapshot began (WorkerCore::may_use)
+  epoch::Epoch epoch_ = 0;    // se: the snapshot sees versions of earlier epochs
+  epoch::Epoch entered_ = 0;  // e_w when it began
+  base::Arena arena_;         // memory of the operation under way
+  std::string whole_;         // the value of a shared record of which a part is wanted, for a moment
 };
 
 }  // namespace granary::txn

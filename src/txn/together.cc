@@ -28,6 +28,7 @@ void Together::live(Seat& seat) {
   while (!over_) {
     while (next_ < count_) {
       seat.busy = true;
+      running_ = seat.body = ++last_number_;
       try {
         (*body_)(next_++);
       } catch (...) {
@@ -53,7 +54,7 @@ void Together::run(std::size_t count, std::uint32_t seats, Body body) {
       Seat& seat = *seats_[current_];
       if (!seat.busy && next_ == count_) continue;
       pauses_ = rests_ = false;
-      running_ = seat.fiber.get();
+      running_ = seat.body;
       seat.fiber->resume();
       any |= seat.busy;
       in_vain &= pauses_;

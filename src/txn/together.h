@@ -42,8 +42,9 @@ class Together {
   void turn() { seats_[current_]->fiber->suspend(); }
   /// The number of the fiber that runs, from 0 on.
   std::uint32_t current() const { return current_; }
-  /// Where it is told which fiber runs; valid while run() does.
-  const base::Fiber* const* running() const { return &running_; }
+  /// Where it is told which body runs: by its number among all bodies of this object, from 1 on. Valid while run()
+  /// runs.
+  const std::uint64_t* running() const { return &running_; }
   /// How a body waits: each pause lets the other bodies go on. The thread itself pauses only when all of them wait, and
   /// rests only when all of them rest.
   base::Waiter& waiter() { return waiter_; }
@@ -63,6 +64,7 @@ class Together {
   /// thread.
   struct Seat {
     std::unique_ptr<base::Fiber> fiber;
+    std::uint64_t body = 0;  ///< the number of its last body
     bool busy = false;
   };
 
@@ -74,7 +76,8 @@ class Together {
   std::array<std::unique_ptr<Seat>, kMost> seats_;
   std::uint32_t made_ = 0;
   std::uint32_t current_ = 0;
-  const base::Fiber* running_ = nullptr;
+  std::uint64_t running_ = 0;         ///< the number of the body that runs
+  std::uint64_t last_number_ = 0;     ///< the greatest that a body has had
   const Body* body_ = nullptr;        ///< the argument of the present run()
   std::size_t next_ = 0, count_ = 0;  ///< the body to begin next, and how many there are
   std::exception_ptr thrown_;         ///< the first that has left a body of the present run()

@@ -68,7 +68,7 @@ bool WorkerCore::run_in_turns(std::size_t count, Together::Body body) {
       together_->make_seats(std::min<std::size_t>(count, kMaxOpenTransactions - static_cast<std::uint32_t>(open)));
   if (seats == 0) return false;
   in_turns_ = together_.get();
-  set_fibers(together_->running());
+  set_bodies(together_->running());
   base::Waiter* const alone = std::exchange(state_.waiter, &together_->waiter());
   // The transactions that bodies begin go on while one of them waits. Those that are open already do not.
   state_.moving_owners = ~cc::two_pl::OwnerSet{0};
@@ -76,7 +76,7 @@ bool WorkerCore::run_in_turns(std::size_t count, Together::Body body) {
   together_->run(count, seats, body);
   state_.moving_owners = 0;
   state_.waiter = alone;
-  set_fibers(nullptr);
+  set_bodies(nullptr);
   in_turns_ = nullptr;
   together_->rethrow();
   return true;

@@ -9,7 +9,6 @@
 #include <memory>
 #include <vector>
 
-#include "src/base/fiber.h"
 #include "src/base/process_mark.h"
 #include "src/base/test_hooks.h"
 #include "src/cc/worker_state.h"
@@ -106,15 +105,16 @@ class WorkerCore {
   /// Returns, within such a body, the object by which it lets the others go on; otherwise nullptr.
   Together* in_turns() const { return in_turns_; }
 
-  /// Tells where the worker finds which of its fibers runs (nullptr there: none); nullptr: it has no fibers.
-  void set_fibers(const base::Fiber* const* running) { fiber_ = running == nullptr ? &kNoFiber : running; }
-  /// Returns the fiber that runs, where bodies of the worker take turns; nullptr outside of bodies.
-  const base::Fiber* fiber() const { return *fiber_; }
-  /// Whether the code that runs may use what was begun in the fiber `begun_in`, nullptr standing for outside of bodies.
+  /// Tells where the worker finds the number of the body that runs (0 there: none does); nullptr: it has no bodies that
+  /// take turns. Each body has a number of its own, which none had before.
+  void set_bodies(const std::uint64_t* running) { body_ = running == nullptr ? &kNoBody : running; }
+  /// Returns the number of the body that runs, where bodies of the worker take turns; 0 outside of bodies.
+  std::uint64_t body() const { return *body_; }
+  /// Whether the code that runs may use what was begun in the body `begun_in`, 0 standing for outside of bodies.
   /// Two bodies that shared a transaction would change it in the middle of each other's operations, so each uses only
   /// what it has begun. Code outside of bodies runs when they have ended, and may use what they have left open.
-  bool may_use(const base::Fiber* begun_in) const {
-    return fiber() == begun_in || fiber() == nullptr || base::injected("turns-use-others-transactions");
+  bool may_use(std::uint64_t begun_in) const {
+    return body() == begun_in || body() == 0 || base::injected("turns-use-others-transactions");
   }
 
   /// Frees a little garbage, if the epoch has moved since the last collection or that one has left work. Called between
@@ -161,8 +161,8 @@ class WorkerCore {
   /// Set by threads that drop a handle (release, after DroppedHandle::note), looked at by the worker's thread in each
   /// begin() and cleared by it (acquire, before it reads what was noted); read by the watchdog.
   std::atomic<bool> dropped_{false};
-  static constexpr const base::Fiber* kNoFiber = nullptr;
-  const base::Fiber* const* fiber_ = &kNoFiber;  // beside thread_, as every operation compares both
+  static constexpr std::uint64_t kNoBody = 0;
+  const std::uint64_t* body_ = &kNoBody;  // beside thread_, as every operation compares both
   cc::WorkerState state_;
   WorkerSlots slots_;
   Lending lending_;

@@ -243,6 +243,28 @@ TEST_P(Turns, LeaveEachOthersTransactionsAlone) {
   EXPECT_EQ(db_.value(table_, key(1)), "behind the bodies");
 }
 
+/// A body that ends makes room for the next one, in the same fiber.
+TEST_P(Turns, UseNothingThatABodyBeforeThemHasLeft) {
+  if (!takes_turns()) GTEST_SKIP() << asked_protocol.name << " runs bodies one after the other";
+  db_.pass_snapshot_period();
+  Transaction left;
+  Snapshot left_snapshot;
+  worker_.run_together(3, [&](std::size_t i) {
+    std::string value;
+    if (i == 0) {
+      left_snapshot = worker_.snapshot();
+      left = worker_.begin();
+      return;
+    }
+    EXPECT_EQ(left.put(table_, key(0), "not its own"), Outcome::kWrongThread) << i;
+    EXPECT_EQ(left_snapshot.get(table_, key(0), value), Outcome::kWrongThread) << i;
+  });
+  std::string value;
+  EXPECT_EQ(left_snapshot.get(table_, key(0), value), Outcome::kOk);
+  EXPECT_EQ(left.put(table_, key(0), "behind the bodies"), Outcome::kOk);
+  EXPECT_TRUE(left.commit().committed());
+}
+
 TEST_P(Turns, OthersRunWhenABodySaysSo) {
   if (!takes_turns()) GTEST_SKIP() << asked_protocol.name << " runs bodies one after the other";
   std::string order;

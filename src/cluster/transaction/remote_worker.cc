@@ -71,7 +71,7 @@ RemoteWorker::RemoteWorker(NodeParts& node, txn::WorkerCore& core, std::uint32_t
              .layout = node.layout},
       patience_us_(node.timeout_us) {
   core_.state().waiter = &waiter_;
-  core_.set_fibers(scheduler.where_current());
+  core_.set_bodies(scheduler.where_current_number());
   core_.state().comes_back = &node.comes_back;
   const cc::SharedMissTimes& misses = core_.shared().misses;
   if (reach_.misses_line < misses.size()) core_.state().misses = &misses.line(reach_.misses_line);
@@ -82,7 +82,7 @@ RemoteWorker::RemoteWorker(NodeParts& node, txn::WorkerCore& core, std::uint32_t
 RemoteWorker::~RemoteWorker() {
   core_.end_remote();
   core_.state().waiter = &core_.shared().waiter;
-  core_.set_fibers(nullptr);
+  core_.set_bodies(nullptr);
   core_.state().comes_back = nullptr;
   core_.state().misses = nullptr;
 }

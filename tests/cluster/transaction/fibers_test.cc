@@ -83,6 +83,24 @@ TEST(Fibers, UseOnlyWhatTheyHaveBegunThemselves) {
   EXPECT_TRUE(outside.commit().committed());
 }
 
+/// A later fiber often gets the address of one that has ended.
+TEST(Fibers, UseNothingThatAFiberBeforeThemHasLeft) {
+  SimCluster cluster(2, 1, kCard);
+  const std::vector<Table> tables =
+      cluster.tables("t", {.max_value_bytes = 32, .index = IndexKind::kHash, .shared = true});
+  cluster.start();
+  cluster.pass_epochs(2);
+  Transaction left;
+  cluster.scheduler.spawn([&] { left = cluster.node(0).worker().begin(); });
+  cluster.scheduler.run();
+  for (int i = 0; i < 20; ++i) {
+    cluster.scheduler.spawn([&] { EXPECT_EQ(left.put(tables[0], "1a", "not its own"), Outcome::kWrongThread); });
+    cluster.scheduler.run();
+  }
+  EXPECT_EQ(left.put(tables[0], "1a", "outside"), Outcome::kOk);
+  EXPECT_TRUE(left.commit().committed());
+}
+
 /// To end it makes a round trip, in which another fiber may begin, and end what was dropped meanwhile.
 TEST(Fibers, WhatWasDroppedIsEndedOnce) {
   SimCluster cluster(3, 2, kCard);
