@@ -52,6 +52,13 @@ class FormerLife : public AcrossNodes {
     return t.commit().reason;
   }
 
+  /// What node 0's worker has borrowed of a life of node 1.
+  BorrowedBlocks::Stock& stock(membership::Generation life) {
+    return cluster_.node(0).remote().reach().borrowed.of(kBack, life, table(0).core()->id());
+  }
+  /// Snapshots may need all versions that there are by now.
+  void pass_period() { cluster_.pass_epochs(2 * std::uint64_t{tests::manual_options().snapshot_epochs}); }
+
   membership::Living living_;
 };
 INSTANTIATE_TEST_SUITE_P(Kinds, FormerLife, testing::Values(IndexKind::kHash, IndexKind::kOrdered),
@@ -149,6 +156,35 @@ TEST_P(FormerLife, IsNotSaidToComeBackWhereNobodyRecoversIt) {
   std::string value;
   EXPECT_EQ(reads.get(table(0), "1y", value), Outcome::kAborted);
   EXPECT_EQ(reads.commit().reason, AbortReason::kNodeUnreachable);
+}
+
+/// Memory that the former life has lent is anything by now: an old version that were WRITTEN there would destroy it.
+TEST_P(FormerLife, HasLentNothingToTheNextOne) {
+  pass_period();
+  EXPECT_EQ(put(), AbortReason::kNone);
+  EXPECT_FALSE(stock(1).blocks.empty());
+  come_back();
+  learn();
+  pass_period();
+  Snapshot before = cluster_.node(kBack).worker().snapshot();
+  EXPECT_EQ(put(), AbortReason::kNone);
+  EXPECT_EQ(stock(2).life, 2u);
+  EXPECT_EQ(stock(2).blocks.size(), BorrowedBlocks::kAskedAtOnce - 1) << "those of the former life are forgotten";
+  std::string value;
+  EXPECT_EQ(before.get(table(kBack), "1x", value), Outcome::kOk);
+  EXPECT_EQ(value, "anew");
+  EXPECT_EQ(at(kBack, "1x"), "mine");
+}
+
+/// Another transaction of the worker has borrowed of the next life already when one of the former life needs a block.
+/// It takes none, and ends.
+TEST_P(FormerLife, UsesNothingThatTheNextOneHasLent) {
+  pass_period();
+  const std::vector<std::uint64_t> lent = {8, 16};
+  stock(2).blocks = lent;
+  EXPECT_EQ(put(), AbortReason::kNodeUnreachable);
+  EXPECT_EQ(stock(1).life, 2u) << "lives only ascend";
+  EXPECT_EQ(stock(2).blocks, lent);
 }
 
 /// What a transaction held there is gone with that life: it is not given back, and does not keep the next life waiting.
