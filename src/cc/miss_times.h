@@ -12,7 +12,9 @@
 // Order: a worker raises its words, and then compares the versions of its leaves. The first writer of a record puts the
 // record into its leaf when it executes, locks it by compare-and-swap when it commits, and then reads the words. Both
 // sides have a full fence in between: on x86-64 the exchange that raises a word is one, and so is the compare-and-swap.
-// So either the first writer sees the raised word, or the worker sees that the leaf has changed, and aborts.
+// So either the first writer sees the raised word, or the worker sees that the leaf has changed, and aborts. The model
+// tests/models/tictoc_phantom.pml fails if either side looks before its store has reached the other one
+// (LOOKS_BEFORE_RAISING; WORDS_BEFORE_INSERT, and NO_FENCE with -DREGION).
 
 #include <algorithm>
 #include <array>

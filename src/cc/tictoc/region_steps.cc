@@ -20,7 +20,8 @@ TidWord after_others_rts(const record::SharedRecord& record) {
 /// For the first write of a record, stamp() has to find the times at which keys of its table were missed. This node put
 /// the record into the index before, maybe a moment ago by this very thread. The fetch-or changes nothing, but is the
 /// full fence between that store and the loads of the times, as the compare-and-swap of a lock bit is where there are
-/// locks (miss_times.h).
+/// locks (miss_times.h). No test of the program sees it missing, since the stores are late by nanoseconds alone; the
+/// model does (tests/models/tictoc_phantom_region.pml, NO_FENCE).
 bool RegionSteps::plan(const WriteEntry& write, const WorkerState& /*worker*/, TidWord& planned, TidWord& bound) {
   if (record::tid_of(write.record->tid()) == 0) base::fetch_or_word(&write.record->tid_word, 0);
   if (!plan_write(write, record::OwnerRule::without_leases(), planned)) return false;
