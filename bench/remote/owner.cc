@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "bench/fabric/bench_provider.h"
 #include "bench/harness/early_end.h"
@@ -14,6 +15,30 @@ namespace granary::bench::remote {
 namespace {
 
 static_assert(std::is_trivially_copyable_v<Tables>);
+
+/// A pipe, whose ends are closed with it unless they were closed or taken before.
+class Pipe {
+ public:
+  enum End : std::uint8_t { kReads, kWrites };
+
+  Pipe() = default;
+  ~Pipe() {
+    close(kReads);
+    close(kWrites);
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+
+  bool open() { return ::pipe2(ends_, O_CLOEXEC) == 0; }
+  int get(End end) const { return ends_[end]; }
+  int take(End end) { return std::exchange(ends_[end], -1); }
+  void close(End end) {
+    if (const int taken = take(end); taken >= 0) ::close(taken);
+  }
+
+ private:
+  int ends_[2] = {-1, -1};
+};
 
 /// A node that offers its tables.
 struct Owner {
@@ -51,25 +76,22 @@ struct Owner {
 
 Result<std::unique_ptr<OwnerProcess>> OwnerProcess::start(cluster_config::Provider provider, const Data& data,
                                                           const std::string& run_directory) {
-  int answer[2];
-  int hold[2];
-  if (::pipe2(answer, O_CLOEXEC) != 0 || ::pipe2(hold, O_CLOEXEC) != 0) {
+  Pipe answer, hold;
+  if (!answer.open() || !hold.open())
     return Status(StatusCode::kUnavailable, "no pipe for the owner's process: too many open files");
-  }
   const pid_t process = ::fork();
   if (process == 0) {
-    ::close(hold[1]);
-    be_owner(provider, data, run_directory, answer[1], hold[0]);
+    answer.close(Pipe::kReads);
+    hold.close(Pipe::kWrites);
+    be_owner(provider, data, run_directory, answer.get(Pipe::kWrites), hold.get(Pipe::kReads));
   }
-  ::close(answer[1]);
-  ::close(hold[0]);
   if (process < 0) return Status(StatusCode::kUnavailable, "cannot start the owner's process");
+  answer.close(Pipe::kWrites);
   std::unique_ptr<OwnerProcess> owner(new OwnerProcess);
   owner->process_ = process;
-  owner->hold_ = hold[1];
+  owner->hold_ = hold.take(Pipe::kWrites);
   char said[sizeof(Tables)] = {};
-  const ssize_t bytes = ::read(answer[0], said, sizeof said);
-  ::close(answer[0]);
+  const ssize_t bytes = ::read(answer.get(Pipe::kReads), said, sizeof said);
   if (bytes != sizeof said) {
     return Status(StatusCode::kUnavailable,
                   "the owner's process: " + std::string(said, bytes < 0 ? 0 : static_cast<std::size_t>(bytes)));

@@ -31,9 +31,17 @@ class Server {
     bool known = false;  // whether the caller has shown the token
   };
 
-  Server(Entry entry, Socket listener, Rows& rows);
+  /// What the thread waits with.
+  struct Waiting {
+    Socket listener, epoll, end;
+    Socket spare;  ///< closed to have a descriptor for a caller that is refused, when there are no others
+  };
+  static Status watch(const Waiting& waiting);
+
+  Server(Entry entry, Waiting waiting, Rows& rows);
   void serve();
   void accept_all();
+  void refuse_one();
   // These return false if the caller is to be dropped.
   bool serve(Caller& caller);
   bool take(Caller& caller, const Frame& frame);
@@ -41,7 +49,7 @@ class Server {
 
   Rows& rows_;
   const Entry entry_;
-  const Socket listener_, epoll_, end_;
+  Waiting waiting_;
   std::unordered_map<int, std::unique_ptr<Caller>> callers_;  // by descriptor
   std::string answer_;
   std::thread thread_;
