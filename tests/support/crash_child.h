@@ -34,12 +34,13 @@ class CrashChild {
   using Body = std::function<void(const Report& report)>;
 
   /// Runs `body` in a child, which ends when `body` returns. Its exit code is 1 if an expectation failed in it, and
-  /// otherwise 0. If one has failed in the parent before, it is always 0.
+  /// otherwise 0, whatever has failed in the parent before.
   explicit CrashChild(const Body& body) {
-    const bool failed_before = testing::Test::HasFailure();
     start([&](int output) {
+      auto* const failures = new FailureListener;  // the list of listeners owns it
+      testing::UnitTest::GetInstance()->listeners().Append(failures);
       body([output](const std::string& line) { write_all(output, line + "\n"); });
-      return !failed_before && testing::Test::HasFailure() ? 1 : 0;
+      return failures->any() ? 1 : 0;
     });
   }
   /// Runs a program in a child. The lines of its standard output are its reports.
@@ -124,6 +125,19 @@ class CrashChild {
   const std::vector<std::string>& lines() const { return lines_; }
 
  private:
+  /// Notes whether expectations have failed since it began to listen, in any thread (relaxed, as nothing else is handed
+  /// over with that).
+  class FailureListener final : public testing::EmptyTestEventListener {
+   public:
+    void OnTestPartResult(const testing::TestPartResult& result) override {
+      if (result.failed()) any_.store(true, std::memory_order_relaxed);
+    }
+    bool any() const { return any_.load(std::memory_order_relaxed); }
+
+   private:
+    std::atomic<bool> any_{false};
+  };
+
   static constexpr int kCannotExec = 127;
   static constexpr auto kPatience = std::chrono::seconds(60);
 

@@ -24,6 +24,19 @@ TEST(CrashChild, EndsWithOneIfAnExpectationFailedInIt) {
   EXPECT_EQ(child.wait().exit_code, 1);
 }
 
+/// The parent is a child itself here, so that its failure is not this test's.
+TEST(CrashChild, EndsWithOneAlsoIfOneFailedInItsParentBefore) {
+  CrashChild parent([](const CrashChild::Report& report) {
+    ADD_FAILURE() << "in the parent, as it is meant";
+    CrashChild fails([](const CrashChild::Report&) { ADD_FAILURE() << "in the child, as it is meant"; });
+    report(std::to_string(fails.wait().exit_code));
+    CrashChild holds([](const CrashChild::Report&) {});
+    report(std::to_string(holds.wait().exit_code));
+  });
+  EXPECT_EQ(parent.wait().exit_code, 1);
+  EXPECT_EQ(parent.lines(), (std::vector<std::string>{"1", "0"}));
+}
+
 TEST(CrashChild, KilledAnywhereAllItReportedIsThere) {
   for (int round = 0; round < 20; ++round) {
     CrashChild child([](const CrashChild::Report& report) {
