@@ -126,7 +126,7 @@ Status VerbsEndpoint::read_word(Connection& connection, RemoteAddress from, std:
     if (connection.broken() && !connection.buried) bury(connection);
     collect();
   }
-  std::erase_if(reports_, [&](const Completion& report) { return report.connection == connection.id; });
+  reports_.drop(connection.id);
   connection.unpolled = 0;
   return connection.status();
 }
@@ -162,6 +162,7 @@ PostResult VerbsEndpoint::post(ConnectionId id, std::span<const Operation> chain
   const PostResult checked = check_chain(chain, limits(), device_.regions(), connection->regions());
   if (checked != PostResult::kPosted) return checked;
   if (!connection->queue.fits(chain.size())) return PostResult::kFull;
+  if (signal == Signal::kYes) reports_.expect();  // first, as there may be no memory for it
   connection->post(device_, chain, signal, tag);
   return PostResult::kPosted;
 }
@@ -172,8 +173,7 @@ std::size_t VerbsEndpoint::poll(std::span<Completion> completions) {
   attend_alarms();
   const std::size_t count = std::min(completions.size(), reports_.size());
   for (std::size_t i = 0; i < count; ++i) {
-    completions[i] = reports_.front();
-    reports_.pop_front();
+    completions[i] = reports_.take();
     Connection& connection = *places_[completions[i].connection & kPlaceMask];
     if (--connection.unpolled == 0 && connection.retired) retire(connection);
   }
@@ -239,7 +239,7 @@ void VerbsEndpoint::settle(const ibv_wc& done) {
 
 void VerbsEndpoint::report(Connection& connection, std::uint64_t tag, CompletionStatus status) {
   ++connection.unpolled;
-  reports_.push_back({.tag = tag, .connection = connection.id, .status = status});
+  reports_.add({.tag = tag, .connection = connection.id, .status = status});
 }
 
 void VerbsEndpoint::attend_alarms() {

@@ -6,7 +6,6 @@
 // more. As the queue has a place for each operation of each living connection, it cannot overflow.
 
 #include <atomic>
-#include <deque>
 #include <memory>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "rdma/verbs/device_context.h"
 #include "rdma/verbs/options.h"
 #include "rdma/verbs/own_region.h"
+#include "rdma/verbs/reports.h"
 
 namespace granary::rdma::verbs {
 
@@ -91,7 +91,7 @@ class VerbsEndpoint final : public Endpoint {
   std::uint32_t serial_ = 0;                         ///< how often it tried to connect
   std::vector<std::unique_ptr<Connection>> places_;  ///< by the lower half of the id; the upper half counts the uses
   std::vector<std::uint16_t> uses_;
-  std::deque<Completion> reports_;
+  Reports reports_;
 };
 
 }  // namespace granary::rdma::verbs
