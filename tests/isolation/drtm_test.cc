@@ -4,6 +4,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -280,6 +281,17 @@ TEST_F(DrTmWithLocks, WhatTheSameWorkerHoldsIsNotWaitedFor) {
   });
   EXPECT_TRUE(outer.committed()) << name(outer.reason);
   EXPECT_TRUE(writes_meanwhile("x", 'd')) << "it is free again";
+}
+
+/// The worker ends it when the one that has met its lock bit tries again.
+TEST_F(DrTmWithLocks, WhatItHeldUntilItWasDroppedIsTriedAgain) {
+  Transaction outer = db_->begin();
+  EXPECT_EQ(declare(outer, {"x"}), Outcome::kOk);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(read(outer, "x"), Outcome::kOk);
+  EXPECT_TRUE(db_->worker().run([&, attempt = 0](Transaction& t) mutable {
+    if (++attempt == 1) std::thread([&] { outer = Transaction(); }).join();
+    attempt < 20 ? (void)write(t, "x", 'b') : t.abort();
+  }));
 }
 
 TEST_F(DrTmWithLocks, WhatWasNotDeclaredIsValidated) {

@@ -64,12 +64,19 @@ bool has_claimed(const AccessSet& access, const Record& record) {
   return !claimed.empty() && std::binary_search(claimed.begin(), claimed.end(), &record);
 }
 
+bool is_dropped(const AccessSet& access, const WorkerState& worker) {
+  bool dropped = false;
+  worker.visit_dropped([&](const AccessSet& one) { dropped |= &one == &access; });
+  return dropped;
+}
+
 /// Whether another open transaction of the worker holds the record's lock bit since START, and does not end while this
-/// one waits or is run again. Those of other fibers do, which only a node of a cluster has under this protocol.
+/// one waits or is run again. Those of other fibers do, which only a node of a cluster has under this protocol, and
+/// those whose handles were dropped.
 bool is_barred(const Record& record, const AccessSet& access, const WorkerState& worker) {
   return std::ranges::any_of(worker.transactions_with_claims, [&](const AccessSet* other) {
     if (other == &access || !std::ranges::binary_search(other->region_run.claimed, &record)) return false;
-    return other->remote == nullptr || !other->remote->goes_on(other->region_run.fiber);
+    return other->remote == nullptr ? !is_dropped(*other, worker) : !other->remote->goes_on(other->region_run.fiber);
   });
 }
 
