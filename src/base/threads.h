@@ -12,7 +12,7 @@ namespace granary::base {
 
 /// Calls work(0) … work(count - 1) once each, at the same time: the first on the calling thread, the others on threads
 /// of their own. If the system refuses a thread, the calling thread makes that call afterwards. So no call may wait for
-/// another. What a call throws is thrown to the caller when all calls have ended, or what one of them throws if several do.
+/// another. If calls throw, share_out() throws what one of them has thrown, when all have ended.
 void share_out(unsigned count, FunctionRef<void(unsigned)> work);
 
 /// Names the calling thread for operators, as `top -H` and `ps -L` show it: "gr-" and at most 12 more characters.

@@ -12,8 +12,8 @@ namespace granary::base {
 /// Returns kResourceExhausted. The text is so short that it needs no heap memory itself.
 inline Status no_memory() { return {StatusCode::kResourceExhausted, "no heap memory"}; }
 
-/// Calls `work`, and returns its Status or Result, or no_memory() if it throws std::bad_alloc. `work` must leave nothing
-/// behind then that others wait for, such as an entered epoch slot.
+/// Calls `work`, and returns its Status or Result, or no_memory() if it throws std::bad_alloc. Then `work` must leave
+/// nothing behind for which others wait, such as an entered epoch slot.
 template <typename Work>
 std::invoke_result_t<Work&> with_memory(Work&& work) {
   try {

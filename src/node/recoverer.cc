@@ -58,11 +58,11 @@ bool Recoverer::step(const Configuration& configuration) {
   return again;
 }
 
-/// Whether this node may claim the debt, or go on with the claim that it has: it serves or visits, no other node has the
-/// claim, and all are quiet. A claim begins only while the node that owes is dead, or is this node itself. If a next life
-/// of that node joins afterwards, as a visitor because of another debt, it waits for the claim's end, and nobody else can
-/// take the claim over: so this node goes on. Where all nodes begin together, each takes over what its own former life
-/// has left.
+/// Whether this node may claim the debt, or go on with the claim that it has: it serves or visits, no other node has
+/// the claim, and all are quiet. A claim begins only while the node that owes is dead, or is this node itself. If a
+/// next life of that node joins afterwards, as a visitor because of another debt, it waits for the claim's end, and
+/// nobody else can take the claim over: so this node goes on. Where all nodes begin together, each takes over what its
+/// own former life has left.
 bool Recoverer::may_recover(const Configuration& configuration, const Owed& debt) const {
   const Member* const own = configuration.find(parts_.membership.node());
   if (own == nullptr || (own->state != MemberState::kServing && !parts_.membership.visits())) return false;

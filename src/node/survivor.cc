@@ -97,8 +97,8 @@ bool SurvivorTurns::cut_off_dead(const Configuration& configuration) {
   return all;
 }
 
-/// Says what this node has come to by now (membership::Quiet), and says it again if that failed. Returns true if there is
-/// nothing more to say.
+/// Says what this node has come to by now (membership::Quiet), and says it again if that failed. Returns true if there
+/// is nothing more to say.
 bool SurvivorTurns::become_quiet(const Configuration& configuration) {
   if (quiet_.number != said_.number) {
     const bool ended = epochs_.complete() >= quiet_.epoch || base::injected("quiet-at-once");
