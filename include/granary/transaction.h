@@ -142,8 +142,9 @@ struct MultiGet {
   std::span<char> buffer;
   GetResult result;
   /// A hint that the transaction will overwrite or remove what it finds. The record is then locked by the read, so that
-  /// the commit need not, and others meet the lock until the transaction ends: in another node's hash table, if its
-  /// place is known; at this node, under "no_wait" and "dl_detect". Anywhere else it changes nothing.
+  /// the commit need not, and others meet the lock until the transaction ends: at another node, if the place of the
+  /// record is known, or in an ordered table the place of the key's leaf; at this node, under "no_wait" and
+  /// "dl_detect". Anywhere else it changes nothing.
   bool will_write = false;
   /// Where the part begins that is wanted, as in get_part(); kWhole: the whole value, as in get().
   std::uint32_t part_from = kWhole;

@@ -142,6 +142,7 @@ constexpr KnownBug kBugs[] = {
     {"sweep-takes-torn-lines", "a sweep of the header takes what it has READ of a line while the owner changed it"},
     {"sweep-replaces-entries", "what a sweep finds takes the place of what lookups have remembered"},
     {"locked-read-sees-removed", "a get that locks takes a removed record for one with an empty value"},
+    {"moved-means-removed", "and a place where the key's record is not any more for the record's end"},
     {"turns-use-others-transactions", "bodies that take turns may use each other's transactions"},
     {"check-without-location", "the check word of a cached location is the key alone, so it fits another's location"},
     {"skip-message-checksum", "a message is taken as whole, whatever its checksum says"},

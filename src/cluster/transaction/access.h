@@ -85,7 +85,7 @@ struct Access {
   bool read = false;  ///< the transaction relies on what was seen, or will be seen
   SeenKey seen = {};
   /// Where the record is. It is known if a record was seen. Before that it may be the place that the location cache
-  /// remembers for the key, where an x-lock is tried at once (LockedReads).
+  /// remembers for the key, or where the key's leaf leads, and an x-lock is tried there at once (LockedReads).
   RemoteRecord record = {};
   DeclaredHold declared = {};
   BufferedWrite write = {};
@@ -93,6 +93,8 @@ struct Access {
 
   bool unseen() const { return seen.what == SeenKey::What::kNothing; }
   bool has_record() const { return seen.what == SeenKey::What::kRecord; }
+  /// Whether the key has a record whose value has to be READ yet.
+  bool lacks_value() const { return has_record() && !seen.has_value; }
   bool has_no_record() const { return seen.what == SeenKey::What::kNoRecord; }
   /// Notes that the transaction relies on what is at the key's home, unless it sees its own write there. Returns
   /// whether nothing of the key has been seen yet, so that it has to be looked for.

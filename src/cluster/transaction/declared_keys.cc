@@ -40,11 +40,11 @@ AbortReason DeclaredKeys::declare(std::span<const txn::DeclaredKey> keys) {
   }
   if (std::any_of(declared.begin(), declared.end(), is_to_lock)) reason = locked_reads_.await_log_room();
   if (failed(reason)) return reason;
-  if (use_cached_locations(unseen)) {
-    reason = locked_reads_.lock_and_read(unseen);
+  if (!unseen.empty() && std::all_of(unseen.begin(), unseen.end(), is_to_lock)) {
+    reason = lock_with_reads(unseen);
     if (failed(reason)) return reason;
-    declared.erase_if([](const Access* access) { return access->x_locked(); });
-    unseen.erase_if([](const Access* access) { return access->x_locked(); });
+    declared.erase_if([](const Access* access) { return access->x_locked() || access->has_no_record(); });
+    unseen.erase_if([](const Access* access) { return !access->unseen() && !access->lacks_value(); });
     if (declared.empty()) return AbortReason::kNone;
   }
   const bool epochs_behind = may_all_be_shared(unseen);
@@ -89,11 +89,18 @@ bool DeclaredKeys::may_lease(const txn::RemoteKey& key) const {
   return reach.read_then_written.empty() || !reach.read_then_written.has(AccessTable::hash(key));
 }
 
-/// Whether all of the keys will be written and their places are known: then they can be locked without a READ before.
-bool DeclaredKeys::use_cached_locations(std::span<Access* const> unseen) const {
-  return !unseen.empty() && std::all_of(unseen.begin(), unseen.end(), [this](Access* access) {
-    return is_to_lock(access) && locked_reads_.use_cached_location(*access);
-  });
+/// Locks the records of all keys, which will be written, with the READs of them, if their places are known. If not, it
+/// only notes which keys of ordered tables have a record, as the leaves have told.
+AbortReason DeclaredKeys::lock_with_reads(std::span<Access* const> unseen) {
+  Batch<Access*> placed = footprint_.trips.batch<Access*>(unseen.size());
+  if (const AbortReason reason = locked_reads_.find_places(unseen, placed); failed(reason)) return reason;
+  const auto left = std::count_if(unseen.begin(), unseen.end(), [](const Access* access) { return access->unseen(); });
+  if (placed.size() == static_cast<std::size_t>(left))
+    return placed.empty() ? AbortReason::kNone : locked_reads_.lock_and_read(placed);
+  for (Access* const access : placed) {
+    if (!access->table->hashed()) access->seen.note_record();
+  }
+  return AbortReason::kNone;
 }
 
 /// Shares the lease that the READ of the record has shown, if that lease can be shared. Returns whether a step has to

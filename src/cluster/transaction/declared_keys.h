@@ -8,7 +8,8 @@
 //
 //   start       READs of the records. Then a CAS and a READ of the header for each of them, except those under a lease
 //               that can be shared, and behind these a READ of E (I7), one chain for each node. If all declared keys
-//               will be written and their places are known, a CAS and a READ of each record at once.
+//               will be written and their places are known, a CAS and a READ of each record at once; the places in
+//               ordered tables are known behind READs of their leaves.
 //   commit      no round trip for what is held, if E has not moved since
 //   write back  as under occ; records that were locked and not written are freed
 //
@@ -48,7 +49,7 @@ class DeclaredKeys {
  private:
   AbortReason note_declared(const txn::DeclaredKey& key, Batch<Access*>& declared, Batch<Access*>& unseen);
   bool may_lease(const txn::RemoteKey& key) const;
-  bool use_cached_locations(std::span<Access* const> unseen) const;
+  AbortReason lock_with_reads(std::span<Access* const> unseen);
   AbortReason hold(std::span<Access* const> accesses);
   bool is_left_to_hold(Access& access) const;
   LeaseTerm lease_term(const base::TimeReading& now) const;

@@ -78,9 +78,8 @@ void learn_leaves(const KnownTable& table, std::span<const messages::SeenLeaf> l
 }
 
 /// `value` is another node's word and is not checked here: the fabric refuses an address that leads nowhere (I26).
-void adopt_entry(Access& access, kvstore::ordered::Value value) {
+void set_place(Access& access, kvstore::ordered::Value value) {
   const kvstore::remote::RemoteTable& table = access.table->remote;
-  access.seen.note_record();
   access.record = RemoteRecord::at_entry(table.at(value - table.owner_base), access.key.key, /*incarnation=*/0,
                                          table.max_value_bytes);
   access.record.incarnation_mask = 0;

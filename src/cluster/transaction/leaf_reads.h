@@ -43,7 +43,8 @@ class LeafReads {
 /// Remembers the leaves that an owner's answer has told of.
 void learn_leaves(const KnownTable& table, std::span<const messages::SeenLeaf> leaves);
 
-/// Notes that the key's record is where the entry `value` of a leaf leads. The record has to be READ afterwards.
-void adopt_entry(Access& access, kvstore::ordered::Value value);
+/// Makes the place where the entry `value` of a leaf leads the place of the key's record, of which nothing is known
+/// yet.
+void set_place(Access& access, kvstore::ordered::Value value);
 
 }  // namespace granary::cluster

@@ -161,7 +161,10 @@ AbortReason LeafScan::read_records(const Collected& collected, Batch<Access*>& e
     entries.push_back(access);
     if (access->read) continue;
     access->read = true;
-    if (!access->has_record()) adopt_entry(*access, entry.value);
+    if (!access->has_record()) {
+      set_place(*access, entry.value);
+      access->seen.note_record();
+    }
     to_read.push_back(access);
   }
   return reading_.fetch_values(to_read);

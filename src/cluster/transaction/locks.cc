@@ -12,8 +12,10 @@ using base::injected;
 
 namespace {
 
-/// Forgets the remembered place of a key whose record is not there.
+/// Forgets the remembered place of a key whose record is not there. Of ordered tables only leaves are remembered, and
+/// the leaf may still be the key's.
 void forget_place(const Access& access, Reach& reach) {
+  if (!access.table->hashed()) return;
   const RemoteRecord& record = access.record;
   const std::uint64_t offset = record.at.offset + offsetof(record::SharedRecord, head);
   access.table->cache->forget(kvstore::hash::HashedKey(access.key.key).word, {offset, record.incarnation},
@@ -106,6 +108,7 @@ AbortReason Locks::adopt_lock(XLock& lock, Access& access) {
   if (broken) return abort_reason_of_failure(lock, reach);
   if (lock.outcome() == AccessOutcome::kMoved && access.unseen()) {
     forget_place(access, reach);
+    if (injected("moved-means-removed")) access.seen.note_no_record();
     return AbortReason::kNone;
   }
   const AbortReason reason = abort_reason_of(lock, lock.holder(), reach);

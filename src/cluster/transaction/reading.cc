@@ -1,8 +1,8 @@
 #include "src/cluster/transaction/reading.h"
 
+#include <optional>
+
 #include "src/cluster/transaction/abort_reasons.h"
-#include "src/cluster/transaction/leaf_reads.h"
-#include "src/cluster/transaction/record_reads.h"
 
 namespace granary::cluster {
 
@@ -11,8 +11,13 @@ using messages::FindRecord;
 
 namespace {
 
-/// Whether the key would be in layer 0 of its tree, whose leaves are remembered.
-bool is_short(std::string_view key) { return key.size() <= kvstore::ordered::kSliceBytes; }
+/// Returns the key's position in layer 0 of its tree, whose leaves are remembered. Keys of hash tables and long keys
+/// have none.
+std::optional<Position> position_of(const Access& access) {
+  const std::string_view key = access.key.key;
+  if (access.table->hashed() || key.size() > kvstore::ordered::kSliceBytes) return std::nullopt;
+  return kvstore::ordered::LayerKey(key).at;
+}
 
 /// Notes the record that was READ, which has a value unless it is absent.
 void note_read(SeenKey& seen, const CheckedRead& read) {
@@ -35,32 +40,49 @@ AbortReason Reading::find(std::span<Access* const> accesses) {
   for (Access* const access : accesses) (access->table->hashed() ? hashed : others).push_back(access);
   AbortReason reason = look_up(hashed);
   if (failed(reason) || others.empty()) return reason;
+  reason = look_in_leaves(others);
+  if (failed(reason)) return reason;
   Batch<Access*> unknown = footprint_.trips.batch<Access*>(others.size());
-  reason = find_in_leaves(others, unknown);
-  if (!failed(reason)) reason = ask_owners(unknown);
+  for (Access* const access : others) {
+    if (access->unseen()) unknown.push_back(access);
+  }
+  reason = ask_owners(unknown);
   return failed(reason) ? reason : fetch_values(others);
 }
 
-AbortReason Reading::find_in_leaves(std::span<Access* const> accesses, Batch<Access*>& unknown) {
+AbortReason Reading::look_in_leaves(std::span<Access* const> accesses) {
   LeafReads leaves(footprint_, accesses.size());
-  for (const Access* const access : accesses) {
-    if (is_short(access->key.key)) leaves.add(*access->table, kvstore::ordered::LayerKey(access->key.key).at);
-  }
+  add_leaves(accesses, leaves);
   AbortReason reason = leaves.run();
-  for (std::size_t i = 0; i < accesses.size() && !failed(reason); ++i) {
-    Access& access = *accesses[i];
-    const Position at = kvstore::ordered::LayerKey(access.key.key).at;
-    const LeafRead* const leaf = is_short(access.key.key) ? leaves.covering(*access.table, at) : nullptr;
-    if (leaf == nullptr) {
-      unknown.push_back(&access);
-    } else if (const kvstore::ordered::Value value = leaf->copy().find(at).value; value != 0) {
-      adopt_entry(access, value);
-    } else {
-      access.seen.note_no_record();
-      if (!access.sealed) reason = leaves.note(*access.key.table, *leaf);
-    }
-  }
+  Batch<Access*> placed = footprint_.trips.batch<Access*>(accesses.size());
+  if (!failed(reason)) reason = find_in_leaves(accesses, leaves, placed);
+  for (Access* const access : placed) access->seen.note_record();
   return reason;
+}
+
+void Reading::add_leaves(std::span<Access* const> accesses, LeafReads& leaves) {
+  for (const Access* const access : accesses) {
+    const std::optional<Position> at = position_of(*access);
+    if (at && access->unseen()) leaves.add(*access->table, *at);
+  }
+}
+
+AbortReason Reading::find_in_leaves(std::span<Access* const> accesses, LeafReads& leaves, Batch<Access*>& placed) {
+  for (Access* const access : accesses) {
+    const std::optional<Position> at = position_of(*access);
+    const LeafRead* const leaf = at && access->unseen() ? leaves.covering(*access->table, *at) : nullptr;
+    if (leaf == nullptr) continue;
+    const kvstore::ordered::LeafCopy::Found found = leaf->copy().find(*at);
+    if (found.value != 0) {
+      set_place(*access, found.value);
+      placed.push_back(access);
+      continue;
+    }
+    access->seen.note_no_record();
+    if (access->sealed) continue;
+    if (const AbortReason reason = leaves.note(*access->key.table, *leaf); failed(reason)) return reason;
+  }
+  return AbortReason::kNone;
 }
 
 AbortReason Reading::look_up(std::span<Access* const> accesses, Behind behind) {
@@ -160,14 +182,20 @@ void Reading::adopt_answer(Access& access, const messages::SeenRecord& told) {
 AbortReason Reading::fetch_values(std::span<Access* const> accesses) {
   Batch<Access*> wanted = footprint_.trips.batch<Access*>(accesses.size());
   for (Access* const access : accesses) {
-    if (access->has_record() && !access->seen.has_value) wanted.push_back(access);
+    if (access->lacks_value()) wanted.push_back(access);
   }
   Batch<CheckedRead> reads = footprint_.trips.batch<CheckedRead>(wanted.size());
-  const AbortReason reason = read_records(footprint_, TripPhase::kExecute, wanted, reads);
-  if (failed(reason)) return reason;
+  Batch<AccessStep*> steps = footprint_.trips.batch<AccessStep*>(wanted.size());
+  if (const AbortReason unmade = add_fetches(wanted, reads, steps); failed(unmade)) return unmade;
+  footprint_.trips.run(TripPhase::kExecute, std::span<AccessStep* const>(steps));
+  return adopt_fetches(wanted, reads);
+}
+
+AbortReason Reading::adopt_fetches(std::span<Access* const> accesses, const Batch<CheckedRead>& reads) {
+  if (const AbortReason reason = abort_reason_of_reads(footprint_, reads); failed(reason)) return reason;
   for (std::size_t i = 0; i < reads.size(); ++i) {
-    wanted[i]->record.set_whole_incarnation(reads[i].incarnation());
-    note_read(wanted[i]->seen, reads[i]);
+    accesses[i]->record.set_whole_incarnation(reads[i].incarnation());
+    note_read(accesses[i]->seen, reads[i]);
   }
   return AbortReason::kNone;
 }

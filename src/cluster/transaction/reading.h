@@ -7,6 +7,8 @@
 
 #include "src/cluster/record_access/key_read.h"
 #include "src/cluster/transaction/footprint.h"
+#include "src/cluster/transaction/leaf_reads.h"
+#include "src/cluster/transaction/record_reads.h"
 
 namespace granary::cluster {
 
@@ -19,7 +21,8 @@ class Reading {
   /// Makes sure that the transaction knows the key's value, and notes that it relies on it. If it has written the key,
   /// that is its own value, and nothing is noted.
   AbortReason read(Access& access);
-  /// Finds the records and values of keys of which nothing is known yet. The keys may be of tables of any kind.
+  /// Finds the records and values of keys of which nothing is known yet, and the values of records that were found
+  /// without them. The keys may be of tables of any kind.
   AbortReason find(std::span<Access* const> accesses);
   enum class Behind : std::uint8_t { kNothing, kEpochs };
   /// Finds the records and values of keys of hash tables, one-sided. With kEpochs it READs E of all participants behind
@@ -31,13 +34,24 @@ class Reading {
   AbortReason adopt_look_ups(std::span<Access* const> accesses, const Batch<KeyRead>& reads);
   /// READs the records that were found without their values.
   AbortReason fetch_values(std::span<Access* const> accesses);
+  /// The first half of fetch_values(), for records that all lack their values: makes a step for each of them.
+  AbortReason add_fetches(std::span<Access* const> accesses, Batch<CheckedRead>& reads, Batch<AccessStep*>& steps) {
+    return add_record_reads(footprint_, accesses, reads, steps);
+  }
+  /// The second half of fetch_values(): notes what the steps have READ, in the order in which they were made.
+  AbortReason adopt_fetches(std::span<Access* const> accesses, const Batch<CheckedRead>& reads);
+  /// Adds the leaves that may have the keys, as far as their places are remembered. Keys of hash tables are left out.
+  void add_leaves(std::span<Access* const> accesses, LeafReads& leaves);
+  /// Looks for the keys in the leaves, which have been READ. A key that has an entry there gets the place of its
+  /// record, of which nothing is known yet, and is added to `placed`. Of a key without an entry it is noted that there
+  /// is no record. A key that no leaf covers stays unseen.
+  AbortReason find_in_leaves(std::span<Access* const> accesses, LeafReads& leaves, Batch<Access*>& placed);
   /// Notes what an owner has told of a key's record.
   void adopt_answer(Access& access, const messages::SeenRecord& told);
 
  private:
-  /// Looks for the keys in leaves whose places are remembered. Keys that these leaves do not cover are added to
-  /// `unknown`.
-  AbortReason find_in_leaves(std::span<Access* const> accesses, Batch<Access*>& unknown);
+  /// Looks for the keys in all leaves whose places are remembered. Keys that these leaves do not cover stay unseen.
+  AbortReason look_in_leaves(std::span<Access* const> accesses);
   /// Asks the owners for the records and values.
   AbortReason ask_owners(std::span<Access* const> accesses);
   /// Makes the step READ a piece of its table's main header, too, to fill the location cache. False if the whole header

@@ -136,7 +136,7 @@ void AppendWorld::interrupt(std::string_view point) {
   static constexpr std::string_view kPoints[] = {"owner.placeholder_made", "service.answered", "x_lock.taken",
                                                  "version_copy.linked",    "across.locked",    "across.agreed",
                                                  "commit.locked_one",      "read.copied",      "tictoc.extending",
-                                                 "region.planned",         "region.checked"};
+                                                 "region.planned",         "region.checked",   "locked_reads.placed"};
   if (interrupting_ || running_ == 0 || std::find(std::begin(kPoints), std::end(kPoints), point) == std::end(kPoints))
     return;
   if (!random_.chance(0.3)) return;

@@ -153,6 +153,41 @@ TEST_P(Cost, AReaderValidatesInOneRound) {
       << "two records; E, and what is not known to be valid when the others are";
 }
 
+/// Of an ordered table, whose leaves lead to the records, in one round trip more.
+class CostBehindLeaves : public Cost {};
+INSTANTIATE_TEST_SUITE_P(Ordered, CostBehindLeaves, testing::Values(IndexKind::kOrdered),
+                         [](const auto&) { return "Ordered"; });
+
+TEST_P(CostBehindLeaves, WhatWillBeWrittenIsLockedInTheRoundThatReadsIt) {
+  const auto run = [](Transaction& t, const Table& table) {
+    std::array<std::array<char, 32>, 3> buffers;
+    std::array<MultiGet, 3> gets = {MultiGet{table, "1x", buffers[0], {}, true}, MultiGet{table, "1y", buffers[1], {}},
+                                    MultiGet{table, "2x", buffers[2], {}, true}};
+    EXPECT_EQ(t.multi_get(gets), Outcome::kOk);
+    EXPECT_EQ(t.put(table, "1x", "new"), Outcome::kOk);
+    EXPECT_EQ(t.put(table, "2x", "new"), Outcome::kOk);
+  };
+  const Figures warm = warm_cost_of(run);
+  EXPECT_EQ(warm.rounds, (std::array<std::uint64_t, kTripPhases>{1, 1, 0, 1, 1})) << "the leaves, the records";
+  EXPECT_EQ(warm.writes, 4u);
+  EXPECT_EQ(warm.messages, 0u);
+}
+
+/// What is not there is not locked, and the leaf tells it.
+TEST_P(CostBehindLeaves, WhatIsNotThereCostsTheLeafAndItsValidation) {
+  const auto run = [](Transaction& t, const Table& table) {
+    std::array<char, 32> buffer;
+    EXPECT_EQ(t.get_to_write(table, "1z", buffer).outcome, Outcome::kNotFound);
+  };
+  const Figures warm = warm_cost_of(run);
+  const std::uint64_t to_agree = tests::asked_protocol.in_real_time ? 0 : 1;
+  EXPECT_EQ(warm.rounds, (std::array<std::uint64_t, kTripPhases>{1, 0, to_agree, 1, 0}));
+  EXPECT_EQ(warm.compare_swaps + warm.messages, 0u);
+  EXPECT_EQ(warm,
+            warm_cost_of([](Transaction& t, const Table& table) { EXPECT_EQ(value_of(t, table, "1z"), "(none)"); }))
+      << "as without the hint";
+}
+
 /// lease_2pl.
 class CostOfDeclared : tests::WithLeases, public Cost {
  protected:
@@ -214,6 +249,23 @@ TEST_P(CostOfDeclared, LocksReadRecordsOnce) {
   EXPECT_EQ(warm.compare_swaps, 1u);
   EXPECT_EQ(warm.read_bytes, kRecord + base::kWord + kEpoch) << "the previous version behind the record";
   EXPECT_EQ(warm.writes, 2u);
+}
+
+class CostOfDeclaredBehindLeaves : public CostOfDeclared {};
+INSTANTIATE_TEST_SUITE_P(Ordered, CostOfDeclaredBehindLeaves, testing::Values(IndexKind::kOrdered),
+                         [](const auto&) { return "Ordered"; });
+
+TEST_P(CostOfDeclaredBehindLeaves, LocksReadRecordsOnce) {
+  const auto run = [](Transaction& t, const Table& table) {
+    declare(t, table, {}, {"1x", "1y", "1z"});
+    EXPECT_EQ(value_of(t, table, "1x"), "old");
+    EXPECT_EQ(t.put(table, "1x", "old"), Outcome::kOk);
+  };
+  const Figures warm = warm_cost_of(run);
+  EXPECT_EQ(warm.rounds, (std::array<std::uint64_t, kTripPhases>{1, 1, 0, 1, 1}))
+      << "the leaf; the records that are there; the leaf's version, as one is not; what was written";
+  EXPECT_EQ(warm.compare_swaps, 2u);
+  EXPECT_EQ(warm.messages, 0u);
 }
 
 TEST_P(CostOfDeclared, LocksBesideLeasesOnlyHeadersAgain) {

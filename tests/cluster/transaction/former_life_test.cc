@@ -1,9 +1,12 @@
 // A node dies and comes back, with its tables elsewhere: what others know of its former life leads nowhere any more,
 // and once they have learnt it anew they use it again.
 
+#include <array>
+
 #include <gtest/gtest.h>
 
 #include "tests/cluster/transaction/across_nodes.h"
+#include "tests/support/at_sync_point.h"
 
 namespace granary::cluster::test {
 namespace {
@@ -101,6 +104,22 @@ TEST_P(FormerLife, ServesNoLocationOnceItWasLearntAnew) {
   EXPECT_EQ(hits(), 1u);
   EXPECT_EQ(at(0, "1x"), "anew");
   EXPECT_EQ(hits(), 2u) << "where it is in this life";
+}
+
+/// The leaf that leads to the record is of the former life, and the lock would be taken in the next one.
+TEST_P(FormerLife, IsNotLockedWhenItEndsBetweenTheLeafAndTheRecord) {
+  if (GetParam() == IndexKind::kHash) GTEST_SKIP() << "no leaf leads to the record";
+  EXPECT_EQ(at(0, "1x"), "old") << "its leaf is known";
+  {
+    const tests::AtSyncPoint meanwhile("locked_reads.placed", [this] { come_back(); });
+    Transaction t = begin(0);
+    std::array<char, 32> buffer;
+    EXPECT_EQ(t.get_to_write(table(0), "1x", buffer).outcome, Outcome::kAborted);
+    EXPECT_EQ(t.commit().reason, AbortReason::kNodeUnreachable);
+  }
+  learn();
+  EXPECT_EQ(at(0, "1x"), "anew");
+  EXPECT_EQ(put(), AbortReason::kNone) << "nobody holds it";
 }
 
 /// A transaction that has seen something of the former life ends, whenever it meets the next one, and whatever it does

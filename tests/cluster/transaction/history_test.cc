@@ -96,6 +96,7 @@ TEST(HistoryAcrossNodes, LostConnectionsAndOtherLeaders) {
 /// lease_2pl, by clocks that differ as far as they may; and beside optimistic transactions.
 TEST(HistoryAcrossNodes, DeclaredTransactions) {
   for (const double share : {1.0, 0.5}) judge(30, {.index = IndexKind::kHash, .lists = 3, .declared = share});
+  judge(15, {.index = IndexKind::kOrdered, .lists = 3, .declared = 0.5, .long_keys = false});
 }
 
 /// They differ by more than leases last, so that whoever forgets it overwrites what another still relies on.
@@ -130,7 +131,10 @@ TEST(HistoryAcrossNodes, ListsThatMove) {
 }
 
 /// I8; and it is strictly serializable as it is released, by one leader or by one after the other.
-TEST(HistoryAcrossNodes, WhatIsSeenIsLogged) { judge(15, {.index = IndexKind::kHash, .logged = true}); }
+TEST(HistoryAcrossNodes, WhatIsSeenIsLogged) {
+  judge(15, {.index = IndexKind::kHash, .logged = true});
+  judge(15, {.index = IndexKind::kOrdered, .long_keys = false, .logged = true});
+}
 TEST(HistoryAcrossNodes, WhatIsReleasedIsInAllLogs) {
   judge(25, {.network = {.loss = 0.0005}, .index = IndexKind::kHash, .trouble = true, .logged = true});
 }

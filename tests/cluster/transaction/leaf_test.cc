@@ -3,6 +3,7 @@
 // (tests/kvstore/remote/leaf_read_test.cc).
 
 #include <algorithm>
+#include <array>
 
 #include <gtest/gtest.h>
 
@@ -62,6 +63,12 @@ class LeavesAcrossNodes : public testing::Test {
     std::string value;
     const Outcome got = t.get(tables_[0], key_of(number), value);
     return got == Outcome::kOk ? value : got == Outcome::kNotFound ? "-" : "(aborted)";
+  }
+  std::string get_to_write(Transaction& t, int number) {
+    std::array<char, 16> buffer;
+    const GetResult got = t.get_to_write(tables_[0], key_of(number), buffer);
+    if (got) return std::string(buffer.data(), got.size);
+    return got.outcome == Outcome::kNotFound ? "-" : "(aborted)";
   }
   /// What node 0 finds of keys [0, count), one transaction a key.
   std::string look(int count) {
@@ -152,6 +159,67 @@ TEST_F(LeavesAcrossNodes, AnInsertOfOnesOwnFollowsAMiss) {
     for (int i = 1; i < 100; i += 2) EXPECT_EQ(t.insert(tables_[0], key_of(i), value_of(i)), Outcome::kOk);
   });
   EXPECT_EQ(look(100), expected(100, kAll));
+}
+
+TEST_F(LeavesAcrossNodes, LeadToRecordsThatAreLockedWithTheRead) {
+  put(1, tables_, 0, 100, 2);
+  look(100);
+  commit(1, [&](Transaction& t) { EXPECT_EQ(t.put(hashed_[1], "1h", "old"), Outcome::kOk); });
+  std::string value;
+  commit(0, [&](Transaction& t) { EXPECT_EQ(t.get(hashed_[0], "1h", value), Outcome::kOk); });
+  const std::uint64_t before = counters().messages, read = counters().rounds[0], locked = counters().rounds[1];
+  commit(0, [&](Transaction& t) {
+    std::array<std::array<char, 16>, 5> buffers;
+    const std::array keys = {key_of(8), key_of(9), key_of(90), key_of(40), std::string("1h")};
+    std::array<MultiGet, 5> gets;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      gets[i] = {.table = i < 4 ? tables_[0] : hashed_[0], .key = keys[i], .buffer = buffers[i], .result = {}};
+      gets[i].will_write = i != 3;
+    }
+    EXPECT_EQ(t.multi_get(gets), Outcome::kOk);
+    EXPECT_EQ(gets[1].result.outcome, Outcome::kNotFound);
+    for (const std::size_t i : {0, 2, 3, 4}) EXPECT_EQ(gets[i].result.outcome, Outcome::kOk);
+    EXPECT_EQ(counters().rounds[0] - read, 1u) << "the leaves of all four";
+    EXPECT_EQ(counters().rounds[1] - locked, 1u) << "three locks, and the record that is only read";
+    EXPECT_EQ(t.put(tables_[0], key_of(90), "new"), Outcome::kOk);
+  });
+  EXPECT_EQ(counters().messages, before);
+  commit(1, [&](Transaction& t) { EXPECT_EQ(t.get(tables_[1], key_of(90), value), Outcome::kOk); });
+  EXPECT_EQ(value, "new");
+}
+
+/// Whatever has become of the leaves that are known.
+TEST_F(LeavesAcrossNodes, LeadToTheRightRecordsToLock) {
+  put(1, tables_, 0, 200, 10);
+  look(200);
+  const auto add_up = [&](int number, bool is_there) {
+    commit(0, [&](Transaction& t) {
+      EXPECT_EQ(get_to_write(t, number), is_there ? value_of(number) : "-");
+      EXPECT_EQ(t.put(tables_[0], key_of(number), value_of(number)), Outcome::kOk);
+    });
+  };
+  put(1, tables_, 0, 200);
+  for (int i = 199; i >= 0; --i) add_up(i, true);
+  EXPECT_GT(counters().leaves.stale, 0u) << "or no leaf has split";
+  const std::uint64_t stale = counters().leaves.stale;
+  remove(10, 190);
+  collect();
+  put(1, others_, 0, 200);
+  for (int i = 0; i < 200; ++i) add_up(i, i < 10 || i >= 190);
+  EXPECT_GT(counters().leaves.stale, stale) << "or no leaf has gone";
+  EXPECT_EQ(look(200), expected(200, kAll));
+}
+
+TEST_F(LeavesAcrossNodes, AMissOfWhatWasToBeLockedIsCheckedAtTheCommit) {
+  put(1, tables_, 0, 20, 2);
+  look(20);
+  for (const bool comes : {false, true}) {
+    Transaction reader = cluster_.node(0).worker(1).begin();
+    EXPECT_EQ(messages_of([&] { EXPECT_EQ(get_to_write(reader, 7), "-"); }), 0u);
+    if (comes) put(1, tables_, 7, 8);
+    EXPECT_EQ(reader.put(tables_[0], "0x", "relies on it"), Outcome::kOk);
+    EXPECT_EQ(reader.commit().reason, comes ? AbortReason::kNodeChanged : AbortReason::kNone);
+  }
 }
 
 TEST_F(LeavesAcrossNodes, AreScannedWithoutAMessageOnceTheyAreKnown) {
@@ -280,6 +348,9 @@ TEST_F(LeavesAcrossNodes, AnEntryThatLeadsNowhereIsNoRecord) {
     Transaction t = cluster_.node(0).worker().begin();
     EXPECT_EQ(get(t, 3), "(aborted)");
     t.abort();
+    Transaction locker = cluster_.node(0).worker().begin();
+    EXPECT_EQ(get_to_write(locker, 3), "(aborted)");
+    locker.abort();
     Transaction scanner = cluster_.node(0).worker().begin();
     EXPECT_NE(tests::scan_text(scanner, tables_[0], {.from = "1"}).find("(aborted)"), std::string::npos);
     scanner.abort();

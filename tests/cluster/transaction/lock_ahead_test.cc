@@ -1,6 +1,8 @@
 // What the rings of a node say that its transactions hold at other nodes: all that they do, from before it is locked
 // until it has been given back. Processes that are killed are for tests/node/held_by_dead_test.cc.
 
+#include <array>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -221,6 +223,25 @@ TEST_P(LockAhead, SoDoesWhatNobodyDecided) {
   EXPECT_EQ(t.get(tables_[0], "1y", value), Outcome::kOk);
   put(t, "1x");
   EXPECT_EQ(t.commit().reason, AbortReason::kNodeUnreachable);
+  EXPECT_THAT(named(), ElementsAre("1x"));
+  heal_and_go_on();
+  EXPECT_THAT(named(), IsEmpty());
+  EXPECT_EQ(state_of("1x"), record::kFree);
+}
+
+/// The place of 1x, or its leaf, is known.
+TEST_P(LockAhead, SoDoesWhatAReadHasLocked) {
+  std::string value;
+  Transaction first = begin();
+  EXPECT_EQ(first.get(tables_[0], "1x", value), Outcome::kOk);
+  EXPECT_TRUE(first.commit().committed());
+  cut_off_at("x_lock.taken");
+  Transaction t = begin();
+  std::array<char, 32> buffer;
+  EXPECT_EQ(t.get_to_write(tables_[0], "1x", buffer).outcome, Outcome::kOk);
+  EXPECT_THAT(named(), ElementsAre("1x"));
+  EXPECT_TRUE(all_named({"1x"}));
+  t.abort();
   EXPECT_THAT(named(), ElementsAre("1x"));
   heal_and_go_on();
   EXPECT_THAT(named(), IsEmpty());
