@@ -13,7 +13,8 @@
 //
 // Tearing. Each aligned 8-byte word moves whole. Beyond that, the words of one READ or one WRITE move in any order, and
 // others may read and write between them. A READ within one cache line is of one moment as far as I4 needs it: a word
-// at a lower address is loaded no later than one at a higher address. A CAS that fails writes nothing.
+// at a lower address is loaded no later than one at a higher address. A CAS that fails writes nothing. A
+// WRITE of one byte changes that byte alone, even if others write the bytes beside it at the same time.
 //
 // Atomics. CAS and fetch-add are atomic among themselves, and against plain loads, stores and WRITEs of the word, but
 // not against read-modify-writes of the owner's CPU (I2).
@@ -59,7 +60,7 @@ struct RemoteAddress {
   NodeId node = 0;
   RegionId region = 0;
   Generation generation = 0;
-  std::uint64_t offset = 0;  ///< in bytes from the region's start; a multiple of 8
+  std::uint64_t offset = 0;  ///< in bytes from the region's start; a multiple of 8, except for a WRITE of one byte
 
   /// Returns the address `bytes` further on.
   RemoteAddress plus(std::uint64_t bytes) const { return {node, region, generation, offset + bytes}; }
@@ -70,15 +71,18 @@ enum class OperationKind : std::uint8_t { kRead, kWrite, kCompareSwap, kFetchAdd
 
 /// One step of a chain. Local memory lies in a region registered at this node's fabric, and is 8-byte aligned. It
 /// belongs to the fabric until the chain has completed. The bytes of a WRITE of at most `Limits::inline_bytes` belong
-/// to it only until post() returns.
+/// to it only until post() returns. A WRITE may also be of one byte, which may lie anywhere on both sides.
 struct Operation {
   OperationKind kind = OperationKind::kRead;
   bool fenced = false;      ///< waits for all earlier READs and atomics of the connection; only a WRITE needs it
-  std::uint32_t bytes = 8;  ///< READ, WRITE: a multiple of 8, above 0; atomics: 8
+  std::uint32_t bytes = 8;  ///< READ, WRITE: a multiple of 8, above 0; WRITE: also 1; atomics: 8
   void* local = nullptr;    ///< READ: where to; WRITE: where from; atomics: where the word's old value goes
   RemoteAddress remote;
   std::uint64_t operand = 0;  ///< CAS: the value expected; fetch-add: what to add
   std::uint64_t desired = 0;  ///< CAS: the value to store
+
+  /// Whether it is a WRITE of one byte.
+  bool of_a_byte() const { return bytes == 1; }
 
   static Operation read(void* to, RemoteAddress from, std::uint32_t bytes) {
     return {.kind = OperationKind::kRead, .bytes = bytes, .local = to, .remote = from};
@@ -90,6 +94,7 @@ struct Operation {
             .local = const_cast<void*>(from),
             .remote = to};
   }
+  static Operation write_byte(RemoteAddress to, const std::uint8_t* from) { return write(to, from, 1); }
   static Operation compare_swap(RemoteAddress at, std::uint64_t expected, std::uint64_t desired, std::uint64_t* old) {
     return {.kind = OperationKind::kCompareSwap, .local = old, .remote = at, .operand = expected, .desired = desired};
   }

@@ -14,7 +14,8 @@ bool shaped_well(const Operation& operation, const Limits& limits) {
   const std::uint32_t most = atomic ? 8 : limits.operation_bytes;
   const std::uint64_t bits =
       operation.bytes | operation.remote.offset | reinterpret_cast<std::uintptr_t>(operation.local);
-  return (bits & kWordMask) == 0 && operation.bytes != 0 && operation.bytes <= most;
+  const bool whole_words = (bits & kWordMask) == 0 && operation.bytes != 0 && operation.bytes <= most;
+  return whole_words || (operation.of_a_byte() && operation.kind == OperationKind::kWrite);
 }
 
 struct Extent {

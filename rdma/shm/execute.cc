@@ -78,7 +78,11 @@ void execute(const Operation& operation, char* remote, StoreOrder& order) {
       copy_ascending(mine, theirs, operation.bytes, theirs);
       break;
     case OperationKind::kWrite:
-      copy_ascending(theirs, mine, operation.bytes, theirs);
+      if (operation.of_a_byte()) [[unlikely]] {
+        base::store_byte(reinterpret_cast<std::uint8_t*>(remote), *static_cast<const std::uint8_t*>(operation.local));
+      } else {
+        copy_ascending(theirs, mine, operation.bytes, theirs);
+      }
       order.stored();
       break;
     case OperationKind::kCompareSwap:

@@ -66,6 +66,19 @@ void for_each_word(const Operation& operation, Move&& move) {
   }
 }
 
+/// Writes a byte while the line of its word is locked.
+void write_byte(const Operation& operation, const Peer& owner) {
+  RemoteAddress word = operation.remote;
+  const std::uint64_t within = word.offset % kWord;
+  word.offset -= within;
+  auto* const byte = reinterpret_cast<std::uint8_t*>(owner.at(word)) + within;
+  const std::uint8_t value = *static_cast<const std::uint8_t*>(operation.local);
+  (void)OwnersWords(owner, word).change(0, [byte, value](auto) {
+    std::atomic_ref(*byte).store(value, std::memory_order_release);
+    return std::uint64_t{value};
+  });
+}
+
 void execute(const Operation& operation, const OwnersWords& theirs, StoreOrder& order) {
   base::sync_point("shm.operation");
   auto* mine = static_cast<std::uint64_t*>(operation.local);
@@ -118,7 +131,14 @@ Status pass_line_table(Hello& greeting, std::vector<int>& files) {
 }
 
 void execute_watched(std::span<const Operation> chain, const Peer& owner, StoreOrder& order) {
-  for (const Operation& operation : chain) execute(operation, OwnersWords(owner, operation.remote), order);
+  for (const Operation& operation : chain) {
+    if (operation.of_a_byte()) {
+      write_byte(operation, owner);
+      order.stored();
+    } else {
+      execute(operation, OwnersWords(owner, operation.remote), order);
+    }
+  }
 }
 
 }  // namespace granary::rdma::shm

@@ -102,6 +102,10 @@ void Connection::move(Piece& piece) {
 
 void Connection::store(std::uint64_t* theirs, Piece& piece) {
   if (!piece.data) copy_from_buffer(piece);
+  if (piece.operation.of_a_byte()) {
+    base::store_byte(reinterpret_cast<std::uint8_t*>(theirs), static_cast<std::uint8_t>(piece.data->front()));
+    return;
+  }
   for (std::size_t i = 0; i < piece.bytes / base::kWord; ++i) base::store_word(theirs + i, (*piece.data)[i]);
 }
 
@@ -123,8 +127,12 @@ void Connection::atomic(std::uint64_t* theirs, const Piece& piece) {
 }
 
 void Connection::copy_from_buffer(Piece& piece) {
-  const auto* mine = static_cast<const std::uint64_t*>(piece.operation.local) + piece.at / base::kWord;
   piece.data.emplace();
+  if (piece.operation.of_a_byte()) {
+    piece.data->front() = *static_cast<const std::uint8_t*>(piece.operation.local);
+    return;
+  }
+  const auto* mine = static_cast<const std::uint64_t*>(piece.operation.local) + piece.at / base::kWord;
   for (std::size_t i = 0; i < piece.bytes / base::kWord; ++i) (*piece.data)[i] = base::load_word(mine + i);
 }
 

@@ -38,6 +38,13 @@ inline void store_word(std::uint64_t* word, std::uint64_t value) {
   std::atomic_ref<std::uint64_t>(*word).store(value, std::memory_order_release);
 }
 
+/// Stores one byte of a word of which others may store other bytes at the same time. Whoever looks at it loads the
+/// word.
+inline void store_byte(std::uint8_t* byte, std::uint8_t value) {
+  const lines::Store seen(byte);
+  std::atomic_ref<std::uint8_t>(*byte).store(value, std::memory_order_release);
+}
+
 /// Stores `desired` if the word is `expected`, and returns whether it did. Acquire and release if it did (a full fence
 /// on x86-64), relaxed if not.
 inline bool compare_exchange_word(std::uint64_t* word, std::uint64_t expected, std::uint64_t desired) {

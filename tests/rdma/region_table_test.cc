@@ -69,6 +69,9 @@ TEST_F(CheckChain, RefusesBadShapes) {
   EXPECT_EQ(read(at(4), 8), PostResult::kInvalidChain);
   EXPECT_EQ(read(at(0), kLimits.operation_bytes + 8), PostResult::kInvalidChain);
   EXPECT_EQ(check(Operation::read(region_->base() + 1, at(0), 8)), PostResult::kInvalidChain);
+  EXPECT_EQ(read(at(3), 1), PostResult::kInvalidChain);
+  EXPECT_EQ(check(Operation::write(at(3), region_->base() + 5, 1)), PostResult::kPosted);
+  EXPECT_EQ(check(Operation::write(at(kPeerBytes), region_->base(), 1)), PostResult::kInvalidRemote);
   Operation wide = Operation::fetch_add(at(0), 1, word());
   wide.bytes = 16;
   EXPECT_EQ(check(wide), PostResult::kInvalidChain);

@@ -36,6 +36,17 @@ TEST_F(Conformance, ReachesTheLastWordOfTheRegion) {
   EXPECT_EQ(remote_word(kPeerBytes - 8), 9u);
 }
 
+TEST_F(Conformance, AWriteOfOneByteChangesThatByteAlone) {
+  *word(1) = ~std::uint64_t{0};
+  ASSERT_TRUE(run({Operation::write(at(64), word(1), 8)}));
+  auto* const byte = reinterpret_cast<std::uint8_t*>(word(2)) + 5;
+  *byte = 0x21;
+  ASSERT_TRUE(run({Operation::write_byte(at(64 + 3), byte)}));
+  EXPECT_EQ(remote_word(64), 0xffffffff21ffffffu);
+  EXPECT_EQ(remote_word(56), 0u);
+  EXPECT_EQ(remote_word(72), 0u);
+}
+
 TEST_F(Conformance, CompareSwapTellsTheOldValueAndWritesOnlyIfItIsTheExpectedOne) {
   ASSERT_TRUE(run({Operation::compare_swap(at(64), 0, 11, word(1))}));
   EXPECT_EQ(*word(1), 0u);

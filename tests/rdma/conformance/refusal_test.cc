@@ -27,6 +27,9 @@ TEST_F(Conformance, RefusesAChainWithOneBadOperationWhole) {
       {Operation::read(word(1), at(0), 7), PostResult::kInvalidChain},
       {Operation::read(word(1), at(4), 8), PostResult::kInvalidChain},
       {Operation::fetch_add(at(4), 1, word(1)), PostResult::kInvalidChain},
+      {Operation::read(word(1), at(0), 1), PostResult::kInvalidChain},
+      {Operation::write(at(4), word(1), 4), PostResult::kInvalidChain},
+      {Operation::write(at(kPeerBytes), word(1), 1), PostResult::kInvalidRemote},
       {Operation::read(word(1), at(0), endpoint_->limits().operation_bytes + 8), PostResult::kInvalidChain},
       {Operation::read(word(1), at(~std::uint64_t{0} - 7), 8), PostResult::kInvalidRemote},
   };
