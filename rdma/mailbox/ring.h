@@ -20,6 +20,14 @@
 // exchange lets no later load pass; on the sender's side, WRITE then READ is in order.) A sender rings once for each
 // sleep.
 //
+// A receiver of many rings looks at signs instead. The sign of a ring is one byte in the receiver's registered memory,
+// beside those of other rings, so a cache line has 64 of them. Behind each seal, and behind each session that it takes,
+// the ring's sender WRITEs the next number there, modulo 256. Whoever sees the new sign sees the seal, as both are
+// WRITEs of one connection. Only this sender writes the byte, and nobody clears it, so no atomic operation is needed
+// (I2). A later sender goes on from the byte that it READs when it takes its session. A sign is a hint: it may be
+// missed, as when 256 of them come between two looks, or come while nobody looks. So a receiver also looks at its rings
+// one by one, though seldom (src/cluster/messages/service.cc).
+//
 // A sender that connects (again) takes a new session and waits until the receiver serves it. The receiver clears the
 // ring then. Anything that an earlier session, or an earlier life of the sender's node, left there is dropped, and
 // nothing of it arrives later (rdma/fabric.h, breakage).
@@ -43,6 +51,9 @@ inline constexpr std::uint64_t kConsumedOffset = 64;
 inline constexpr std::uint64_t kSleepOffset = kConsumedOffset + 8;
 inline constexpr std::uint64_t kReceiversOffset = kSleepOffset + 8;
 inline constexpr std::uint64_t kDataOffset = 128;
+/// In the sender's staging memory, which is laid out as the ring: where it makes signs, and how many.
+inline constexpr std::uint64_t kSignsOffset = 64;
+inline constexpr std::uint64_t kSigns = kDataOffset - kSignsOffset;
 
 /// Returns the room for fragments in a ring that takes so many bytes of memory. It is a multiple of 64, and must be at
 /// least 64.

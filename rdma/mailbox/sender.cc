@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "src/base/shared_words.h"
 #include "src/base/test_hooks.h"
@@ -12,12 +13,23 @@ namespace granary::rdma::mailbox {
 
 using base::kWord;
 
+namespace {
+
+/// Returns the address of the word that has the byte.
+RemoteAddress word_of(RemoteAddress byte) {
+  byte.offset -= byte.offset % kWord;
+  return byte;
+}
+
+}  // namespace
+
 Sender::Sender(Endpoint& endpoint, ConnectionId connection, const SenderPlace& place)
     : endpoint_(endpoint),
       connection_(connection),
       place_(place),
       capacity_(ring_capacity(place.ring_bytes)),
       answer_(reinterpret_cast<std::uint64_t*>(place.staging)),
+      signs_(reinterpret_cast<std::uint8_t*>(place.staging + kSignsOffset)),
       mirror_(place.staging + kDataOffset) {
   step();
 }
@@ -54,8 +66,30 @@ PostResult Sender::post(std::span<const Operation> chain, Signal signal) {
 }
 
 void Sender::take_session() {
-  const Operation add = Operation::fetch_add(place_.ring.plus(kSessionOffset), 1, answer_);
-  if (post({&add, 1}, Signal::kYes) == PostResult::kPosted) state_ = State::kTakingSession;
+  std::array chain = {Operation::fetch_add(place_.ring.plus(kSessionOffset), 1, answer_), Operation()};
+  if (place_.sign) chain[1] = Operation::read(answer_ + 1, word_of(*place_.sign), kWord);
+  if (post(std::span(chain).first(place_.sign ? 2 : 1), Signal::kYes) == PostResult::kPosted)
+    state_ = State::kTakingSession;
+}
+
+/// Begins with the session that has been taken. If its sign cannot be posted now, the receiver finds the session
+/// without it.
+void Sender::begin_session() {
+  session_ = static_cast<std::uint16_t>(*answer_ + 1);
+  state_ = State::kAwaitService;
+  if (!place_.sign) return;
+  sign_ = static_cast<std::uint8_t>(answer_[1] >> (8 * (place_.sign->offset % kWord)));
+  const Operation sign = next_sign();
+  if (post({&sign, 1}, Signal::kNo) == PostResult::kPosted) ++sign_;
+}
+
+/// Makes the WRITE of the next sign. Where post() does not copy its byte, the byte must not change before the WRITE has
+/// happened. Of more than kSigns WRITEs under way, one may carry a later sign than its own, which is still a new one.
+Operation Sender::next_sign() const {
+  const auto next = static_cast<std::uint8_t>(sign_ + 1);
+  std::uint8_t* const byte = signs_ + next % kSigns;
+  *byte = next;
+  return Operation::write_byte(*place_.sign, byte);
 }
 
 void Sender::ask() {
@@ -69,8 +103,7 @@ void Sender::completed(const Completion& completion) {
   if (completion.status == CompletionStatus::kBroken) {
     state_ = State::kBroken;
   } else if (state_ == State::kTakingSession) {
-    session_ = static_cast<std::uint16_t>(*answer_ + 1);
-    state_ = State::kAwaitService;
+    begin_session();
   } else {
     asking_ = false;
     learn();
@@ -126,9 +159,13 @@ bool Sender::push_fragment() {
   if (padded != 0) std::memset(mirror_ + at + padded, 0, kWord);
   std::memcpy(mirror_ + at + kWord, message_.data() + sent_, bytes);
   const RemoteAddress to = place_.ring.plus(kDataOffset + at);
-  const std::array chain = {Operation::write(to.plus(kWord), mirror_ + at + kWord, padded),
-                            Operation::write(to, mirror_ + at, kWord)};
-  if (post(std::span(chain).subspan(padded == 0 ? 1 : 0), Signal::kNo) != PostResult::kPosted) return false;
+  std::array chain = {Operation::write(to.plus(kWord), mirror_ + at + kWord, padded),
+                      Operation::write(to, mirror_ + at, kWord), Operation()};
+  if (place_.sign) chain[2] = next_sign();
+  if (base::injected("sign-before-seal") && place_.sign) std::swap(chain[1], chain[2]);
+  const auto whole = std::span(chain).first(place_.sign ? 3 : 2);
+  if (post(whole.subspan(padded == 0 ? 1 : 0), Signal::kNo) != PostResult::kPosted) return false;
+  ++sign_;
   sent_ += bytes;
   written_ = (written_ + kWord + padded) % position_period(capacity_);
   look_again_ = !asking_ || !base::injected("ring-by-earlier-look");

@@ -2,6 +2,7 @@
 // Sends the messages of a mailbox (ring.h).
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -24,6 +25,8 @@ struct SenderPlace {
   std::uint64_t most_bytes = 0;  ///< the greatest size of a message, at the receiver
   char* staging = nullptr;       ///< registered, 8-byte aligned; `ring_bytes` long, for this sender alone
   std::uint64_t tag = 0;         ///< the tag of its completions; no other user of the endpoint has it
+  /// The byte of the receiver's node that is this mailbox's sign (ring.h). Nothing: the receiver looks at its ring.
+  std::optional<RemoteAddress> sign = {};
 };
 
 /// The endpoint's thread uses it. The code that polls the endpoint gives it the completions with its tag, and goes on
@@ -56,12 +59,14 @@ class Sender {
 
   PostResult post(std::span<const Operation> chain, Signal signal);
   void take_session();
+  void begin_session();
   /// READs the receiver's words, which learn() gets.
   void ask();
   void learn();
   void wake_receiver(Sleep sleep);
   void push();
   bool push_fragment();
+  Operation next_sign() const;
   /// Returns how many bytes are written and, as far as the sender knows, not consumed.
   std::uint64_t in_ring() const;
 
@@ -70,11 +75,13 @@ class Sender {
   const SenderPlace place_;
   const std::uint64_t capacity_;
   std::uint64_t* const answer_;  ///< in staging: gets the words of fetch-adds and READs
+  std::uint8_t* const signs_;    ///< in staging: the signs that are on their way
   char* const mirror_;           ///< in staging: laid out as the ring's data, so its room is free when the ring's is
   State state_ = State::kTakeSession;
   bool asking_ = false;      ///< a READ is under way
   bool look_again_ = false;  ///< a seal was written after the last READ was posted, or a ring had no room
   std::uint32_t rung_ = 0;   ///< the last sleep of the receiver for which it was rung
+  std::uint8_t sign_ = 0;    ///< the last sign that was posted
   std::uint16_t session_ = 0;
   std::uint64_t consumed_ = 0;  ///< the position (ring.h) that the last READ has told
   std::uint64_t written_ = 0;   ///< the position up to which the ring is written

@@ -122,6 +122,7 @@ constexpr KnownBug kBugs[] = {
     {"skip-directory-sync", "created and renamed files are not made durable in their directory"},
     {"sleep-without-look", "a worker that has said it sleeps does not look once more"},
     {"ring-by-earlier-look", "a sender rings by a READ from before its message"},
+    {"sign-before-seal", "it signs before its message is there"},
     {"write-ignores-fence", "a fenced WRITE overtakes READs and atomics"},
     {"completion-before-effect", "a chain completes before its operations took effect"},
     {"torn-header-read", "a READ within a line loads words at different moments"},

@@ -7,6 +7,7 @@
 //   answers     by worker and answering node  rings, filled by others       )  each `ring_bytes` long
 //   out         by worker and asked node      where requests are made       )
 //   back        by asking node and worker     where answers are made        )
+//   signs       by asking node and worker     a byte for each ring of requests (rdma/mailbox/ring.h)
 //
 // Nodes count by their index among the cluster's ids, which may be far apart.
 
@@ -27,7 +28,9 @@ struct MailboxLayout {
   std::uint64_t ring_bytes = std::uint64_t{16} << 10;   ///< a multiple of 64
   std::uint64_t most_bytes = std::uint64_t{256} << 10;  ///< of a message, which may be longer than its ring
 
-  std::uint64_t region_bytes() const { return 4 * count() * ring_bytes; }
+  std::uint64_t region_bytes() const { return signs() + (count() + kLine - 1) / kLine * kLine; }
+  /// Returns how many rings of requests a node has.
+  std::uint64_t count() const { return std::uint64_t{nodes} * workers; }
 
   /// Returns the index of a node among the ids, or `nodes` if there is no such node.
   std::size_t index_of(rdma::NodeId id) const {
@@ -50,9 +53,14 @@ struct MailboxLayout {
   std::uint64_t answer_staging(rdma::NodeId asking, std::uint32_t worker) const {  ///< of the asked node
     return ring(3, index_of(asking) * workers + worker);
   }
+  std::uint64_t request_sign(rdma::NodeId asking, std::uint32_t worker) const {  ///< of the asked node; one byte
+    return signs() + index_of(asking) * workers + worker;
+  }
+  std::uint64_t signs() const { return 4 * count() * ring_bytes; }  ///< of each node
 
  private:
-  std::uint64_t count() const { return std::uint64_t{nodes} * workers; }
+  static constexpr std::uint64_t kLine = 64;
+
   std::uint64_t ring(unsigned part, std::uint64_t number) const { return (part * count() + number) * ring_bytes; }
 };
 

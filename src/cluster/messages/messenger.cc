@@ -224,6 +224,8 @@ bool Messenger::Link::open() {
                                  .region = parts_.layout.region,
                                  .generation = endpoint.peer_generation(connection),
                                  .offset = parts_.layout.request_ring(parts_.own_node, parts_.worker)};
+  rdma::RemoteAddress sign = ring;
+  sign.offset = parts_.layout.request_sign(parts_.own_node, parts_.worker);
   tag_ = (++connections_ << 17) | (std::uint64_t{node_} << 1) | 1;
   // The calls of the former ones have ended. They go together, also if there is no memory for the next ones.
   if (rpc_) last_call_ = rpc_->last_call();
@@ -234,7 +236,8 @@ bool Messenger::Link::open() {
                                  .ring_bytes = parts_.layout.ring_bytes,
                                  .most_bytes = parts_.layout.most_bytes,
                                  .staging = parts_.mailboxes + parts_.layout.request_staging(parts_.worker, node_),
-                                 .tag = tag_});
+                                 .tag = tag_,
+                                 .sign = sign});
   rpc_.emplace(
       *sender_, receiver_, [](Rpc::CallId, std::string_view, std::string&) { return true; }, last_call_);
   return true;

@@ -22,6 +22,7 @@
 #include "src/cluster/messages/file_source.h"
 #include "src/cluster/messages/layout.h"
 #include "src/cluster/messages/owner.h"
+#include "src/cluster/messages/signs.h"
 
 namespace granary::cluster::messages {
 
@@ -58,7 +59,9 @@ class Service {
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
-  /// Takes and answers what has arrived. False if there was nothing to do.
+  /// Takes and answers what has arrived. False if there was nothing to do. It looks at the rings whose signs have
+  /// changed, and at one ring more, in turn, since a sign may be missed. So an idle step costs the same however many
+  /// nodes ask.
   bool step(std::uint64_t now_us);
   /// Has what the node holds of this node's memory taken back. Any thread may call it when the node's life is over and
   /// was cut off, and before a later life of the node is served.
@@ -81,8 +84,12 @@ class Service {
   };
   using Exchanges = std::tuple<Exchange<Describe>, Exchange<FindRecord>, Exchange<Scan>, Exchange<SnapshotGet>,
                                Exchange<SnapshotScan>, Exchange<LendBlocks>, Exchange<NoteRemoved>>;
+  void forget_former_lives();
   void poll();
   bool pass_on_results();
+  void look();
+  void note_due(Link& link);
+  bool step_due(std::uint64_t now_us);
 
   const ServiceParts parts_;
   rdma::fiber::Peers peers_;
@@ -95,10 +102,16 @@ class Service {
   };
   std::vector<AskingNode> asking_nodes_;      ///< by the nodes' indexes
   std::vector<std::unique_ptr<Link>> links_;  ///< by the nodes' indexes, then by worker
+  std::vector<Link*> due_;                    ///< links that have something to do, in any order
+  Signs signs_;                               ///< of the links' rings
+  std::size_t next_look_ = 0;                 ///< the link whose ring is looked at next, whatever its sign
   /// By the nodes' indexes: to be forgotten in the next step. forget() stores with release before the node's next life
   /// is known to anybody, so the step that meets a message of that life, which comes after it, loads it before it
   /// answers.
   std::vector<std::atomic<bool>> forgotten_;
+  /// Whether any of them is. Stored with release after that one, and taken back before they are looked at, so none is
+  /// overlooked.
+  std::atomic<bool> any_forgotten_{false};
 };
 
 }  // namespace granary::cluster::messages

@@ -19,11 +19,16 @@ class Service::Link {
 
   /// Takes and answers messages. False if nothing had arrived.
   bool step(std::uint64_t now_us);
+  /// Whether the next step has something to do, whatever arrives until then.
+  bool is_due() const { return !quiet() || receiver_.has_something(); }
+  /// Ends the service's step for the asking node.
+  void end_step() { asking_node_.silent = false; }
   void completed(const rdma::Completion& completion);
   /// The result of a call, unless the worker that wants it has connected anew since.
   void finished(const CallQueue::Finished& finished);
   rdma::mailbox::Receiver& receiver() { return receiver_; }
-  bool quiet() const { return !rpc_ || rpc_->quiet(); }
+
+  bool listed = false;  ///< the service's: the link is among due_
 
   /// Completions with this tag's low part are of the link with that number.
   static std::size_t number_of(std::uint64_t tag) { return tag & kNumberMask; }
@@ -32,6 +37,7 @@ class Service::Link {
   static constexpr unsigned kNumberBits = 24;
   static constexpr std::uint64_t kNumberMask = (std::uint64_t{1} << kNumberBits) - 1;
 
+  bool quiet() const { return !rpc_ || rpc_->quiet(); }
   std::size_t number() const { return parts_.layout.index_of(node_) * parts_.layout.workers + worker_; }
   void meet_new_session(std::uint64_t now_us);
   bool open(std::uint64_t now_us);

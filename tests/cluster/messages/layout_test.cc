@@ -21,7 +21,19 @@ TEST(MailboxLayout, HasAPlaceForEachNodeHoweverFarItsNumber) {
     }
   }
   EXPECT_EQ(places.size(), 4u * 3 * 5);
-  EXPECT_EQ(*places.rbegin() + layout.ring_bytes, layout.region_bytes());
+  EXPECT_EQ(*places.rbegin() + layout.ring_bytes, layout.signs());
+}
+
+TEST(MailboxLayout, HasASignForEachRingOfRequestsBehindAllRings) {
+  const MailboxLayout layout{.nodes = 13, .workers = 5};
+  std::set<std::uint64_t> signs;
+  for (rdma::NodeId node = 0; node < layout.nodes; ++node) {
+    for (std::uint32_t worker = 0; worker < layout.workers; ++worker) signs.insert(layout.request_sign(node, worker));
+  }
+  EXPECT_EQ(signs.size(), layout.count());
+  EXPECT_EQ(*signs.begin(), layout.signs());
+  EXPECT_LT(*signs.rbegin(), layout.region_bytes());
+  EXPECT_EQ(layout.region_bytes(), layout.signs() + 128) << "65 of them, in whole lines";
 }
 
 TEST(MailboxLayout, HasNoneForOthers) {

@@ -1,6 +1,7 @@
 // Counts what one poll of a worker looks at while it waits for another node: the rings of its mailboxes, by the pages
-// that are touched, and the calls of its endpoint. The counts are the same however many nodes there are. Not covered:
-// what a provider's endpoint does in a call, and what it costs to fall asleep, which looks at all mailboxes.
+// that are touched, and the calls of its endpoint. It also counts the rings that a step of a node's service looks at.
+// The counts are the same however many nodes there are. Not covered: what a provider's endpoint does in a call, the
+// line of signs for each 64 workers that ask, and what it costs to fall asleep, which looks at all mailboxes.
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -154,6 +155,65 @@ class WorkerOfManyNodes {
   std::function<void()> poll_ = [this] { remote_->poll(); };
   std::unique_ptr<RemoteWorker> remote_;
 };
+
+/// The service of node 0, which the workers of all other nodes have asked.
+class ServiceOfManyNodes {
+ public:
+  explicit ServiceOfManyNodes(unsigned nodes) : cluster_(nodes), nodes_(nodes) {
+    cluster_.start(kWorkers);
+    for (unsigned other = 1; other < nodes; ++other) {
+      for (std::size_t worker = 0; worker < kWorkers; ++worker) ask(other, worker);
+    }
+    for (int i = 0; i < 1'000; ++i) cluster_.scheduler.yield();  // until nothing is under way any more
+  }
+
+  /// Returns how many rings an idle step looks at.
+  std::size_t when_idle() {
+    std::size_t most = 0;
+    for (unsigned i = 0; i < 3 * nodes_ * kWorkers; ++i) most = std::max(most, rings_of_a_step());
+    return most;
+  }
+  /// Returns how many rings a step looks at, at most, while one worker asks.
+  std::size_t while_one_asks() {
+    std::size_t most = 0;
+    cluster_.node(0).keep_silent(true);
+    cluster_.when_time_passes([&] { most = std::max(most, rings_of_a_step()); });
+    ask(1, 1);
+    cluster_.when_time_passes([] {});
+    cluster_.node(0).keep_silent(false);
+    return most;
+  }
+
+ private:
+  static constexpr std::uint32_t kWorkers = 2;
+
+  void ask(unsigned node, std::size_t worker) {
+    messages::QuestionOf<messages::Describe> question(0, {});
+    cluster_.node(node).remote(worker).messenger().ask(question);
+    EXPECT_EQ(question.outcome(), messages::AskOutcome::kAnswered);
+  }
+  std::size_t rings_of_a_step() {
+    SimClusterNode& node = cluster_.node(0);
+    const NodeParts parts = node.parts(waiter_);
+    const messages::MailboxLayout& layout = parts.layout;
+    const TouchedPieces rings(parts.mailboxes + layout.request_ring(0, 0), layout.count() * layout.ring_bytes,
+                              layout.ring_bytes);
+    node.service().step(parts.now_us());
+    return rings.count();
+  }
+
+  NoRest waiter_;
+  SimCluster cluster_;
+  const unsigned nodes_;
+};
+
+TEST(PollCost, OfAServiceIsTheSameForTwentyFourNodesAsForTwo) {
+  for (const unsigned nodes : {2u, 24u}) {
+    ServiceOfManyNodes service(nodes);
+    EXPECT_EQ(service.when_idle(), 1u) << nodes << " nodes; the one whose turn it is";
+    EXPECT_EQ(service.while_one_asks(), 2u) << nodes << " nodes; and the one whose sign has changed";
+  }
+}
 
 TEST(PollCost, IsTheSameForTwentyFourNodesAsForTwo) {
   for (const unsigned nodes : {2u, 24u}) {

@@ -14,7 +14,8 @@ namespace granary::rdma::mailbox {
 
 inline constexpr std::uint64_t kRingBytes = 1024;
 inline constexpr std::uint64_t kMostBytes = 10'000;
-inline constexpr std::uint64_t kStaging = 8192;  // offset in the region; the ring lies at 0
+inline constexpr std::uint64_t kStaging = 8192;   // offset in the region; the ring lies at 0
+inline constexpr std::uint64_t kSign = 4096 + 3;  // of the ring, in its receiver's region
 inline constexpr std::uint64_t kTag = 42;
 inline constexpr std::uint64_t kSeeds = 100;  // of tests that try many
 
@@ -42,11 +43,13 @@ struct MailboxNode {
   }
   SenderPlace place_for(const MailboxNode& peer) const {
     const Generation life = peer.fabric->node().generation;
-    return {.ring = {.node = peer.node, .region = 1, .generation = life, .offset = 0},
+    const RemoteAddress ring{.node = peer.node, .region = 1, .generation = life, .offset = 0};
+    return {.ring = ring,
             .ring_bytes = kRingBytes,
             .most_bytes = kMostBytes,
             .staging = region->base() + kStaging,
-            .tag = kTag};
+            .tag = kTag,
+            .sign = ring.plus(kSign)};
   }
   /// Hands on completions, and lets the sender go on.
   void step() {
