@@ -46,10 +46,11 @@ struct Branch {
   std::unique_ptr<ClusterWorker> worker;
 
   /// Joins and starts; `load`: this node's accounts are filled, then all wait for each other. `prepare` is called
-  /// before the start. `refusal`: takes why the node does not join or start, which is no failure then.
+  /// before the start. `refusal`: takes why the node does not join or start, which is no failure then. `index`: of the
+  /// accounts, the same at all nodes.
   explicit Branch(const ClusterOptions& options, bool load = true, const std::function<void(Branch&)>& prepare = {},
-                  Status* refusal = nullptr) {
-    open(options, load, prepare, refusal);
+                  Status* refusal = nullptr, IndexKind index = IndexKind::kHash) {
+    open(options, load, prepare, refusal, index);
   }
 
   /// Moves money between two accounts.
@@ -88,7 +89,8 @@ struct Branch {
   }
 
  private:
-  void open(const ClusterOptions& options, bool load, const std::function<void(Branch&)>& prepare, Status* refusal) {
+  void open(const ClusterOptions& options, bool load, const std::function<void(Branch&)>& prepare, Status* refusal,
+            IndexKind index) {
     auto joined = Cluster::join(options);
     if (!joined.ok() && refusal != nullptr) {
       *refusal = joined.status();
@@ -102,8 +104,7 @@ struct Branch {
       return static_cast<NodeNumber>(number / kKeys + 1);
     };
     accounts =
-        cluster->create_table<std::uint64_t, std::int64_t>("accounts", {.index = IndexKind::kHash}, Placement{home})
-            .value();
+        cluster->create_table<std::uint64_t, std::int64_t>("accounts", {.index = index}, Placement{home}).value();
     if (prepare) prepare(*this);
     const Status started = cluster->start();
     if (!started.ok() && refusal != nullptr) {

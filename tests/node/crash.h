@@ -83,7 +83,7 @@ class Crash {
   /// Does nothing but what others do to it.
   CrashChild::Body bystander(NodeNumber node) {
     return [this, node](const CrashChild::Report& report) {
-      Branch branch(options(node));
+      Branch branch = open(node);
       report("runs");
       stay(branch, report);
     };
@@ -108,7 +108,7 @@ class Crash {
       base::set_process_sync_hook([](std::string_view at) {
         if (published >= 0 && at == "logger.published" && ++published == 2) die();
       });
-      Branch branch(options(node));
+      Branch branch = open(node);
       count_rounds(branch, report);
       flags_.late = true;
       (void)comes_true([this] { return flags_.stands.load(); });
@@ -190,6 +190,9 @@ class Crash {
     options.recovers_others = false;  // all end, and the whole cluster is recovered
     return options;
   }
+  Branch open(NodeNumber node, bool load = true) const {
+    return Branch(options(node), load, {}, nullptr, setting_.index);
+  }
   /// Goes on for as long as the others need this node, and ends.
   virtual void stay(Branch& branch, const CrashChild::Report& report) {
     (void)comes_true([this] { return flags_.over.load(); });
@@ -221,7 +224,7 @@ class Crash {
       base::set_process_sync_hook([&](std::string_view at) {
         if (at == death.point && armed.exchange(false)) act(report);
       });
-      Branch branch(options(node));
+      Branch branch = open(node);
       count_rounds(branch, report);
       if (is_loggers(death)) {
         base::set_sync_hook(at({"across.logged"}, [] { armed = true; }));
@@ -254,7 +257,7 @@ class Crash {
   }
   CrashChild::Body started_again(NodeNumber node) {
     return [this, node](const CrashChild::Report& report) {
-      Branch branch(options(node), /*load=*/false);
+      Branch branch = open(node, /*load=*/false);
       report(look(branch));
       (void)branch.cluster->barrier();
       report(write_all(branch));

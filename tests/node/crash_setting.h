@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include <fmt/format.h>
+#include <granary/granary.h>
 
 namespace granary::tests {
 
@@ -38,12 +39,14 @@ struct Setting {
         in_order((number & 4) != 0),
         locking(locking_of(number)),
         by_times((number >> 1) % 5 == 2 || (number >> 1) % 5 == 4),
+        index((number >> 1) % 7 % 2 == 1 ? IndexKind::kOrdered : IndexKind::kHash),
         noticed(number % 3 != 0),
         rounds(1 + number % 3) {}
   std::string text() const {
-    return fmt::format("seed {}: {} dies, the others {}, the rings {}{}{}", seed, leader_dies ? "the leader" : "a node",
-                       in_order ? "end in order" : "are killed", power_lost ? "are lost" : "survive", text_of(locking),
-                       by_times ? ", tictoc" : "");
+    return fmt::format("seed {}: {} dies, the others {}, the rings {}{}{}{}", seed,
+                       leader_dies ? "the leader" : "a node", in_order ? "end in order" : "are killed",
+                       power_lost ? "are lost" : "survive", text_of(locking), by_times ? ", tictoc" : "",
+                       index == IndexKind::kOrdered ? ", an ordered table" : "");
   }
 
   std::uint64_t seed;
@@ -52,6 +55,7 @@ struct Setting {
   bool in_order;  ///< the others end
   Locking locking;
   bool by_times;         ///< the protocol is "tictoc", and otherwise "silo"
+  IndexKind index;       ///< of the accounts
   bool noticed;          ///< a coordinator that goes on knows who is dead
   std::uint64_t rounds;  ///< that are released
 

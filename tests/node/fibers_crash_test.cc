@@ -54,9 +54,12 @@ class FibersCrash : public testing::TestWithParam<Death> {
   }
 
   struct World {
-    explicit World(std::uint64_t seed) : by_times(seed % 2 != 0) {}
+    explicit World(std::uint64_t seed)
+        : by_times(seed % 2 != 0),
+          index(seed % 4 < 2 ? IndexKind::kHash : IndexKind::kOrdered) {}
 
     bool by_times;
+    IndexKind index;  ///< of the accounts
     tests::ClusterFile file{kBankNodes, 1, tests::kShortSnapshotPeriods,
                             "data_directory = \"data\"\nreliable_directory = \"rings\"\n"};
     Flags& flags = tests::map_shared<Flags>();
@@ -116,7 +119,7 @@ class FibersCrash : public testing::TestWithParam<Death> {
   static CrashChild::Body node(World& world, NodeNumber id, bool load, const base::SyncHook& hook = {}) {
     return [&world, id, load, hook](const CrashChild::Report& report) {
       Flags& flags = world.flags;
-      Branch branch(options(world, id), load);
+      Branch branch(options(world, id), load, {}, nullptr, world.index);
       if (testing::Test::HasFailure()) return;
       report("runs");
       base::set_sync_hook(hook);

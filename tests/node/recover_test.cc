@@ -124,7 +124,7 @@ class GoingOn : public tests::Crash {
   /// Comes back to the others, which serve, and uses all accounts.
   CrashChild::Body next_life(NodeNumber node) {
     return [this, node](const CrashChild::Report& report) {
-      Branch branch(options(node), /*load=*/false);
+      Branch branch = open(node, /*load=*/false);
       if (testing::Test::HasFailure()) return;
       report(surely([&] { return tests::look(branch); }));
       ++shared_.looked;
@@ -292,7 +292,10 @@ class GoingOn : public tests::Crash {
     const std::string& point = test_.point.death.point;
     if (point.starts_with("logger.")) return transactions <= 1;  // another thread goes on meanwhile
     const bool over = point == "across.written_back" || point == "test.released";
-    const bool begun = point != "test.executed" || setting().locking != Locking::kAtCommit;
+    // Of an ordered table the leaves are READ before anything is locked, which takes more operations than four.
+    const bool at_leaves = point == "shm.operation" && test_.point.death.after == "test.locks" &&
+                           setting().index == IndexKind::kOrdered && setting().locking != Locking::kAtCommit;
+    const bool begun = (point != "test.executed" || setting().locking != Locking::kAtCommit) && !at_leaves;
     return transactions == (begun && !over ? 1 : 0);
   }
 
@@ -385,8 +388,9 @@ TEST_P(Recover, TheOthersGoOnAndItComesBack) {
   const std::uint64_t first = 2 * GetParam().number + 5 * static_cast<std::uint64_t>(GetParam().role);
   for (const std::uint64_t seed : tests::seeds(std::min(tests::scaled(1), kSettings), first)) {
     const Setting setting(seed);
-    SCOPED_TRACE(fmt::format("seed {}: {} rounds{}{}{}", seed, setting.rounds, tests::text_of(setting.locking),
-                             setting.by_times ? ", tictoc" : "", setting.leader_dies ? ", the participant leads" : ""));
+    SCOPED_TRACE(fmt::format("seed {}: {} rounds{}{}{}{}", seed, setting.rounds, tests::text_of(setting.locking),
+                             setting.by_times ? ", tictoc" : "", setting.leader_dies ? ", the participant leads" : "",
+                             setting.index == IndexKind::kOrdered ? ", an ordered table" : ""));
     run(setting);
     if (HasFatalFailure()) return;
   }
