@@ -6,6 +6,7 @@
 // at none; a reader looks at both. To have records written blindly, each append may also write its element into a third
 // record, the list's last element, without reading that. So this record has the versions of the list.
 
+#include <array>
 #include <cstring>
 #include <deque>
 #include <optional>
@@ -99,10 +100,7 @@ class Lists {
       place = place == kPlaces[0] ? kPlaces[1] : kPlaces[0];
     }
     found->list.push_back(element);
-    if (transaction.put(table_, record_key(key, place), bytes_of(found->list)) != Outcome::kOk) return std::nullopt;
-    const List last{element};
-    if (layout_.lasts && transaction.put(table_, record_key(key, kLast), bytes_of(last)) != Outcome::kOk)
-      return std::nullopt;
+    if (!write(transaction, key, place, found->list)) return std::nullopt;
     found->list.pop_back();
     return std::move(found->list);
   }
@@ -116,6 +114,20 @@ class Lists {
     char place = 0;  ///< 0 if it is at none
     List list = {};
   };
+
+  /// Writes the list, and its last element if there is a record for that: the two together at odd elements, one after
+  /// the other at even ones.
+  bool write(Transaction& transaction, history::Key key, char place, const List& list) const {
+    const std::string whole_key = record_key(key, place), last_key = record_key(key, kLast);
+    const std::string_view whole = bytes_of(list), last = whole.substr(whole.size() - sizeof(Element));
+    if (layout_.lasts && list.back() % 2 != 0) {
+      std::array<MultiPut, 2> puts{{{table_, whole_key, whole}, {table_, last_key, last}}};
+      return transaction.multi_put(puts) == Outcome::kOk && puts[0].outcome == Outcome::kOk &&
+             puts[1].outcome == Outcome::kOk;
+    }
+    return transaction.put(table_, whole_key, whole) == Outcome::kOk &&
+           (!layout_.lasts || transaction.put(table_, last_key, last) == Outcome::kOk);
+  }
 
   std::string_view places() const { return layout_.moves ? kPlaces : kPlaces.substr(0, 1); }
 

@@ -178,7 +178,7 @@ class YcsbClient final : public store::StoreClient<Store> {
   std::vector<char> buffer_, value_;
   const std::uint32_t fields_;
   const std::size_t part_bytes_;  // size of the field that a step reads and writes; 0: whole records
-  const bool multi_get_;          // whether a transaction first reads all that it needs, in one go
+  const bool multi_get_;          // whether a transaction first reads all that it needs, and at last puts so
   std::vector<Step> steps_;       // the steps of one transaction; empty if each transaction is one operation
   std::uint64_t writes_ = 0;
   std::array<std::uint64_t, kOperations> committed_{};  // by Operation

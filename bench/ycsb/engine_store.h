@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -102,12 +103,14 @@ class KeySession {
   }
   /// Runs the steps as one transaction that first reads all that they need, together, and then writes. Before a step
   /// writes, the portion that was read for it, if any, is copied to the beginning of the buffer, and `change(step)`
-  /// returns what replaces it.
+  /// returns what replaces it. The records that steps put come last, together.
   template <typename Change>
   Ending run_fetched(std::span<const Step> steps, const Portion& portion, std::span<char> buffer, Change&& change,
                      AbortCounts& aborts) {
     return run(aborts, [&](Transaction& t) {
       if (!declare_all(t, steps) || !get_all(t, steps, portion)) return;
+      puts_.clear();
+      put_values_.resize(steps.size());
       for (std::size_t i = 0; i < steps.size(); ++i) {
         const Step& step = steps[i];
         const bool reads = step.reads(portion.fields);
@@ -115,11 +118,16 @@ class KeySession {
         if (!step.writes()) continue;
         if (reads) std::memcpy(buffer.data(), fetched_.data() + i * portion.bytes, portion.bytes);
         const std::string_view changed = change(step);
+        if (step.operation == Operation::kPut) {
+          put_later(step, changed);
+          continue;
+        }
         const Outcome written = portion.part && reads
                                     ? t.update_part(table_, step.key.view(), portion.from(step), changed)
                                     : write(t, step, changed);
         if (written != Outcome::kOk) return;
       }
+      static_cast<void>(t.multi_put(puts_));
     });
   }
   /// Reads the record; `found` says whether it is there.
@@ -187,6 +195,12 @@ class KeySession {
       return !step.reads(portion.fields) || may_go_on(step, (get++)->result.outcome);
     });
   }
+  /// Keeps what the step puts for the multi_put at the transaction's end.
+  void put_later(const Step& step, std::string_view value) {
+    std::string& kept = put_values_[puts_.size()];
+    kept.assign(value);
+    puts_.push_back({.table = table_, .key = step.key.view(), .value = kept});
+  }
   /// Whether a transaction goes on whose step has read with this outcome. A read that finds no record is counted; the
   /// keys of other steps are there.
   bool may_go_on(const Step& step, Outcome read) {
@@ -227,8 +241,10 @@ class KeySession {
   Breakdown* const breakdown_;
   CriticalSection* const dta_bound_;
   std::vector<Declared> declared_;
-  std::vector<MultiGet> gets_;         // the reads of one transaction that reads in one go
-  std::vector<char> fetched_;          // what these have read: a portion for each step
+  std::vector<MultiGet> gets_;  // the reads of one transaction that reads in one go
+  std::vector<char> fetched_;   // what these have read: a portion for each step
+  std::vector<MultiPut> puts_;  // the puts of such a transaction, which come last
+  std::vector<std::string> put_values_;
   std::uint64_t missing_ = 0;          // reads of the present attempt that have found no record
   std::uint64_t missed_ = 0;           // those of committed transactions
   std::optional<RequestTimes> times_;  // after the members that it uses

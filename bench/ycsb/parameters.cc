@@ -111,8 +111,8 @@ std::vector<Flag> parameter_flags() {
           "Each operation reads and writes one field of its record, without the others; with several --fields."),
       switch_flag(
           "multi_get", false,
-          "Each transaction first reads all that its operations need by one multi_get; with several --ops. Parts "
-          "are always read so."),
+          "Each transaction first reads all that its operations need by one multi_get, and at last puts all that they "
+          "put by one multi_put; with several --ops. With --parts it is always so."),
       choice_flag("timestamps", "fetch_add", {"mutex", "fetch_add", "hardware_clock", "local_clock"},
                   "With --variant=hekaton: where timestamps come from."),
       choice_flag(

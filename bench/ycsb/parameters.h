@@ -58,7 +58,7 @@ struct Parameters {
   std::size_t stored_bytes = 0;  ///< size of a value with what its store keeps beside it; 0: the value alone
   std::uint32_t fields = 1;      ///< fields of equal size in a value; if several, a change reads all and writes one
   bool parts = false;            ///< whether an operation reads and writes a field alone
-  bool multi_get = false;        ///< whether a transaction reads all that it needs in one go
+  bool multi_get = false;        ///< whether a transaction first reads all that it needs in one go, and at last puts so
   std::uint32_t ops = 1;         ///< operations in a transaction, each on another key
   Isolation isolation = Isolation::kSerializable;
   hekaton::TimestampSource timestamps = hekaton::TimestampSource::kFetchAdd;

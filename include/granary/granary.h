@@ -8,6 +8,7 @@
 #include <granary/key.h>
 #include <granary/limits.h>
 #include <granary/notice.h>
+#include <granary/operations.h>
 #include <granary/options.h>
 #include <granary/outcome.h>
 #include <granary/procedure.h>

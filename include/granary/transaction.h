@@ -18,9 +18,9 @@
 #include <utility>
 
 #include <granary/export.h>
-#include <granary/function_ref.h>
 #include <granary/key.h>
 #include <granary/limits.h>
+#include <granary/operations.h>
 #include <granary/outcome.h>
 #include <granary/table.h>
 
@@ -32,35 +32,6 @@ class Worker;
 namespace txn {
 class Context;
 }
-
-/// What a get found. `size` is the value's whole size, also when the buffer was too small.
-struct [[nodiscard]] GetResult {
-  Outcome outcome = Outcome::kNotFound;
-  std::size_t size = 0;
-  explicit operator bool() const { return outcome == Outcome::kOk; }
-};
-
-enum class Order : std::uint8_t { kAscending, kDescending };
-
-/// A range of encoded keys and how much of it to visit. Both orders cover the same keys, `from` being the smaller end.
-struct ScanRange {
-  std::string_view from = {};
-  bool from_inclusive = true;
-  std::optional<std::string_view> to = std::nullopt;  ///< nullopt: no upper end
-  bool to_inclusive = false;
-  Order order = Order::kAscending;
-  std::size_t limit = ~std::size_t{0};  ///< records to visit at most
-};
-
-/// Called for each record of a scan with key and value, valid during the call; return false to stop.
-using ScanFn = FunctionRef<bool(std::string_view key, std::string_view value)>;
-
-/// How a scan ended.
-struct [[nodiscard]] ScanResult {
-  Outcome outcome = Outcome::kOk;
-  std::size_t count = 0;  ///< records visited
-  explicit operator bool() const { return outcome == Outcome::kOk; }
-};
 
 namespace detail {
 
@@ -135,31 +106,6 @@ struct [[nodiscard]] CommitResult {
   explicit operator bool() const { return committed(); }
 };
 
-/// One element of a multi_get: `key` and `buffer` go in, `result` comes out.
-struct MultiGet {
-  Table table;
-  std::string_view key;
-  std::span<char> buffer;
-  GetResult result;
-  /// A hint that the transaction will overwrite or remove what it finds. The record is then locked by the read, so that
-  /// the commit need not, and others meet the lock until the transaction ends: at another node, if the place of the
-  /// record is known, or in an ordered table the place of the key's leaf; at this node, under "no_wait" and
-  /// "dl_detect". Anywhere else it changes nothing.
-  bool will_write = false;
-  /// Where the part begins that is wanted, as in get_part(); kWhole: the whole value, as in get().
-  std::uint32_t part_from = kWhole;
-  static constexpr std::uint32_t kWhole = ~std::uint32_t{0};
-
-  bool is_part() const { return part_from != kWhole; }
-};
-
-/// One element of declare().
-struct Declared {
-  Table table;
-  std::string_view key;
-  bool write = false;  ///< or only read
-};
-
 /// A read-write transaction. Move-only; used by its worker's thread only, and where bodies run in turns only by the
 /// body that has begun it (Worker::run_together). Dropping an open one aborts it, and so does the end of its worker;
 /// operations then report kFinished, or kWrongThread once another thread's worker has taken that worker's place. If
@@ -209,6 +155,12 @@ class GRANARY_EXPORT Transaction {
 
   /// Inserts or overwrites.
   Outcome put(const Table& table, std::string_view key, std::string_view value);
+  /// Many puts whose cache misses overlap. So do, in tables with secondary indexes, the round trips that read the rows
+  /// of other nodes which are replaced. It does what the puts do one after the other: of several with one key the last
+  /// one counts. Returns kOk, or why the transaction cannot go on, and then each put has that outcome, too. After kOk,
+  /// what became of each put is in its own outcome: one that is refused (kUnknownTable, kKeyTooLong, kValueTooLarge,
+  /// kImmutable, kTooManyAccesses) does not keep the others from being put.
+  Outcome multi_put(std::span<MultiPut> puts);
   /// Overwrites; kNotFound if there is no such record.
   Outcome update(const Table& table, std::string_view key, std::string_view value);
   /// Overwrites the value's bytes from `from` on with as many others, and leaves its size and the rest as they are.

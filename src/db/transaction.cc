@@ -5,6 +5,7 @@
 
 #include "src/txn/context.h"
 #include "src/txn/multi_get.h"
+#include "src/txn/multi_put.h"
 
 namespace granary {
 namespace {
@@ -75,6 +76,10 @@ void Transaction::prefetch(const Table& table, std::string_view key) {
 Outcome Transaction::put(const Table& table, std::string_view key, std::string_view value) {
   if (context_ == nullptr) return Outcome::kFinished;
   return context_->write(serial_, table.core(), key, value, txn::kPut);
+}
+Outcome Transaction::multi_put(std::span<MultiPut> puts) {
+  if (context_ == nullptr) return txn::refuse_all(puts, Outcome::kFinished);
+  return context_->multi_put(serial_, puts);
 }
 Outcome Transaction::update(const Table& table, std::string_view key, std::string_view value) {
   if (context_ == nullptr) return Outcome::kFinished;

@@ -7,6 +7,7 @@
 #include "src/cc/elsewhere/elsewhere.h"
 #include "src/cc/protocols.h"
 #include "src/txn/multi_get.h"
+#include "src/txn/multi_put.h"
 #include "src/txn/scan_range.h"
 #include "src/txn/together.h"
 
@@ -245,16 +246,38 @@ Outcome Context::write_part(std::uint64_t serial, TableCore* table, std::string_
   return or_out_of_memory([&] { return execution_.write_part(*table, key, from, bytes); });
 }
 
+namespace {
+
+/// Returns kOk if the table takes a write of this value now.
+inline Outcome check_value(const TableCore& table, std::string_view value) {
+  if (value.size() > table.max_value_bytes()) [[unlikely]]
+    return Outcome::kValueTooLarge;
+  if (!table.takes_writes() && !base::injected("sealed-table-takes-writes")) [[unlikely]]
+    return Outcome::kImmutable;
+  return Outcome::kOk;
+}
+
+}  // namespace
+
 Outcome Context::write(std::uint64_t serial, TableCore* table, std::string_view key, std::string_view value,
                        const WriteRule& rule) {
   const Outcome admitted = admit(serial, table, key);
   if (admitted != Outcome::kOk) [[unlikely]]
     return admitted;
-  if (value.size() > table->max_value_bytes()) [[unlikely]]
-    return Outcome::kValueTooLarge;
-  if (!table->takes_writes() && !base::injected("sealed-table-takes-writes")) [[unlikely]]
-    return Outcome::kImmutable;
+  const Outcome takes = check_value(*table, value);
+  if (takes != Outcome::kOk) [[unlikely]]
+    return takes;
   return or_out_of_memory([&] { return execution_.write(*table, key, value, rule); });
+}
+
+Outcome Context::multi_put(std::uint64_t serial, std::span<MultiPut> puts) {
+  if (const Outcome admitted = admit(serial); admitted != Outcome::kOk) return refuse_all(puts, admitted);
+  for (MultiPut& put : puts) {
+    put.outcome = check_target(put.table.core(), put.key, worker_.shared());
+    if (put.outcome == Outcome::kOk) put.outcome = check_value(*put.table.core(), put.value);
+  }
+  const Outcome outcome = or_out_of_memory([&] { return execution_.multi_put(puts); });
+  return outcome == Outcome::kOk ? outcome : refuse_all(puts, outcome);
 }
 
 ScanResult Context::scan(std::uint64_t serial, TableCore* table, const ScanRange& range, ScanFn visit) {

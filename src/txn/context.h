@@ -75,6 +75,7 @@ class Context final : private TransactionState {
   void prefetch(std::uint64_t serial, TableCore* table, std::string_view key);
   Outcome write(std::uint64_t serial, TableCore* table, std::string_view key, std::string_view value,
                 const WriteRule& rule);
+  Outcome multi_put(std::uint64_t serial, std::span<MultiPut> puts);
   ScanResult scan(std::uint64_t serial, TableCore* table, const ScanRange& range, ScanFn visit);
   ScanResult scan_index(std::uint64_t serial, TableCore* index, const ScanRange& range, ScanFn visit);
   cc::CommitOutcome commit(std::uint64_t serial);

@@ -53,6 +53,9 @@ class Execution {
   GetResult get_part(TableCore& table, std::string_view key, std::size_t from, std::span<char> buffer);
   Outcome write_part(TableCore& table, std::string_view key, std::size_t from, std::string_view bytes);
   Outcome multi_get(std::span<MultiGet> gets);
+  /// Makes those puts whose outcome is kOk, and sets their outcomes. Returns kOk, or why the transaction has ended
+  /// (multi_put.cc).
+  Outcome multi_put(std::span<MultiPut> puts);
   Outcome declare(std::span<const Declared> keys);
   Outcome write(TableCore& table, std::string_view key, std::string_view value, const WriteRule& rule) {
     const Home home = home_elsewhere(table, key);
@@ -83,6 +86,8 @@ class Execution {
   Outcome find_elsewhere(RemoteGet& get);
   GetResult get_elsewhere(RemoteGet get, std::span<char> buffer);
   Outcome multi_get_elsewhere(GetsElsewhere<RemoteGet>& elsewhere);
+  /// Reads the rows of other nodes that the puts replace, all at once, where a put would read its own.
+  Outcome read_replaced_elsewhere(std::span<const MultiPut> puts);
   Outcome declare_elsewhere(std::span<const DeclaredKey> keys);
   Outcome write_elsewhere(std::uint16_t home, TableCore& table, std::string_view key, std::string_view value,
                           const WriteRule& rule);

@@ -1,6 +1,7 @@
 // Implements the part of Execution for keys whose home is another node. It passes operations on to the transaction's
 // RemoteAccess, and dooms the transaction if they fail.
 
+#include <algorithm>
 #include <new>
 
 #include "src/base/test_hooks.h"
@@ -49,6 +50,24 @@ Outcome Execution::multi_get_elsewhere(GetsElsewhere<RemoteGet>& elsewhere) {
     asked.result = get.found ? hand_out(get.value, asked) : GetResult{Outcome::kNotFound, 0};
   }
   return Outcome::kOk;
+}
+
+Outcome Execution::read_replaced_elsewhere(std::span<const MultiPut> puts) {
+  if (remote_ == nullptr) return Outcome::kOk;
+  const auto may_read = [](const MultiPut& put) {
+    return put.outcome == Outcome::kOk && !put.table.core()->indexes().empty();
+  };
+  const auto most = static_cast<std::size_t>(std::count_if(puts.begin(), puts.end(), may_read));
+  if (most == 0) return Outcome::kOk;
+  base::Batch<RemoteGet> gets(local_.arena(), most);
+  for (const MultiPut& put : puts) {
+    if (!may_read(put)) continue;
+    if (const Home home = home_elsewhere(*put.table.core(), put.key))
+      gets.push_back({.key = {put.table.core(), *home, put.key}});
+  }
+  if (gets.empty()) return Outcome::kOk;
+  const AbortReason reason = or_out_of_memory([&] { return remote_->get(gets); });
+  return reason == AbortReason::kNone ? Outcome::kOk : transaction_.doom_with(reason);
 }
 
 Outcome Execution::declare_elsewhere(std::span<const DeclaredKey> keys) {

@@ -93,6 +93,14 @@ class LocalAccess {
   /// Tells a protocol that cares about it that the transaction will touch this key's record.
   void declare(TableCore& table, std::string_view key);
   Outcome write(TableCore& table, std::string_view key, std::string_view value, const WriteRule& rule);
+  // Puts that are made together (multi_put.cc).
+  /// Searches for the records that these puts, of at most kMostPuts, will write at this node, so that cache misses
+  /// overlap, and prefetches them. `found` has a place for each put, and gets its record; nullptr if there is none, or
+  /// the put is refused or goes to another node. Nothing is noted in the access sets.
+  void find_together(std::span<const MultiPut> puts, std::span<cc::Record*> found);
+  static constexpr std::size_t kMostPuts = 64;
+  /// Puts as write() does. `record` is that of the key, which find_together() has found.
+  Outcome put(TableCore& table, std::string_view key, std::string_view value, cc::Record* record);
   /// Scans the table, or its secondary index `index` if that is not nullptr.
   ScanResult scan(TableCore& table, TableCore* index, const ScanRange& range, ScanFn visit);
 

@@ -156,4 +156,20 @@ Outcome LocalAccess::write(TableCore& table, std::string_view key, std::string_v
   return doom_busy(record);
 }
 
+/// A put does not look at the record, so this is all that is left of write() once the record is known.
+Outcome LocalAccess::put(TableCore& table, std::string_view key, std::string_view value, Record* record) {
+  const htm::OwnStores stores(worker_.state().in_open_region == &access_ ? worker_.state().open_region.get() : nullptr);
+  if (std::max(access_.writes.size(), access_.reads.size()) >= kMaxAccesses) return Outcome::kTooManyAccesses;
+  if (WriteEntry* own = access_.writes.find(record)) return write_own(*own, value, kPut);
+  access_.writes
+      .add({.record = record,
+            .index = &table.index(),
+            .table = table.id(),
+            .key = arena_.copy(key),
+            .value = arena_.copy(value),
+            .placeholder = false})
+      .sum_content();
+  return Outcome::kOk;
+}
+
 }  // namespace granary::txn

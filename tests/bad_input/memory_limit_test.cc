@@ -67,6 +67,23 @@ TEST_P(MemoryLimit, ATransactionThatMetItHasNoPartialEffect) {
   EXPECT_EQ(count(), rows);
 }
 
+TEST_P(MemoryLimit, PutsTogetherThatMetItHaveNoPartialEffect) {
+  const std::size_t rows = fill();
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < 1000; ++i) keys.push_back(key(rows + i));
+  std::vector<MultiPut> puts = {{table_, keys[0], "changed"}};
+  for (const std::string& key : keys) puts.push_back({table_, key, value_});
+  Transaction t = db_.begin();
+  Outcome last = Outcome::kOk;
+  for (int i = 0; last == Outcome::kOk && i < 100; ++i) last = t.multi_put(puts);
+  EXPECT_EQ(last, Outcome::kOutOfMemory);
+  for (const MultiPut& put : puts) EXPECT_EQ(put.outcome, Outcome::kOutOfMemory);
+  EXPECT_EQ(t.multi_put(puts), Outcome::kAborted);
+  EXPECT_EQ(puts[0].outcome, Outcome::kAborted);
+  EXPECT_EQ(t.commit().reason, AbortReason::kOutOfMemory);
+  EXPECT_EQ(count(), rows);
+}
+
 TEST_P(MemoryLimit, TheTransactionCanStillAbort) {
   fill();
   Transaction t = db_.begin();

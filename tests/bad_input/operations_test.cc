@@ -41,6 +41,9 @@ class BadInput : public testing::Test {
     std::array<MultiGet, 1> gets{{{table, key, buffer, {}}}};
     (void)t.multi_get(gets);
     EXPECT_EQ(gets[0].result.outcome, expected);
+    std::array<MultiPut, 1> puts{{{table, key, "v"}}};
+    (void)t.multi_put(puts);
+    EXPECT_EQ(puts[0].outcome, expected);
     t.prefetch(table, key);  // a hint: says nothing, does nothing
   }
 

@@ -106,7 +106,7 @@ TEST_F(ClusterRun, Ycsb) { run("ycsb", "--seconds=0.3 --keys=1000 --distributed_
 
 TEST_F(ClusterRun, YcsbWithSharesOfOnesOwn) {
   run("ycsb", "--seconds=0.3 --keys=1000 --distributed_percent=50 --ops=3 --shares=read=40,update=20,put=25,rmw=15");
-  run("ycsb", "--seconds=0.3 --keys=1000 --distributed_percent=50 --ops=3 --shares=read=50,rmw=50 --multi_get");
+  run("ycsb", "--seconds=0.3 --keys=1000 --distributed_percent=50 --ops=3 --shares=read=30,put=30,rmw=40 --multi_get");
   run_with_leases("ycsb", "--seconds=0.3 --keys=1000 --distributed_percent=50 --ops=3 --shares=read=90.5,put=9.5");
 }
 

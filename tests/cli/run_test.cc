@@ -120,6 +120,7 @@ TEST(Run, TransactionsOfSeveralOperationsOnFieldsVerify) {
                             "--mix=high --parts",
                             "--mix=a --fields=4 --parts",
                             "--mix=f --ops=5 --multi_get",
+                            "--shares=put=60,rmw=40 --ops=5 --multi_get",
                             "--preset=ccbench --multi_get --protocol=tictoc",
                             "--mix=high --parts --protocol=tictoc",
                             "--mix=medium --parts --isolation=snapshot",

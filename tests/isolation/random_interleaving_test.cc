@@ -1,7 +1,7 @@
 // List-append transactions of several workers, stepped on one thread in a random order, also inside one another's
 // commits and reads (at sync points); the history must be strictly serializable. Every seed replays exactly. With a
 // shared table another node appends, too, whose locks and write-backs take many steps. Lists may also be read and
-// written as parts of values.
+// written as parts of values, or together with a record of their last element (Lists).
 
 #include <algorithm>
 #include <random>
@@ -61,16 +61,23 @@ class ListsInParts {
   Table table_;
 };
 
+/// How lists are written.
+enum class Layout : std::uint8_t {
+  kWhole,
+  kInParts,    ///< an element at a time
+  kWithLasts,  ///< with their last elements, half of them by a multi_put
+};
+
 class Interleaver {
  public:
-  Interleaver(unsigned seed, std::size_t clients, const Options& options, const TableOptions& table, bool in_parts)
+  Interleaver(unsigned seed, std::size_t clients, const Options& options, const TableOptions& table, Layout layout)
       : random_(seed),
         db_(clients, options),
         table_(db_.table("lists", table)),
-        lists_(table_),
+        lists_(table_, {.lasts = layout == Layout::kWithLasts}),
         slots_(3, kLongest),
         open_(clients) {
-    if (in_parts) in_parts_.emplace(table_);
+    if (layout == Layout::kInParts) in_parts_.emplace(table_);
     if (!base::kTestHooks) return;
     base::set_sync_hook([this](std::string_view point) {
       // There a simulated region keeps others waiting; and here a transaction is about to begin, which is no step of a
@@ -174,7 +181,8 @@ class Interleaver {
     for (unsigned op = 0; op <= random_() % 4; ++op) {
       const auto slot = static_cast<std::uint32_t>(random_() % slots_.size());
       if (random_() % 2 == 0) {
-        client.ops.push_back(MicroOp::read(slots_.current(slot)));
+        const bool last = lists_.layout().lasts && random_() % 2 == 0;
+        client.ops.push_back(last ? MicroOp::last(slots_.current(slot)) : MicroOp::read(slots_.current(slot)));
       } else {
         const KeySlots::Append append = slots_.next(slot);
         client.ops.push_back(MicroOp::append(append.key, append.element));
@@ -189,8 +197,9 @@ class Interleaver {
     if (op.kind == MicroOp::Kind::kAppend) {
       return (in_parts_ ? in_parts_->append(t, op.key, op.element) : lists_.append(t, op.key, op.element)).has_value();
     }
-    auto list = in_parts_ ? in_parts_->read(t, op.key) : lists_.read(t, op.key);
-    if (list) op = MicroOp::read(op.key, std::move(*list));
+    const bool last = op.kind == MicroOp::Kind::kReadLast;
+    auto list = last ? lists_.last(t, op.key) : in_parts_ ? in_parts_->read(t, op.key) : lists_.read(t, op.key);
+    if (list) op = last ? MicroOp::last(op.key, std::move(*list)) : MicroOp::read(op.key, std::move(*list));
     return list.has_value();
   }
 
@@ -226,7 +235,7 @@ class Interleaver {
 /// Strictly, where the protocol keeps real time within an epoch, too. Otherwise the order of each worker's own
 /// transactions counts, if the options ask for it. Each client has a worker of its own.
 void expect_serializable(const Options& options, const TableOptions& table = {}, unsigned seeds = 40,
-                         bool in_parts = false) {
+                         Layout layout = Layout::kWhole) {
   const bench::history::CheckOptions judged{.strict = asked_protocol.in_real_time, .sessions = options.session_order};
   // A lock's holder is of this very thread, so each wait for one is as long as it can be.
   seeds = static_cast<unsigned>(tests::scaled(seeds));
@@ -235,7 +244,7 @@ void expect_serializable(const Options& options, const TableOptions& table = {},
   for (const std::uint64_t one : tests::seeds(seeds, 0)) {
     const auto seed = static_cast<unsigned>(one);
     const bench::history::Verdict verdict =
-        check(Interleaver(seed, 2 + seed % 5, options, table, in_parts).run(2000), judged);
+        check(Interleaver(seed, 2 + seed % 5, options, table, layout).run(2000), judged);
     EXPECT_TRUE(verdict.valid()) << "seed " << seed << ": " << verdict.text();
     committed += verdict.committed;
     aborted += verdict.aborted;
@@ -250,11 +259,15 @@ TEST(RandomInterleaving, IsSerializable) { expect_serializable(manual_options())
 
 TEST(RandomInterleaving, IsSerializableInParts) {
   if (!asked_protocol.reads_parts) GTEST_SKIP() << "another protocol has them";
-  expect_serializable(manual_options(), {}, 15, /*in_parts=*/true);
+  expect_serializable(manual_options(), {}, 15, Layout::kInParts);
   if (asked_protocol.name != "tictoc") return;
   Options options = manual_options();
   options.session_order = options.tictoc_history = true;
-  expect_serializable(options, {}, 5, /*in_parts=*/true);
+  expect_serializable(options, {}, 5, Layout::kInParts);
+}
+
+TEST(RandomInterleaving, IsSerializableWithPutsTogether) {
+  expect_serializable(manual_options(), {}, 5, Layout::kWithLasts);
 }
 
 TEST(RandomInterleaving, IsSerializableWithTicTocsOptimizations) {

@@ -32,7 +32,7 @@ PUBLIC_HEADER_LAYER = {
     "declared_access.h": 0, "function_ref.h": 0, "isolation.h": 0, "key.h": 0, "limits.h": 0, "notice.h": 0,
     "options.h": 0, "outcome.h": 0,
     "status.h": 0,
-    "table.h": 5, "transaction.h": 5,
+    "operations.h": 5, "table.h": 5, "transaction.h": 5,
     "chain_log.h": 8, "cluster_statistics.h": 8, "database.h": 8, "cluster.h": 9, "procedure.h": 8, "granary.h": 8,
 }
 

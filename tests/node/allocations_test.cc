@@ -232,6 +232,18 @@ TEST_P(Allocations, NoneOfGetsTogetherElsewhere) {
   EXPECT_EQ(allocations_of_transactions(GetParam(), get), Counted());
 }
 
+TEST_P(Allocations, NoneOfPutsTogetherHereAndElsewhere) {
+  const auto put = [](Transaction& t, const Rows& table, std::uint64_t turn) {
+    const Row row{turn};
+    const std::string_view bytes(reinterpret_cast<const char*>(&row), sizeof row);
+    const auto here = encode_key<std::uint64_t>(turn % kKeysEach);
+    const auto there = encode_key<std::uint64_t>(kKeysEach + turn % kKeysEach);
+    std::array<MultiPut, 2> puts = {MultiPut{table, here, bytes}, MultiPut{table, there, bytes}};
+    EXPECT_EQ(t.multi_put(puts), Outcome::kOk);
+  };
+  EXPECT_EQ(allocations_of_transactions(GetParam(), put), Counted());
+}
+
 TEST_P(Allocations, NoneOfKeysThatComeAndGoElsewhere) {
   const auto replace = [](Transaction& t, const Rows& table, std::uint64_t turn) {
     EXPECT_EQ(t.insert(table, 2 * kKeysEach + turn, Row{turn}), Outcome::kOk);

@@ -129,12 +129,16 @@ TEST_F(MisusedCluster, AKeyWhoseHomeIsNoNodeOfTheClusterCannotBeUsed) {
     std::array<MultiGet, 1> gets = {{{table, "key", buffer, {}}}};
     EXPECT_EQ(t.multi_get(gets), Outcome::kAborted);
   };
+  const auto multi_put = [&](Transaction& t) {
+    std::array<MultiPut, 1> puts = {{{table, "key", "value"}}};
+    EXPECT_EQ(t.multi_put(puts), Outcome::kAborted);
+  };
   const auto declare = [&](Transaction& t) {
     const std::array<Declared, 1> keys = {{{table, "key", true}}};
     EXPECT_EQ(t.declare(keys), Outcome::kAborted);
   };
   for (const std::function<void(Transaction&)>& body :
-       {std::function<void(Transaction&)>(get), {put}, {scan}, {multi_get}, {declare}}) {
+       {std::function<void(Transaction&)>(get), {put}, {scan}, {multi_get}, {multi_put}, {declare}}) {
     const RunResult done = worker->run(body, {.patience_us = 1'000'000});
     EXPECT_EQ(done.reason, AbortReason::kMisuse) << name(done.reason);
     EXPECT_EQ(done.attempts, 1u);

@@ -63,6 +63,28 @@ TEST(YcsbReads, ThoseThatFindNoRecordAreCounted) {
   EXPECT_EQ(missed_of_two_reads<BareStore>(), 1u);
 }
 
+/// The puts of a transaction that reads and puts all in one go come last, each with a value of its own.
+TEST(YcsbSteps, PutsOfATransactionThatReadsInOneGoAreAllMade) {
+  const auto workload = loaded<EngineStore>(changes(10));
+  const auto session = std::move(*workload->store().session(0));
+  const std::array steps{Step{Operation::kPut, KeyBytes(1)}, Step{Operation::kReadModifyWrite, KeyBytes(2)},
+                         Step{Operation::kPut, KeyBytes(3)}, Step{Operation::kPut, KeyBytes(4)}};
+  std::vector<char> buffer(100), value(100);
+  AbortCounts aborts{};
+  std::uint64_t written = 0;
+  const auto change = [&](const Step&) {
+    set_counter(value.data(), value.size(), ++written);
+    return std::string_view(value.data(), value.size());
+  };
+  EXPECT_EQ(session->run_fetched(steps, Portion{100, false, 1}, buffer, change, aborts), Ending::kCommitted);
+  for (std::uint64_t number = 0; number < 10; ++number) {
+    bool found = false;
+    EXPECT_EQ(session->find(KeyBytes(number).view(), buffer, found, aborts), Ending::kCommitted);
+    EXPECT_TRUE(found);
+    EXPECT_EQ(counter_of({buffer.data(), buffer.size()}), number >= 1 && number <= 4 ? number : 0u) << number;
+  }
+}
+
 /// A record changes between the check's scan and its commit, which therefore fails, and the records are scanned again.
 TEST(YcsbVerify, AScanThatIsRetriedCountsItsRecordsOnce) {
   if constexpr (!base::kTestHooks) GTEST_SKIP();
