@@ -41,6 +41,9 @@ class Lists {
     return number;
   }
 
+  /// Returns the key of the record that a list has unless it has moved.
+  static std::string first_key(history::Key key) { return record_key(key, kPlaces[0]); }
+
   /// Returns the list, empty if there is no record; nullopt if the transaction cannot go on. A snapshot is a reader,
   /// too. If the list is at both of its places, which no transaction may see and commit, the elements of both are
   /// returned.

@@ -100,6 +100,8 @@ class Interleaver {
     for (const bench::history::Key key : slots_.all()) read_alone(key);
     return history_;
   }
+  /// Returns how often the other node has appended.
+  std::size_t remote_appends() const { return remote_appends_; }
 
  private:
   struct Client {
@@ -142,12 +144,12 @@ class Interleaver {
 
   void begin_remote() {
     const auto slot = static_cast<std::uint32_t>(random_() % slots_.size());
-    const auto key_bytes = encode_key(static_cast<std::uint64_t>(slots_.current(slot)));
-    const std::string_view key = key_bytes;
+    const std::string key = Lists::first_key(slots_.current(slot));
     if (!in_index(table_, key)) return;
     record::SharedRecord& record = shared_record(table_, key);
     remote_.holder.emplace(record, 7, ++remote_locks_);
     if (!remote_.holder->lock()) return;
+    ++remote_appends_;
     const KeySlots::Append append = slots_.next(slot);
     remote_.client.process = open_.size() + 1;
     remote_.client.ops = {MicroOp::append(append.key, append.element)};
@@ -230,6 +232,7 @@ class Interleaver {
   int depth_ = 0;
   Remote remote_;
   std::uint32_t remote_locks_ = 0;
+  std::size_t remote_appends_ = 0;
 };
 
 /// Strictly, where the protocol keeps real time within an epoch, too. Otherwise the order of each worker's own
@@ -240,19 +243,21 @@ void expect_serializable(const Options& options, const TableOptions& table = {},
   // A lock's holder is of this very thread, so each wait for one is as long as it can be.
   seeds = static_cast<unsigned>(tests::scaled(seeds));
   if (asked_protocol.name == "dl_detect") seeds = std::max(2u, seeds / 20);
-  std::size_t committed = 0, aborted = 0;
+  std::size_t committed = 0, aborted = 0, remote = 0;
   for (const std::uint64_t one : tests::seeds(seeds, 0)) {
     const auto seed = static_cast<unsigned>(one);
-    const bench::history::Verdict verdict =
-        check(Interleaver(seed, 2 + seed % 5, options, table, layout).run(2000), judged);
+    Interleaver interleaver(seed, 2 + seed % 5, options, table, layout);
+    const bench::history::Verdict verdict = check(interleaver.run(2000), judged);
     EXPECT_TRUE(verdict.valid()) << "seed " << seed << ": " << verdict.text();
     committed += verdict.committed;
     aborted += verdict.aborted;
+    remote += interleaver.remote_appends();
     if (testing::Test::HasFailure()) return;
   }
   if (!all_seeds()) return;
   EXPECT_GT(committed, 12 * seeds);
   EXPECT_GT(aborted, 12 * seeds) << "hardly a conflict; the test saw nothing";
+  EXPECT_TRUE(!table.shared || remote > seeds) << remote << " appends of the other node";
 }
 
 TEST(RandomInterleaving, IsSerializable) { expect_serializable(manual_options()); }
