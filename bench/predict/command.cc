@@ -212,7 +212,10 @@ const BenchCommand& predict_command() {
           "From two runs of a benchmark on the nodes of a cluster, one with little and one with much distributed work, "
           "and from what operations cost on their machine, tells what the workload will do with other shares of it, on "
           "more nodes, or over a card whose times are given. The counts of operations stay; conflicts and cache misses "
-          "are taken to stay as well. Only --workers and --json of the common flags mean something here.",
+          "are taken to stay as well. Over a card the fibers of a worker are a queue at its processor: one has it "
+          "until "
+          "its transaction waits for the card, then the next one, and with none ready it idles. Only --workers and "
+          "--json of the common flags mean something here.",
       .examples = {"--less=local.json --more=distributed.json --fabric=fabric.json",
                    "--less=local.json --more=distributed.json --fabric=fabric.json --check=tenth.json,half.json",
                    "--less=local.json --more=distributed.json --fabric=fabric.json --nodes=24 --workers=8 "

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "bench/predict/fibers.h"
+
 namespace granary::bench::predict {
 namespace {
 
@@ -21,6 +23,10 @@ double worker_ns(const Measured& run) { return running(run.nodes, run.workers, r
 double Model::fabric_ns(const Costs& costs) const {
   return each_.round_trips * costs.round_trip + each_.reads * costs.read + each_.writes * costs.write +
          each_.compare_swaps * costs.compare_swap + each_.messages * costs.message;
+}
+
+double Model::waits(std::uint32_t fibers) const {
+  return each_.round_trips - (fibers > 1 ? each_.write_backs : 0) + each_.messages;
 }
 
 double Model::waiting_ns(const Costs& costs, std::uint32_t fibers) const {
@@ -69,13 +75,17 @@ Prediction Model::predict(double distributed_share, const Place& place) const {
       costs.by_processor ? std::max(0.0, beside_fabric_ns_ + fabric) : software_ns() + each_.round_trips * costs.post;
   Prediction prediction{.processor_ns = local_ns_ + distributed * of_worker,
                         .waiting_ns = costs.by_processor ? 0 : distributed * waiting_ns(costs, place.fibers)};
+  const double idle = idle_ns({.fibers = place.fibers,
+                               .distributed_share = std::min(1.0, distributed_share),
+                               .local_ns = local_ns_ / transactions_per_request_,
+                               .distributed_ns = local_ns_ / transactions_per_request_ + of_worker,
+                               .waits = waits(place.fibers),
+                               .waiting_ns = costs.by_processor ? 0 : waiting_ns(costs, place.fibers)});
   const double threads = static_cast<double>(place.nodes) * place.workers;
-  const double all_ns = prediction.processor_ns + prediction.waiting_ns;
-  // The limit is that a worker is busy or all of its fibers wait, and that the cores are busy or all of the workers
-  // wait.
-  const double by_waiting = threads * place.fibers / all_ns;
-  const double by_processor = running(place.nodes, place.workers, place.cores) / prediction.processor_ns;
-  prediction.throughput = 1e9 * std::min(by_waiting, by_processor);
+  // A worker is busy, or all of its fibers wait. The cores are busy, or all of the workers wait.
+  const double by_workers = threads / (prediction.processor_ns + distributed * idle);
+  const double by_cores = running(place.nodes, place.workers, place.cores) / prediction.processor_ns;
+  prediction.throughput = 1e9 * std::min(by_workers, by_cores);
   return prediction;
 }
 

@@ -46,6 +46,8 @@ class Model {
   const Counts& each() const { return each_; }
   /// Returns the cost of the operations of a distributed transaction.
   double fabric_ns(const Costs& costs) const;
+  /// Returns how many times a distributed transaction waits for the network: for a round trip, or for an answer.
+  double waits(std::uint32_t fibers) const;
   /// Returns how long a distributed transaction waits for its operations, where a worker has so many fibers. A fiber
   /// begins its next transaction while the write-back is under way; without fibers the worker waits for that, too.
   double waiting_ns(const Costs& costs, std::uint32_t fibers) const;

@@ -320,6 +320,10 @@ class SimCluster {
     for (const auto& node : nodes_) node->set_lease_us(clocks.lease_us);
     tick();
   }
+  /// From now on a turn of the scheduler takes so long, and with no fiber to run time passes to the network's next
+  /// event. Before, each turn lasts until that event, also one in which a fiber only lets others go on: what a worker
+  /// does beside waiting has no time of its own then.
+  void set_turn_ns(std::uint64_t ns) { turn_ns_ = ns; }
   /// What follows the network's time.
   void when_time_passes(std::function<void()> act) { time_passed_ = std::move(act); }
   /// All nodes' clocks show it.
@@ -350,18 +354,37 @@ class SimCluster {
     for (const auto& node : nodes_) node->tick(network.clock(node->id()) / 1000, clocks_->error_us);
   }
   void poll() {
-    constexpr std::uint64_t kIdle_ns = 10'000;
-    if (!network.step()) network.run_for(kIdle_ns);  // first: what it completes is seen before time goes on
+    if (turn_ns_) {
+      network.run_for(*turn_ns_);
+    } else {
+      pass_event();  // first: what it completes is seen before time goes on
+    }
     if (clocks_) tick();
     time_passed_();
     for (const auto& node : nodes_) node->poll();
   }
 
-  NoRest rest_;
+  void pass_event() {
+    constexpr std::uint64_t kIdle_ns = 10'000;
+    if (!network.step()) network.run_for(kIdle_ns);
+  }
+  /// Pauses while no fiber can run.
+  class Idle final : public base::Waiter {
+   public:
+    explicit Idle(SimCluster& cluster) : cluster_(cluster) {}
+    void pause(std::uint32_t) override {
+      if (cluster_.turn_ns_) cluster_.pass_event();
+    }
+
+   private:
+    SimCluster& cluster_;
+  };
+
+  Idle idle_{*this};
 
  public:
   rdma::sim::SimNetwork network;
-  rdma::fiber::Scheduler scheduler{[this] { poll(); }, rest_};
+  rdma::fiber::Scheduler scheduler{[this] { poll(); }, idle_};
 
  private:
   const unsigned workers_;
@@ -369,6 +392,7 @@ class SimCluster {
   const std::function<Options(unsigned id)> database_of_;
   const std::function<SimStorage(unsigned id)> storage_of_;
   std::optional<Clocks> clocks_;
+  std::optional<std::uint64_t> turn_ns_;
   std::function<void()> time_passed_ = [] {};
   std::vector<std::unique_ptr<SimClusterNode>> nodes_;
 };
