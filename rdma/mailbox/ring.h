@@ -25,8 +25,8 @@
 // the ring's sender WRITEs the next number there, modulo 256. Whoever sees the new sign sees the seal, as both are
 // WRITEs of one connection. Only this sender writes the byte, and nobody clears it, so no atomic operation is needed
 // (I2). A later sender goes on from the byte that it READs when it takes its session. A sign is a hint: it may be
-// missed, as when 256 of them come between two looks, or come while nobody looks. So a receiver also looks at its rings
-// one by one, though seldom (src/cluster/messages/service.cc).
+// missed, as when 256 of them, or as many as a sender stages (Sender::next_sign), come between two looks, or come while
+// nobody looks. So a receiver also looks at its rings one by one, though seldom (src/cluster/messages/service.cc).
 //
 // A sender that connects (again) takes a new session and waits until the receiver serves it. The receiver clears the
 // ring then. Anything that an earlier session, or an earlier life of the sender's node, left there is dropped, and

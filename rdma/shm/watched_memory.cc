@@ -68,6 +68,7 @@ void for_each_word(const Operation& operation, Move&& move) {
 
 /// Writes a byte while the line of its word is locked.
 void write_byte(const Operation& operation, const Peer& owner) {
+  base::sync_point("shm.operation");
   RemoteAddress word = operation.remote;
   const std::uint64_t within = word.offset % kWord;
   word.offset -= within;

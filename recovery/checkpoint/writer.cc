@@ -57,7 +57,7 @@ class Writer {
 
   Result<Contents> run() {
     if (const Status begun = begin(); !begun.ok()) return begun;
-    Status status = write_partitions();
+    Status status = base::with_memory([this] { return write_partitions(); });
     if (status.ok()) return contents_;
     partitions_.clear();
     static_cast<void>(remove_checkpoint(*options_.files, options_.directory));  // the caller gets the first error

@@ -150,6 +150,8 @@ Status Checkpoints::take(const std::function<std::vector<txn::TableCore*>()>& ta
   }
   const recovery::Manifest manifest = manifest_.copy();
   if (manifest.checkpoint && manifest.checkpoint->epoch >= entry.epoch) return {};  // none is newer
+  // An earlier attempt may have failed before it could remove its files, which take the room of this one.
+  static_cast<void>(remove_stale());  // if some of them stay, the disk has the less room
   if (const Status removed = recovery::checkpoint::remove_checkpoint(files_, path_of(entry)); !removed.ok())
     return removed;
   const bool alone = beside == Beside::kNothing;

@@ -274,7 +274,8 @@ Status Engine::have_all() {
   if (storage_ == nullptr || storage_->recovery().has_all()) return {};
   auto worker = workers_.take();
   if (!worker.ok()) return worker.status();
-  const Status had = storage_->recovery().have_all(schema_.tables(), (*worker)->state());
+  const Status had =
+      base::with_memory([&] { return storage_->recovery().have_all(schema_.tables(), (*worker)->state()); });
   workers_.give_back(*worker);
   return had;
 }
@@ -299,7 +300,7 @@ Status Engine::load_with(std::uint32_t threads, FunctionRef<Status(std::span<cc:
     states.push_back(&(*worker)->state());
   }
   slabs_.leave_to_others(0);  // what could be held can be opened again
-  if (status.ok()) status = load(states);
+  if (status.ok()) status = base::with_memory([&] { return load(states); });
   slabs_.leave_to_others(slabs_.options().left_to_others_bytes);
   for (txn::WorkerCore* const worker : workers) workers_.give_back(worker);
   return status;

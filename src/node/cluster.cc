@@ -4,13 +4,14 @@
 #include "src/base/check.h"
 #include "src/base/process_mark.h"
 #include "src/base/threads.h"
+#include "src/base/with_memory.h"
 #include "src/node/cluster_node.h"
 #include "src/txn/worker_core.h"
 
 namespace granary {
 
 Result<std::unique_ptr<Cluster>> Cluster::join(const ClusterOptions& options) {
-  auto node = base::with_threads([&] { return db::ClusterNode::join(options); });
+  auto node = base::with_threads([&] { return base::with_memory([&] { return db::ClusterNode::join(options); }); });
   if (!node.ok()) return node.status();
   return std::unique_ptr<Cluster>(new Cluster(std::move(node).value()));
 }
@@ -39,7 +40,7 @@ Result<Index> Cluster::create_index(const Table& table, std::string_view name, c
 Procedures& Cluster::procedures() { return node_->procedures(); }
 Status Cluster::start() {
   if (Status usable = node_->check_usable(); !usable.ok()) return usable;
-  return base::with_threads([this] { return node_->start(); });
+  return base::with_threads([this] { return base::with_memory([this] { return node_->start(); }); });
 }
 Status Cluster::barrier() {
   if (Status usable = node_->check_usable(); !usable.ok()) return usable;

@@ -58,6 +58,7 @@ Status ClusterThread::run_together(std::uint32_t count, FunctionRef<void(std::ui
     thrown = std::current_exception();
   }
   scheduler_.run();
+  worker_.core()->end_dropped();  // a body may have dropped what an earlier one had left open
   // Waits for writes under way here, since afterwards nobody may poll for their completions for long.
   remote_->await_arrival();
   worker_.core()->tidy_remote();

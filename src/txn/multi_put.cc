@@ -33,11 +33,11 @@ Outcome Execution::multi_put(std::span<MultiPut> puts) {
 void LocalAccess::find_together(std::span<const MultiPut> puts, std::span<cc::Record*> found) {
   base::debug_check(puts.size() <= kMostPuts, "puts come in batches");
   const cc::IndexTime time(worker_.state().timed_work, worker_.shared().meter);
+  std::array<std::string_view, kMostPuts> keys;
+  std::array<cc::Lookup, kMostPuts> at;
+  std::array<std::size_t, kMostPuts> put_of;
   for (std::size_t from = 0, to = 0; from < puts.size(); from = to) {
     TableCore* const table = puts[from].table.core();
-    std::array<std::string_view, kMostPuts> keys;
-    std::array<cc::Lookup, kMostPuts> at;
-    std::array<std::size_t, kMostPuts> put_of;
     std::size_t count = 0;
     for (; to < puts.size() && puts[to].table.core() == table; ++to) {
       found[to] = nullptr;

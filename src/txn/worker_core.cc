@@ -77,6 +77,7 @@ bool WorkerCore::run_in_turns(std::size_t count, Together::Body body) {
   state_.moving_owners = 0;
   state_.waiter = alone;
   set_bodies(nullptr);
+  end_dropped();  // a body may have dropped what an earlier one had left open, and no other may begin for long
   in_turns_ = nullptr;
   together_->rethrow();
   return true;

@@ -1,5 +1,6 @@
 // A checkpoint that finds no heap memory in the middle of its work ends with a Status, and holds nothing back.
 
+#include <filesystem>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -12,6 +13,13 @@
 
 namespace granary::tests {
 namespace {
+
+int checkpoints(const std::string& directory) {
+  int found = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory))
+    found += entry.path().filename().string().starts_with("checkpoint-") ? 1 : 0;
+  return found;
+}
 
 TEST(NoHeap, ACheckpointFailsAndEpochsGoOn) {
   if (!kCountsAllocations) GTEST_SKIP() << "the sanitizer has an allocator of its own";
@@ -32,6 +40,7 @@ TEST(NoHeap, ACheckpointFailsAndEpochsGoOn) {
   no_memory = false;
   base::set_sync_hook({});
   EXPECT_EQ(failed.code(), StatusCode::kResourceExhausted) << failed.message();
+  EXPECT_EQ(checkpoints(options.directory), 1) << "without memory, its files could not be removed";
 
   const RunResult later = worker.run(write);
   ASSERT_TRUE(later);
@@ -39,6 +48,7 @@ TEST(NoHeap, ACheckpointFailsAndEpochsGoOn) {
   EXPECT_GE(database->released_epoch(), later.ticket.epoch);
   const Status done = database->checkpoint();
   EXPECT_TRUE(done.ok()) << done.message();
+  EXPECT_EQ(checkpoints(options.directory), 1) << "the one that failed is removed";
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "src/cluster/transaction/gets.h"
 
+#include <algorithm>
+
 namespace granary::cluster {
 namespace {
 
@@ -10,9 +12,12 @@ AbortReason lock_and_find(Footprint& footprint, Reading& reading, LockedReads& l
   Batch<Access*> placed = footprint.trips.batch<Access*>(to_lock.size());
   AbortReason reason = locked_reads.find_places(to_lock, placed, to_read);
   if (!failed(reason) && !placed.empty()) {
-    Batch<Access*> beside = footprint.trips.batch<Access*>(to_read.size());
+    Batch<Access*> beside = footprint.trips.batch<Access*>(to_read.size() + to_lock.size());
     for (Access* const access : to_read) {
       if (access->table->hashed() || access->lacks_value()) beside.push_back(access);
+    }
+    for (Access* const access : to_lock) {
+      if (access->table->hashed() && std::ranges::find(placed, access) == placed.end()) beside.push_back(access);
     }
     reason = locked_reads.await_log_room();
     if (!failed(reason)) reason = locked_reads.lock_and_read(placed, beside);

@@ -8,8 +8,8 @@
 // key that has no entry in its leaf has no record, and nothing is locked.
 //
 // A place may turn out not to be the record's: another key has got the cached place, or the record has left its table
-// since the leaf was READ. That lock is let go, and the key stays unseen. The caller looks for it again, without a
-// lock.
+// since the leaf was READ. That lock is let go, and the key stays unseen. The caller looks for it again: a get
+// without a lock, and declare() locks what that finds.
 
 #include <span>
 
