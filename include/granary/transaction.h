@@ -155,11 +155,12 @@ class GRANARY_EXPORT Transaction {
 
   /// Inserts or overwrites.
   Outcome put(const Table& table, std::string_view key, std::string_view value);
-  /// Many puts whose cache misses overlap, those of the search in a run of puts of one table. So do, in tables with secondary indexes, the round trips that read the rows
-  /// of other nodes which are replaced. It does what the puts do one after the other: of several with one key the last
-  /// one counts. Returns kOk, or why the transaction cannot go on, and then each put has that outcome, too. After kOk,
-  /// what became of each put is in its own outcome: one that is refused (kUnknownTable, kKeyTooLong, kValueTooLarge,
-  /// kImmutable, kTooManyAccesses) does not keep the others from being put.
+  /// Many puts whose cache misses overlap, those of the search in a run of puts of one table. So do, in tables with
+  /// secondary indexes, the round trips that read the rows of other nodes which are replaced. It does what the puts do
+  /// one after the other: of several with one key the last one counts. Returns kOk, or why the transaction cannot go
+  /// on, and then each put has that outcome, too. After kOk, what became of each put is in its own outcome: one that is
+  /// refused (kUnknownTable, kKeyTooLong, kValueTooLarge, kImmutable, kTooManyAccesses) does not keep the others from
+  /// being put.
   Outcome multi_put(std::span<MultiPut> puts);
   /// Overwrites; kNotFound if there is no such record.
   Outcome update(const Table& table, std::string_view key, std::string_view value);

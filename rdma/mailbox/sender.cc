@@ -84,8 +84,8 @@ void Sender::begin_session() {
 }
 
 /// Makes the WRITE of the next sign. Where post() does not copy its byte, the byte must not change before the WRITE has
-/// happened. Of more than kSigns WRITEs under way, one may carry a later sign than its own. It is still a new one, unless
-/// so many come between two looks.
+/// happened. Of more than kSigns WRITEs under way, one may carry a later sign than its own. It is still a new one,
+/// unless so many come between two looks.
 Operation Sender::next_sign() const {
   const auto next = static_cast<std::uint8_t>(sign_ + 1);
   std::uint8_t* const byte = signs_ + next % kSigns;

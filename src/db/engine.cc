@@ -204,8 +204,7 @@ void Engine::tell_failed_checkpoint(const Status& cause) const {
     base::tell(options_.notices, {.severity = NoticeSeverity::kWarning,
                                   .topic = NoticeTopic::kCheckpoint,
                                   .text = "checkpoint: " + cause.message()});
-  } catch (const std::bad_alloc&) {
-    // Without memory for the notice, the next checkpoint that fails tells.
+  } catch (const std::bad_alloc&) {  // without memory for the notice, the next checkpoint that fails tells
   }
 }
 
