@@ -112,6 +112,21 @@ TEST_P(Cost, WhatWillBeWrittenIsLockedInTheRoundThatReadsIt) {
   EXPECT_EQ(warm.messages, 0u);
 }
 
+TEST_P(Cost, WhatIsToBeLockedAndHasNoKnownPlaceIsLookedUpBesideTheLocks) {
+  EXPECT_EQ(at(0, "1x"), "old");  // its place is known from then on
+  const Figures figures = cost_of([](Transaction& t, const Table& table) {
+    std::array<std::array<char, 32>, 2> buffers;
+    std::array<MultiGet, 2> gets = {MultiGet{table, "1x", buffers[0], {}, true},
+                                    MultiGet{table, "1y", buffers[1], {}, true}};
+    EXPECT_EQ(t.multi_get(gets), Outcome::kOk);
+    EXPECT_EQ(gets[1].result.outcome, Outcome::kOk);
+    EXPECT_EQ(t.put(table, "1x", "new"), Outcome::kOk);
+    EXPECT_EQ(t.put(table, "1y", "new"), Outcome::kOk);
+  });
+  EXPECT_EQ(figures.rounds[0], 0u);
+  EXPECT_EQ(at(1, "1y"), "new");
+}
+
 TEST_P(Cost, WhatWasToBeWrittenAndIsNotIsGivenBack) {
   const auto run = [](Transaction& t, const Table& table) {
     std::array<char, 32> buffer;
