@@ -14,7 +14,7 @@
 
 namespace granary::bench::predict {
 
-/// What the transactions of a worker do on average. A distributed one's work lies evenly before its waits.
+/// The work and the waits of a worker's average transactions. A distributed one's work lies evenly before its waits.
 struct FiberLoad {
   std::uint32_t fibers = 1;      ///< at least 1
   double distributed_share = 0;  ///< of the transactions, from 0 to 1

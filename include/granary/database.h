@@ -312,6 +312,7 @@ class GRANARY_EXPORT Database {
   /// was made; then the call waits for it. kUnavailable if kReleaseTimeout_us has passed and another checkpoint still
   /// waits, or there is no snapshot yet, or the epoch of the written checkpoint is not durable yet. With
   /// Background::kManual nobody advances epochs meanwhile, so the call returns that at once if there is no snapshot.
+  /// kResourceExhausted if the system has no memory for its work. After an error the checkpoint before it still counts.
   Status checkpoint();
   /// What open() recovered.
   const RecoveryReport& recovery_report() const;

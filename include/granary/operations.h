@@ -1,6 +1,6 @@
 #pragma once
-// What operations of transactions and snapshots take and give: results, ranges of scans, and the elements of operations
-// on many keys.
+// The arguments and results of the operations of transactions and snapshots: ranges of scans, elements of operations on
+// many keys, and what became of them.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace granary {
 
-/// What a get found. `size` is the value's whole size, also when the buffer was too small.
+/// The result of a get. `size` is the value's whole size, also when the buffer was too small.
 struct [[nodiscard]] GetResult {
   Outcome outcome = Outcome::kNotFound;
   std::size_t size = 0;

@@ -292,7 +292,7 @@ class GoingOn : public tests::Crash {
     const std::string& point = test_.point.death.point;
     if (point.starts_with("logger.")) return transactions <= 1;  // another thread goes on meanwhile
     const bool over = point == "across.written_back" || point == "test.released";
-    // Of an ordered table the leaves are READ before anything is locked, which takes more operations than four.
+    // The leaves of an ordered table are READ before anything is locked, which takes more operations than four.
     const bool at_leaves = point == "shm.operation" && test_.point.death.after == "test.locks" &&
                            setting().index == IndexKind::kOrdered && setting().locking != Locking::kAtCommit;
     const bool begun = (point != "test.executed" || setting().locking != Locking::kAtCommit) && !at_leaves;

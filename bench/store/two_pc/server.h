@@ -31,7 +31,7 @@ class Server {
     bool known = false;  // whether the caller has shown the token
   };
 
-  /// What the thread waits with.
+  /// The sockets and the epoll instance with which the thread waits.
   struct Waiting {
     Socket listener, epoll, end;
     Socket spare;  ///< closed to have a descriptor for a caller that is refused, when there are no others

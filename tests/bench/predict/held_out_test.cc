@@ -29,7 +29,7 @@ constexpr std::uint64_t kTurn_ns = 1;             // what the worker takes to le
 constexpr unsigned kKeys = 32;                    // so few that their places stay known
 constexpr unsigned kTransactions = 2'000;         // of a run
 
-/// What the transactions of a benchmark do. They read all of their records and write the first ones.
+/// The transactions of a benchmark. They read all of their records and write the first ones.
 struct Shape {
   const char* name;
   unsigned records;

@@ -96,17 +96,19 @@ TEST_P(Cost, WhatIsWrittenNeedsNoValidation) {
   EXPECT_EQ(warm_cost_of(run).rounds, (std::array<std::uint64_t, kTripPhases>{1, 1, 0, 0, 1}));
 }
 
-/// Beside what is only read, in one round.
+/// Reads three records of two nodes, and says of two that it will write them, as it does.
+void write_two_of_three(Transaction& t, const Table& table) {
+  std::array<std::array<char, 32>, 3> buffers;
+  std::array<MultiGet, 3> gets = {MultiGet{table, "1x", buffers[0], {}, true}, MultiGet{table, "1y", buffers[1], {}},
+                                  MultiGet{table, "2x", buffers[2], {}, true}};
+  EXPECT_EQ(t.multi_get(gets), Outcome::kOk);
+  EXPECT_EQ(t.put(table, "1x", "new"), Outcome::kOk);
+  EXPECT_EQ(t.put(table, "2x", "new"), Outcome::kOk);
+}
+
+/// The locks are taken in the round of what is only read.
 TEST_P(Cost, WhatWillBeWrittenIsLockedInTheRoundThatReadsIt) {
-  const auto run = [](Transaction& t, const Table& table) {
-    std::array<std::array<char, 32>, 3> buffers;
-    std::array<MultiGet, 3> gets = {MultiGet{table, "1x", buffers[0], {}, true}, MultiGet{table, "1y", buffers[1], {}},
-                                    MultiGet{table, "2x", buffers[2], {}, true}};
-    EXPECT_EQ(t.multi_get(gets), Outcome::kOk);
-    EXPECT_EQ(t.put(table, "1x", "new"), Outcome::kOk);
-    EXPECT_EQ(t.put(table, "2x", "new"), Outcome::kOk);
-  };
-  const Figures warm = warm_cost_of(run);
+  const Figures warm = warm_cost_of(write_two_of_three);
   EXPECT_EQ(warm.rounds, (std::array<std::uint64_t, kTripPhases>{0, 1, 0, 1, 1}));
   EXPECT_EQ(warm.writes, 4u);
   EXPECT_EQ(warm.messages, 0u);
@@ -168,27 +170,19 @@ TEST_P(Cost, AReaderValidatesInOneRound) {
       << "two records; E, and what is not known to be valid when the others are";
 }
 
-/// Of an ordered table, whose leaves lead to the records, in one round trip more.
+/// In an ordered table the leaves lead to the records, which takes one round trip more.
 class CostBehindLeaves : public Cost {};
 INSTANTIATE_TEST_SUITE_P(Ordered, CostBehindLeaves, testing::Values(IndexKind::kOrdered),
                          [](const auto&) { return "Ordered"; });
 
 TEST_P(CostBehindLeaves, WhatWillBeWrittenIsLockedInTheRoundThatReadsIt) {
-  const auto run = [](Transaction& t, const Table& table) {
-    std::array<std::array<char, 32>, 3> buffers;
-    std::array<MultiGet, 3> gets = {MultiGet{table, "1x", buffers[0], {}, true}, MultiGet{table, "1y", buffers[1], {}},
-                                    MultiGet{table, "2x", buffers[2], {}, true}};
-    EXPECT_EQ(t.multi_get(gets), Outcome::kOk);
-    EXPECT_EQ(t.put(table, "1x", "new"), Outcome::kOk);
-    EXPECT_EQ(t.put(table, "2x", "new"), Outcome::kOk);
-  };
-  const Figures warm = warm_cost_of(run);
+  const Figures warm = warm_cost_of(write_two_of_three);
   EXPECT_EQ(warm.rounds, (std::array<std::uint64_t, kTripPhases>{1, 1, 0, 1, 1})) << "the leaves, the records";
   EXPECT_EQ(warm.writes, 4u);
   EXPECT_EQ(warm.messages, 0u);
 }
 
-/// What is not there is not locked, and the leaf tells it.
+/// The leaf tells that a record is not there, so nothing is locked.
 TEST_P(CostBehindLeaves, WhatIsNotThereCostsTheLeafAndItsValidation) {
   const auto run = [](Transaction& t, const Table& table) {
     std::array<char, 32> buffer;

@@ -55,7 +55,7 @@ class FormerLife : public AcrossNodes {
     return t.commit().reason;
   }
 
-  /// What node 0's worker has borrowed of a life of node 1.
+  /// The version blocks that node 0's worker has borrowed of a life of node 1.
   BorrowedBlocks::Stock& stock(membership::Generation life) {
     return cluster_.node(0).remote().reach().borrowed.of(kBack, life, table(0).core()->id());
   }

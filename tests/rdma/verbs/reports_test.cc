@@ -39,7 +39,7 @@ TEST(Reports, OfAConnectionAreDropped) {
   EXPECT_TRUE(reports.empty());
 }
 
-/// Who polls takes what chains of all others have brought, and must not lose it.
+/// A poll takes the reports of all chains, also of those for which others wait, and must not lose them.
 TEST(Reports, NeedNoMemoryOnceTheyAreExpected) {
   if (!tests::kCountsAllocations) GTEST_SKIP() << "sanitizers have allocators of their own";
   Reports reports;
