@@ -149,8 +149,8 @@ void RedoWorld::direct() {
   await_cut(kDead);
   left_.read();
   if (random_.chance(0.4)) {
-    spawn([this] {
-      sleep_up_to(400);
+    spawn([this, within_us = random_.chance(0.6) ? 60 : 400] {  // mostly before the first recoverer is done
+      sleep_up_to(within_us);
       crash_home();
     });
   }
@@ -262,7 +262,7 @@ void RedoWorld::follow(unsigned at) {
 void RedoWorld::recover_first() {
   const std::uint64_t questions = 2 + 2 * left_.debts().size();  // if all are held, and settled one by one
   const auto dies_at = random_.chance(0.5) ? random_.below(questions) : ~std::uint64_t{0};
-  const auto refused_at = random_.chance(0.3) ? random_.below(questions) : ~std::uint64_t{0};
+  const auto refused_at = random_.chance(0.6) ? random_.below(questions) : ~std::uint64_t{0};
   if (random_.chance(0.25)) {
     ++troubles_;
     spawn([this] {
