@@ -23,8 +23,9 @@ Result<std::unique_ptr<Workload>> make(const Settings& settings, const FlagValue
   // on a virtual machine the first touch of a page can cost more than the transaction that needs it.
   Settings prefaulted = settings;
   if (!flags.given("prefault")) {
-    prefaulted.options.prefault_bytes =
-        std::min(estimated_bytes(*parameters), available_memory() / (std::uint64_t{2} * settings.share.nodes));
+    const std::uint64_t limit = settings.options.memory_limit_bytes;
+    prefaulted.options.prefault_bytes = std::min({bytes_to_touch(*parameters), limit == 0 ? ~std::uint64_t{0} : limit,
+                                                  available_memory() / (std::uint64_t{2} * settings.share.nodes)});
   }
   prefaulted.cluster.database.prefault_bytes = prefaulted.options.prefault_bytes;
   if (settings.variants.has(Variant::kHekaton)) {

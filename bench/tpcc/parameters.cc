@@ -8,6 +8,7 @@
 
 #include "bench/harness/cluster_flags.h"
 #include "bench/harness/flag_effects.h"
+#include "bench/harness/machine.h"
 
 namespace granary::bench::tpcc {
 
@@ -228,16 +229,27 @@ std::uint64_t loaded_rows(const Parameters& parameters) {
   return scale.items + parameters.own_warehouses() * warehouse;
 }
 
-std::uint64_t estimated_bytes(const Parameters& parameters) {
-  constexpr double kBytesARow = 180, kFixed = 32 << 20;
-  constexpr double kBytesANewOrder = 1000, kRequestsAWorkerSecond = 130'000;
-  const double share = parameters.mix[0] / 100;
-  const double growth = parameters.run_seconds * parameters.workers * kRequestsAWorkerSecond * share * kBytesANewOrder;
+namespace {
+
+/// Returns how many bytes the data have after a run in which each core does so many requests a second.
+std::uint64_t bytes_after(const Parameters& parameters, double requests_a_second) {
+  constexpr double kBytesARow = 180, kFixed = 32 << 20, kBytesANewOrder = 1300;
+  const bool alone = parameters.share.alone();
+  const std::size_t cores = allowed_cpus().size();
+  const double busy =
+      alone ? static_cast<double>(std::min<std::size_t>(parameters.workers, cores)) : parameters.workers;
+  const double new_orders = parameters.run_seconds * busy * requests_a_second * parameters.mix[0] / 100;
   // Records that other nodes read in place have their keys and the room of their longest value; and Hekaton's rows have
   // room for several versions.
-  const double larger = parameters.versions_in_place ? 1.8 : parameters.share.alone() ? 1 : 1.6;
-  return static_cast<std::uint64_t>(kFixed +
-                                    larger * (kBytesARow * static_cast<double>(loaded_rows(parameters)) + growth));
+  const double larger = parameters.versions_in_place ? 1.8 : alone ? 1 : 1.6;
+  return static_cast<std::uint64_t>(
+      kFixed + larger * (kBytesARow * static_cast<double>(loaded_rows(parameters)) + kBytesANewOrder * new_orders));
 }
+
+}  // namespace
+
+std::uint64_t estimated_bytes(const Parameters& parameters) { return bytes_after(parameters, 100'000); }
+
+std::uint64_t bytes_to_touch(const Parameters& parameters) { return bytes_after(parameters, 180'000); }
 
 }  // namespace granary::bench::tpcc

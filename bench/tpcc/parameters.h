@@ -77,6 +77,11 @@ Result<std::array<double, kTypes>> parse_mix(std::string_view text);
 double remote_line_share(double cross);
 
 std::uint64_t loaded_rows(const Parameters& parameters);
+/// Returns how much memory the data need: the loaded rows and what a usual machine adds to them in the run, with the
+/// cores that this process may use.
 std::uint64_t estimated_bytes(const Parameters& parameters);
+/// Returns how much memory a fast machine comes to use in the run. What of it is not touched before, a thread has to
+/// touch while the clients run, and that takes a core from one of them.
+std::uint64_t bytes_to_touch(const Parameters& parameters);
 
 }  // namespace granary::bench::tpcc

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "bench/harness/machine.h"
 #include "bench/tpcc/parameters.h"
 
 namespace granary::bench::tpcc {
@@ -106,6 +107,18 @@ TEST(Population, FitsTheEstimate) {
   const std::uint64_t rows = loaded_rows(parameters);
   EXPECT_NEAR(static_cast<double>(rows), 100'000 + 2 * (1 + 10 + 200'000 + 120'000 + 360'000 + 9'000), 1);
   EXPECT_LT(estimated_bytes(parameters), 150'000'000ull * 2 + 50'000'000);
+}
+
+TEST(Population, WorkersWithoutACoreAddNothingToTheEstimate) {
+  Parameters parameters;
+  parameters.run_seconds = 10;
+  const std::uint64_t one = bytes_to_touch(parameters);
+  EXPECT_GE(one, 10 * 99'000'000ull) << "what 175,000 transactions a second add to the data, as measured";
+  parameters.workers = static_cast<std::uint32_t>(allowed_cpus().size());
+  const std::uint64_t as_many_as_cores = bytes_to_touch(parameters);
+  EXPECT_TRUE(as_many_as_cores > one || parameters.workers == 1);
+  parameters.workers *= 4;
+  EXPECT_EQ(bytes_to_touch(parameters), as_many_as_cores);
 }
 
 TEST(Keys, OrderAsTheirParts) {
