@@ -98,7 +98,7 @@ bool missing_is_noticed(std::uint64_t seed) {
 /// Whichever it is: the first of those that a checkpoint has left, the last, the only one of a logger.
 TEST(Damage, AMissingSegment) {
   std::uint64_t noticed = 0;
-  const std::uint64_t rounds = scaled(150);
+  const std::uint64_t rounds = sampled(150);
   for (std::uint64_t seed = 1; seed <= rounds && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     noticed += missing_is_noticed(seed) ? 1 : 0;

@@ -241,7 +241,7 @@ void expect_serializable(const Options& options, const TableOptions& table = {},
                          Layout layout = Layout::kWhole) {
   const bench::history::CheckOptions judged{.strict = asked_protocol.in_real_time, .sessions = options.session_order};
   // A lock's holder is of this very thread, so each wait for one is as long as it can be.
-  seeds = static_cast<unsigned>(tests::scaled(seeds));
+  seeds = static_cast<unsigned>(tests::sampled(seeds));
   if (asked_protocol.name == "dl_detect") seeds = std::max(2u, seeds / 20);
   std::size_t committed = 0, aborted = 0, remote = 0;
   for (const std::uint64_t one : tests::seeds(seeds, 0)) {
