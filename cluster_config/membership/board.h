@@ -48,6 +48,8 @@ class Board {
 
   /// Makes the mark of node `id`. Returns kAlreadyExists, with the owner, if another living process has the mark.
   virtual Status mark(NodeId id, const std::string& who) = 0;
+  /// Takes this process's mark away, if there is one. After an error it may be called again. A mark that another
+  /// process has made meanwhile stays.
   virtual Status unmark() = 0;
   /// Returns the marks. Returns kMembershipLost if this process had made a mark that is gone.
   virtual Result<Marks> marks() = 0;

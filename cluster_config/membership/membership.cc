@@ -108,9 +108,7 @@ Status Membership::die(const std::string& why) {
   return said;
 }
 
-/// Ends the membership. An attempt whose answer was lost may have changed the configuration, which the next attempt
-/// finds then. Only this life says of itself that it has left. If it ends as dead, it makes no difference whether it or
-/// another member has said so.
+/// Ends the membership. If the board does not answer for long, the thread that steps tries further (tell_end()).
 Status Membership::end_as(MemberState state) {
   stop();
   {
@@ -118,35 +116,67 @@ Status Membership::end_as(MemberState state) {
     if (!stopped_) return status_;
   }
   constexpr std::uint64_t kPatience_us = 3'000'000;  // a board that is slow to answer is no reason to seem dead
-  const std::uint64_t end = lifetime_us() + kPatience_us;
-  std::optional<MemberState> tried;
-  const auto try_once = [&] {
-    return document_.amend([&](Configuration& configuration) -> Status {
-      if (tried && has_ended_as(configuration, *tried)) return {};
-      if (Status lost = check_own(configuration); !lost.ok()) return lost;
-      const bool took_over = visits_ || !configuration.owes(options_.node);
-      tried = took_over ? state : MemberState::kDead;
-      configuration.find(options_.node)->state = *tried;
-      return {};
-    });
-  };
-  Status status = try_once();
-  while (status.code() == StatusCode::kUnavailable && lifetime_us() < end) {
+  const std::uint64_t until_us = lifetime_us() + kPatience_us;
+  UntoldEnd end{.state = state};
+  Status status = try_to_end(end);
+  while (status.code() == StatusCode::kUnavailable && lifetime_us() < until_us) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));  // board's wait() belongs to step()
-    status = try_once();
+    status = try_to_end(end);
   }
+  const bool told = status.code() != StatusCode::kUnavailable;
+  if (status.ok()) status = document_.unmark();
   if (status.code() == StatusCode::kUnavailable) {
-    return Status(StatusCode::kUnavailable,
-                  fmt::format("node {} has ended, and could not tell the others that it leaves; they count it as dead "
-                              "when its mark is gone: {}",
-                              options_.node, status.message()));
+    const std::lock_guard lock(mutex_);
+    untold_end_ = end;
   }
-  return status.ok() ? document_.unmark() : status;
+  if (told) return status;
+  return Status(StatusCode::kUnavailable,
+                fmt::format("node {} has ended, and could not tell the others that it leaves; they count it as dead "
+                            "when its mark is gone: {}",
+                            options_.node, status.message()));
+}
+
+/// Notes the end of this life in the configuration. An attempt whose answer was lost may have changed that, which the
+/// next attempt finds then. Only this life says of itself that it has left. If it ends as dead, it makes no difference
+/// whether it or another member has said so.
+Status Membership::try_to_end(UntoldEnd& end) {
+  return document_.amend([this, &end](Configuration& configuration) -> Status {
+    if (end.tried && has_ended_as(configuration, *end.tried)) return {};
+    if (Status lost = check_own(configuration); !lost.ok()) return lost;
+    const bool took_over = visits_ || !configuration.owes(options_.node);
+    end.tried = took_over ? end.state : MemberState::kDead;
+    configuration.find(options_.node)->state = *end.tried;
+    return {};
+  });
+}
+
+/// Tries once more to tell the others of an end that the board gave no answer to, and to take the mark away. While the
+/// process lives, its mark does. So without this the others would take the node for one that lives, and wait for it,
+/// when the board answers again.
+void Membership::tell_end() {
+  std::optional<UntoldEnd> end;
+  {
+    const std::lock_guard lock(mutex_);
+    end = untold_end_;
+  }
+  if (!end || base::injected("end-is-told-once")) return;
+  bool again = try_to_end(*end).code() == StatusCode::kUnavailable;
+  if (!again) again = document_.unmark().code() == StatusCode::kUnavailable;
+  const std::lock_guard lock(mutex_);
+  untold_end_ = again ? end : std::nullopt;
+}
+
+bool Membership::has_told_end() const {
+  const std::lock_guard lock(mutex_);
+  return !untold_end_;
 }
 
 void Membership::step(std::uint64_t most_us) {
   board_.wait(std::min(most_us, board_.pulse_us()));
-  if (!status().ok()) return tell();
+  if (!status().ok()) {
+    tell();
+    return tell_end();
+  }
   const Status followed = document_.amend([this](Configuration& configuration) { return follow(configuration); });
   const bool for_good = followed.code() == StatusCode::kMembershipLost || followed.code() == StatusCode::kDamaged;
   if (for_good) {

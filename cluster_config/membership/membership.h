@@ -175,12 +175,16 @@ class Membership {
   Status give_up_claim(NodeId node, Generation generation);
   /// Stops all commits here, for good. The membership can only be ended after that; operations under way give up.
   void stop();
+  // An end of which the others cannot be told, as the board does not answer, returns kUnavailable after a few seconds.
+  // step() goes on to try then.
   /// Ends the membership in order, so that nothing is left to recover.
   Status leave();
   /// Ends the membership as the process's death would, so that something is left to recover.
   Status die();
   /// Ends it as die() does while the node still serves, for a reason that status() and the listener tell.
   Status die(const std::string& why);
+  /// Whether step() has nothing to tell the others of the end of this membership.
+  bool has_told_end() const;
 
   /// Waits until something happens, at most `most_us`, and does what follows from it.
   void step(std::uint64_t most_us);
@@ -195,7 +199,14 @@ class Membership {
   /// Changes the debt of a life whose recovery this node has claimed.
   Status change_claimed(NodeId node, Generation generation, FunctionRef<Status(Configuration&, Owed&)> edit);
   void extend(std::uint64_t valid_until_us);
+  /// An end of this life of which the others have to be told.
+  struct UntoldEnd {
+    MemberState state;                                ///< as what the life ends
+    std::optional<MemberState> tried = std::nullopt;  ///< what an attempt may have written of it
+  };
   Status end_as(MemberState state);
+  Status try_to_end(UntoldEnd& end);
+  void tell_end();
   Status follow(Configuration& configuration);
   Status check_own(const Configuration& configuration) const;
   /// Whether this life is over by the configuration, in that state.
@@ -224,6 +235,7 @@ class Membership {
   Status status_;                                       ///< guarded by mutex_
   bool stopped_ = false;                                ///< by the node itself; guarded by mutex_
   bool told_lost_ = false;                              ///< guarded by mutex_
+  std::optional<UntoldEnd> untold_end_;                 ///< while step() has to tell it; guarded by mutex_
   /// The newest version that the listener knows. Only the stepping thread uses it.
   std::uint64_t told_version_ = 0;
 };

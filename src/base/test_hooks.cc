@@ -156,6 +156,7 @@ constexpr KnownBug kBugs[] = {
     {"lease-ignores-lock-bit", "a lease does not wait for the owner's lock bit to go"},
     {"fence-moves-late", "a member tells of a configuration before its fence has moved to it (I11)"},
     {"fence-stays-open", "the fence does not close when the membership is lost"},
+    {"end-is-told-once", "a node that could not tell the others of its end never tries again"},
     {"fence-extended-by-read", "what a ZooKeeper server answers from its memory keeps the fence open"},
     {"declined-is-forgotten", "a node that has given up a recovery counts as one that may do it"},
     {"death-before-fence", "a member counts as dead as soon as its mark is missed, when its fence may still be open"},

@@ -84,7 +84,8 @@ Status ClusterNode::leave() {
   const bool ended_without_log = !left_ && !member && database_ != nullptr && database_->engine().log_has_failed();
   const Status left = member ? end_membership() : ended_without_log ? database_->engine().seen_log_status() : Status();
   left_ |= member || ended_without_log;
-  membership_thread_.reset();
+  // If the others could not be told that this life is over, the thread goes on to tell them, while this object lives.
+  if (membership_ == nullptr || membership_->has_told_end()) membership_thread_.reset();
   leader_.reset();
   service_.end();
   return left;

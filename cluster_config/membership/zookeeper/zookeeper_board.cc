@@ -139,10 +139,16 @@ Status ZookeeperBoard::mark(NodeId id, const std::string& who) {
   }
 }
 
+/// Removes the mark. An earlier call may have done so without an answer, and since then the node's next life may have
+/// made a mark of the same name. So only a mark of this session is removed, which nobody else does.
 Status ZookeeperBoard::unmark() {
   if (mark_.empty()) return {};
-  const Status removed = session_->remove(std::exchange(mark_, {}));
-  return removed.code() == StatusCode::kNotFound ? Status() : removed;
+  const Result<Session::Node> there = session_->get(mark_);
+  const bool own = there.ok() && there->owner == session_->id();
+  Status removed = own ? session_->remove(mark_) : there.status();
+  if (removed.code() == StatusCode::kNotFound) removed = {};
+  if (removed.ok()) mark_.clear();
+  return removed;
 }
 
 /// Has a quorum commit that the mark is there, unless a quorum did so a moment ago. If there is no answer soon, the

@@ -22,7 +22,7 @@ namespace granary::membership::tests {
 
 class LossyProxy {
  public:
-  enum class Operation : std::int32_t { kCreate = 1, kSet = 5 };
+  enum class Operation : std::int32_t { kCreate = 1, kDelete = 2, kSet = 5 };
   enum class Loss { kRequest, kAnswer };
 
   explicit LossyProxy(const std::string& server) : server_port_(std::stoi(server.substr(server.find(':') + 1))) {

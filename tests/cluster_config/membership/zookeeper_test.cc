@@ -282,6 +282,32 @@ TEST_F(Zookeeper, WhatBecameOfAnOperationIsFoundOut) {
   }
 }
 
+TEST_F(Zookeeper, AMarkIsTakenAwayByTheNextCallIfTheFirstGotNoAnswer) {
+  using Loss = LossyProxy::Loss;
+  LossyProxy proxy(zookeeper_server());
+  const Result<std::unique_ptr<Session>> other = Session::open(options_);
+  ASSERT_TRUE(other.ok()) << other.status().message();
+  for (const Loss loss : {Loss::kRequest, Loss::kAnswer}) {
+    options_ = zookeeper_options();
+    const std::string path = options_.root + "/members/0";
+    options_.servers = proxy.address();
+    options_.session_ms = 4000;  // a mark that goes with its session does so only after this test's looks
+    const Result<std::unique_ptr<Board>> board = open_zookeeper_board(options_);
+    ASSERT_TRUE(board.ok()) << board.status().message();
+    ASSERT_TRUE((*board)->mark(0, "its first life").ok());
+    proxy.lose(loss, LossyProxy::Operation::kDelete, path);
+    EXPECT_EQ((*board)->unmark().code(), StatusCode::kUnavailable);
+    const bool next_life = loss == Loss::kAnswer;
+    if (next_life) {
+      const Status made = (*other)->create(path, "next", Session::Kind::kEphemeral, Session::Access::kOwn);
+      EXPECT_TRUE(made.ok()) << made.message();
+    }
+    EXPECT_TRUE(becomes([&] { return (*board)->unmark().ok(); }));
+    const Result<Session::Node> there = (*other)->get(path);
+    EXPECT_EQ(there.status().code(), next_life ? StatusCode::kOk : StatusCode::kNotFound) << there.status().message();
+  }
+}
+
 /// The C client never answers a call that it takes while it learns that the session has expired (ZOOKEEPER-2802). A
 /// text as great as this one takes so long to copy that the client learns it meanwhile. Without a bound the call hangs,
 /// in a thread that keeps all it needs.
