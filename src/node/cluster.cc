@@ -96,7 +96,11 @@ ClusterWorker::ClusterWorker(db::ClusterNode& node, std::unique_ptr<db::ClusterT
     : node_(node),
       thread_(std::move(thread)) {}
 ClusterWorker::~ClusterWorker() {
-  if (node_.inherited()) base::keep_for_good(std::move(thread_));
+  if (node_.inherited()) {
+    base::keep_for_good(std::move(thread_));
+  } else {
+    node_.threads().end(std::move(thread_));
+  }
 }
 Worker& ClusterWorker::worker() { return thread_->worker(); }
 Status ClusterWorker::run_together(std::uint32_t count, FunctionRef<void(std::uint32_t)> body) {

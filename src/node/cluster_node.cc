@@ -79,6 +79,7 @@ Status ClusterNode::leave() {
   if (call_workers_ != nullptr && call_workers_->end()) call_workers_.reset();
   survivor_worker_.reset();
   own_thread_.reset();
+  threads_.drop_left();
   if (member) membership_->stop();
   call_workers_.reset();
   const bool ended_without_log = !left_ && !member && database_ != nullptr && database_->engine().log_has_failed();

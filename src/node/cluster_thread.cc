@@ -33,8 +33,13 @@ ClusterThread::ClusterThread(Worker worker, WorkerNumber number, cluster::NodePa
   sleeper_ = std::make_unique<rdma::mailbox::Sleeper>(door, remote_->messenger().receivers());
 }
 
-ClusterThread::~ClusterThread() {
+void ClusterThread::finish() {
   remote_->finish();
+  finished_ = true;
+}
+
+ClusterThread::~ClusterThread() {
+  if (!finished_) finish();
   if (remote_->has_left_locks()) number_.keep();
   if (on_end_) on_end_(*this);
 }

@@ -45,7 +45,7 @@ class WorkerNumber {
 class ClusterThread {
  public:
   /// Makes a worker with this number. The number is given back when all else that the worker has is gone; never if it
-  /// has left records locked at nodes that live.
+  /// is destroyed while records are left locked at nodes that live.
   static Result<std::unique_ptr<ClusterThread>> open(Database& database, cluster::NodeParts& node, WorkerNumber number);
   /// Precondition: the worker's transactions have ended.
   ~ClusterThread();
@@ -57,6 +57,12 @@ class ClusterThread {
   cluster::messages::Messenger& messenger() { return remote_->messenger(); }
   const cluster::ReachCounters& counters() const { return remote_->counters(); }
   bool has_left_locks() const { return remote_->has_left_locks(); }
+  /// Ends the work at other nodes, and waits a while for nodes at which records were left locked. Precondition: the
+  /// worker's transactions have ended. After it only give_back(), has_left_locks(), counters() and the destructor may
+  /// be used, by any thread, one at a time.
+  void finish();
+  /// Tries once more to give back the records that finish() has left locked. Waits for connections.
+  void give_back() { remote_->give_back(); }
   /// Does what ClusterWorker::run_together() promises. Precondition: the count is allowed.
   Status run_together(std::uint32_t count, FunctionRef<void(std::uint32_t)> body);
   void let_others_run();
@@ -89,6 +95,7 @@ class ClusterThread {
   std::unique_ptr<cluster::RemoteWorker> remote_;
   std::unique_ptr<rdma::mailbox::Sleeper> sleeper_;
   std::function<void(ClusterThread&)> on_end_;
+  bool finished_ = false;
 };
 
 }  // namespace granary::db

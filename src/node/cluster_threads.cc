@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "src/cluster/transaction/reach_counters.h"
@@ -37,6 +38,8 @@ void add(ClusterStatistics& sum, const cluster::ReachCounters& counters) {
   sum.unfinished += counters.unfinished;
 }
 
+const ClusterThread* address_of(const std::unique_ptr<ClusterThread>& thread) { return thread.get(); }
+
 }  // namespace
 
 ClusterThreads::ClusterThreads(NodeNumber node, std::uint32_t most, std::string file)
@@ -44,13 +47,15 @@ ClusterThreads::ClusterThreads(NodeNumber node, std::uint32_t most, std::string 
       most_(most),
       file_(std::move(file)) {
   for (std::uint32_t i = most; i > 0; --i) free_numbers_.push_back(i - 1);
+  left_threads_.reserve(most);  // a worker's end cannot fail for lack of memory
 }
 
 Status ClusterThreads::check_none_registered() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::uint32_t> held;
   for (const ClusterThread* thread : threads_) {
-    if (thread->number() < most_) held.push_back(thread->number());
+    const bool has_ended = std::ranges::find(left_threads_, thread, &address_of) != left_threads_.end();
+    if (thread->number() < most_ && !has_ended) held.push_back(thread->number());
   }
   if (held.empty()) return {};
   return {StatusCode::kFailedPrecondition, fmt::format("{} {} of node {} {} still registered; a cluster's workers have "
@@ -90,6 +95,36 @@ Result<std::unique_ptr<ClusterThread>> ClusterThreads::register_worker() {
     const std::lock_guard lock(mutex_);
     free_numbers_.push_back(free);
   }));
+}
+
+void ClusterThreads::end(std::unique_ptr<ClusterThread> thread) {
+  thread->finish();
+  if (!thread->has_left_locks()) return;
+  const std::lock_guard lock(mutex_);
+  left_threads_.push_back(std::move(thread));
+}
+
+void ClusterThreads::give_back_left() {
+  std::vector<ClusterThread*> left;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& thread : left_threads_) left.push_back(thread.get());
+  }
+  for (ClusterThread* const thread : left) {
+    thread->give_back();
+    if (thread->has_left_locks()) continue;
+    std::unique_ptr<ClusterThread> done;  // destroyed without the mutex, which count_in() takes
+    const std::lock_guard lock(mutex_);
+    const auto found = std::ranges::find(left_threads_, thread, &address_of);
+    done = std::move(*found);
+    left_threads_.erase(found);
+  }
+}
+
+void ClusterThreads::drop_left() {
+  std::vector<std::unique_ptr<ClusterThread>> left;  // destroyed without the mutex, which count_in() takes
+  const std::lock_guard lock(mutex_);
+  left.swap(left_threads_);
 }
 
 void ClusterThreads::count_in(ClusterThread& thread) {

@@ -43,10 +43,19 @@ class ClusterThreads {
   Result<std::unique_ptr<ClusterThread>> open(WorkerNumber number) { return open(std::move(number), *parts_); }
   /// Makes one with other parts of the node, which outlive the worker.
   Result<std::unique_ptr<ClusterThread>> open(WorkerNumber number, cluster::NodeParts& parts);
+  /// Ends a worker of register_worker(). If it leaves records locked at nodes that live, it stays here, with its number
+  /// and with their names in its log's lock-ahead record, until give_back_left() has given them back.
+  void end(std::unique_ptr<ClusterThread> thread);
+  /// Tries to give back the records that ended workers have left locked. A worker is destroyed when none is left: all
+  /// were given back, or their homes have died, in which case recovery frees them. Waits for connections. One thread
+  /// calls it, until drop_left().
+  void give_back_left();
+  /// Destroys the workers that still have left records locked, which then counts as left_locks().
+  void drop_left();
   /// Returns kFailedPrecondition, with their numbers, if workers of register_worker() are still there.
   Status check_none_registered() const;
   ClusterStatistics statistics() const;
-  /// Whether a worker that is gone has left records locked at nodes that live.
+  /// Whether a worker that was destroyed has left records locked at nodes that live.
   bool left_locks() const {
     const std::lock_guard lock(mutex_);
     return left_locks_;
@@ -65,6 +74,8 @@ class ClusterThreads {
   bool admits_ = false;
   bool left_ = false;
   std::vector<ClusterThread*> threads_;
+  /// The ended workers that have left records locked. They are among threads_ as well.
+  std::vector<std::unique_ptr<ClusterThread>> left_threads_;
   std::vector<std::uint32_t> free_numbers_;
   ClusterStatistics ended_;  ///< counts of threads that are gone
   bool left_locks_ = false;

@@ -212,7 +212,10 @@ void ClusterNode::watch_peers() {
   const std::uint64_t keeps_us = kIntervals * options_.database.checkpoint_interval_s * 1'000'000;
   peer_watch_ = std::make_unique<PeerWatch>(
       PeerReports(own_.id, cluster_config::has_logs(config_), still_us, keeps_us), options_.database.notices,
-      [this] { end_without_log(); },
+      [this] {
+        end_without_log();
+        if (membership_->status().ok()) threads_.give_back_left();
+      },
       [this](const std::function<void(const PeerView&)>& look) {
         if (!membership_->status().ok()) return;
         const auto configuration = membership_->configuration();

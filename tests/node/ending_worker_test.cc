@@ -1,12 +1,13 @@
 // A worker of a cluster's node that ends, in a simulated cluster: its number is the next one's when nothing else of it
-// is left, and nobody's if it has left records locked.
+// is left, and nobody's while it has left records locked at nodes that live.
 
 #include <gtest/gtest.h>
 
 #include <optional>
 
-#include "src/node/cluster_thread.h"
+#include "src/node/cluster_threads.h"
 #include "tests/cluster/transaction/sim_cluster.h"
+#include "tests/support/ring_directory.h"
 
 namespace granary::db {
 namespace {
@@ -15,7 +16,8 @@ using cluster::test::SimCluster;
 
 class EndingWorker : public testing::Test {
  protected:
-  EndingWorker() {
+  /// `logs`: the nodes have logs, so that locks are named in them.
+  explicit EndingWorker(bool logs = false) : logs_(logs) {
     cluster_.start(0);
     cluster_.pass_epochs(2);
     cluster_.network.set_wait([this] { pass_time(); });
@@ -73,23 +75,29 @@ class EndingWorker : public testing::Test {
     parts.timeout_us = kMostEnding_ns / 1000;
     parts.lives = [this](rdma::NodeId) {
       if (slow_) cluster_.network.run_for(kMostEnding_ns / 5);
-      return true;
+      return home_lives_;
     };
     return parts;
   }
   /// Each node has room for its service's worker and one more.
-  static Options options() {
+  Options options(unsigned node) const {
     Options options = tests::manual_options();
     options.max_workers = 2;
+    if (logs_) {
+      options.directory = options.reliable_directory = directory_.path() + "/" + std::to_string(node);
+      options.ring_bytes = std::uint64_t{1} << 20;
+    }
     return options;
   }
 
-  SimCluster cluster_{2, 1, {.seed = 1}, [](unsigned) { return options(); }};
+  const bool logs_;
+  const tests::RingDirectory directory_;
+  SimCluster cluster_{2, 1, {.seed = 1}, [this](unsigned node) { return options(node); }};
   const std::vector<Table> tables_ =
       cluster_.tables("t", {.max_value_bytes = 32, .index = IndexKind::kHash, .expected_keys = 100, .shared = true});
   Waiter waiter_{*this};
   cluster::NodeParts parts_ = parts();
-  bool slow_ = false;
+  bool slow_ = false, home_lives_ = true;
   std::unique_ptr<ClusterThread> thread_;
   std::optional<std::uint32_t> given_back_;
   bool next_could_begin_ = false;
@@ -132,6 +140,76 @@ TEST_F(EndingWorker, HasNotTakenANumberIfItCouldNotBegin) {
   WorkerNumber number(7, [this](std::uint32_t value) { given_back_ = value; });
   EXPECT_FALSE(ClusterThread::open(cluster_.node(0).database(), parts_, std::move(number)).ok());
   EXPECT_EQ(given_back_, 7u);
+}
+
+/// The only worker of its node, which ends while its home cannot be reached.
+class LeftByAWorker : public EndingWorker {
+ protected:
+  LeftByAWorker() : EndingWorker(/*logs=*/true) {
+    thread_.reset();
+    threads_.begin(cluster_.node(0).database(), parts_);
+    threads_.admit();
+    thread_ = threads_.register_worker().value();
+    write_and_be_cut_off();
+    threads_.end(std::move(thread_));
+    EXPECT_TRUE(threads_.check_none_registered().ok()) << "it has ended for the application";
+    give_back();
+    EXPECT_FALSE(is_free()) << "its words are still there";
+    EXPECT_TRUE(owes());
+  }
+  ~LeftByAWorker() override { threads_.drop_left(); }
+
+  bool is_free() { return threads_.register_worker().ok(); }
+  /// Whether the log names locks of the node.
+  bool owes() { return cluster_.node(0).database().engine().owes(); }
+  /// Long enough for all pauses between tries, and for connecting anew.
+  void give_back() {
+    constexpr int kTries = 20;
+    for (int i = 0; i < kTries; ++i) {
+      cluster_.network.run_for(kMostEnding_ns);
+      threads_.give_back_left();
+    }
+  }
+  void expect_nothing_left() {
+    give_back();
+    EXPECT_FALSE(owes());
+    EXPECT_TRUE(is_free());
+    threads_.drop_left();
+    EXPECT_FALSE(threads_.left_locks());
+  }
+
+  ClusterThreads threads_{0, 1, "cluster.toml"};
+};
+
+TEST_F(LeftByAWorker, IsGivenBackWhenTheHomeAnswers) {
+  heal();
+  expect_nothing_left();
+  Worker owner = cluster_.node(1).database().register_worker().value();
+  std::string value;
+  Transaction t = owner.begin();
+  EXPECT_EQ(t.get(tables_[1], "1x", value), Outcome::kOk);
+  EXPECT_EQ(value, "new");
+}
+
+TEST_F(LeftByAWorker, IsNotNamedAnyMoreWhenTheHomeIsDead) {
+  home_lives_ = false;
+  expect_nothing_left();
+}
+
+/// It is a member again, and cannot be reached yet.
+TEST_F(LeftByAWorker, IsNotNamedAnyMoreWhenTheHomeHasComeBack) {
+  membership::Configuration now;
+  now.add(1) = {.id = 1, .generation = 2, .state = membership::MemberState::kServing, .address = ""};
+  membership::Living living;
+  living.follow(now);
+  cluster_.node(0).set_living(living);
+  expect_nothing_left();
+}
+
+TEST_F(LeftByAWorker, CountsAsLeftIfTheNodeLeavesFirst) {
+  threads_.drop_left();
+  EXPECT_TRUE(threads_.left_locks());
+  EXPECT_TRUE(owes());
 }
 
 }  // namespace

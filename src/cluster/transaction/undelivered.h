@@ -4,9 +4,9 @@
 // I10).
 //
 // Only the endpoint that took a lock may give it back, so only this worker may. It tries between its transactions and
-// snapshots (RemoteTransaction::tidy), or when the application calls Worker::collect_garbage(). The pauses between two
-// tries are long beside the time that a try takes. If the node that holds the records' memory dies, or this node does,
-// recovery settles what is left.
+// snapshots (RemoteTransaction::tidy), or when the application calls Worker::collect_garbage(). If the worker ends, its
+// node tries instead (db::ClusterThreads). The pauses between two tries are long beside the time that a try takes. If
+// the node that holds the records' memory dies, or this node does, recovery settles what is left.
 
 #include <cstdint>
 #include <deque>
