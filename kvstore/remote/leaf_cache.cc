@@ -10,11 +10,11 @@ namespace granary::kvstore::remote {
 
 LeafCache::~LeafCache() { budget_.give_back(taken()); }
 
-std::optional<KnownLeaf> LeafCache::find(Position at, LeafCacheCounters& worker) const {
+std::optional<KnownLeaf> LeafCache::find(Position at, LeafCacheCounters& worker, Unknown unknown) const {
   const std::shared_lock lock(mutex_);
   auto leaf = leaves_.upper_bound(at);
   if (leaf == leaves_.begin() || !(at < (--leaf)->second.high)) {
-    base::bump(worker.misses);
+    if (unknown == Unknown::kIsMiss) base::bump(worker.misses);
     return std::nullopt;
   }
   base::bump(worker.hits);

@@ -58,7 +58,10 @@ class LeafCache {
 
   // Any thread may call these, but not in an HTM region, as they lock.
 
-  std::optional<KnownLeaf> find(Position at, LeafCacheCounters& worker) const;
+  /// Whether it counts as a miss that find() finds no leaf. It does not if the caller can do without the leaf, or will
+  /// look for it once more: each miss is one question to the owner that a known leaf would have saved.
+  enum class Unknown : std::uint8_t { kIsMiss, kIsNoMiss };
+  std::optional<KnownLeaf> find(Position at, LeafCacheCounters& worker, Unknown unknown = Unknown::kIsMiss) const;
   /// Remembers the leaf, if the system has memory for that.
   void learn(const KnownLeaf& leaf);
   /// Forgets a leaf that is not there any more. If other workers have learnt another leaf since, that one stays.

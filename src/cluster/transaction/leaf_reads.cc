@@ -19,9 +19,9 @@ LeafReads::LeafReads(Footprint& footprint, std::size_t most)
   cc::drtm::leave_region(footprint.reach().worker);
 }
 
-const LeafRead* LeafReads::add(const KnownTable& table, Position at) {
+const LeafRead* LeafReads::add(const KnownTable& table, Position at, Unknown unknown) {
   if (table.leaves == nullptr) return nullptr;
-  const auto known = table.leaves->find(at, footprint_.reach().counters.leaves);
+  const auto known = table.leaves->find(at, footprint_.reach().counters.leaves, unknown);
   if (!known) return nullptr;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     if (tables_[i] == &table && steps_[i].leaf().offset == known->offset) return &steps_[i];

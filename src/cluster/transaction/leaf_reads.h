@@ -20,12 +20,14 @@ using kvstore::remote::LeafRead;
 
 class LeafReads {
  public:
+  using Unknown = kvstore::remote::LeafCache::Unknown;
+
   /// `most`: how many leaves it may READ.
   LeafReads(Footprint& footprint, std::size_t most);
 
   /// Adds the leaf that has this position of the table, unless it was added already. Returns nullptr if no such leaf is
-  /// known, or there is no memory to READ it.
-  const LeafRead* add(const KnownTable& table, Position at);
+  /// known, or there is no memory to READ it. `unknown` says whether the former counts as a miss.
+  const LeafRead* add(const KnownTable& table, Position at, Unknown unknown);
 
   /// Runs the READs, and tells the caches what they have found. Returns kNone, or why the transaction must end.
   AbortReason run();

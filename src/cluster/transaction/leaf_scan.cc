@@ -100,12 +100,14 @@ struct LeafScan::Collected {
   Position next = {};  ///< where the next leaf has to go on; it is where the range goes on after kLeafEnd
 };
 
-/// Adds the leaves with which the range begins, as far as they are known.
+/// Adds the leaves with which the range begins, as far as they are known. Without the first one the owner is asked. A
+/// later one that is not known is the first of the next piece, unless the scan ends before.
 void LeafScan::add_leaves(const KeyRange& rest, LeafReads& leaves) const {
   const std::size_t most = std::min<std::uint64_t>(kMostLeaves, 1 + rest.limit / kEntriesExpected);
   Position at = rest.descending ? last_of(rest) : first_of(rest);
   for (std::size_t i = 0; i < most; ++i) {
-    const LeafRead* const leaf = leaves.add(*known_, at);
+    const LeafRead* const leaf =
+        leaves.add(*known_, at, i == 0 ? LeafReads::Unknown::kIsMiss : LeafReads::Unknown::kIsNoMiss);
     if (leaf == nullptr || reaches_end(leaf->leaf().range, rest)) return;
     at = behind(leaf->leaf().range, rest);
   }

@@ -34,8 +34,8 @@ AbortReason LockedReads::find_places(std::span<Access* const> accesses, Batch<Ac
   }
   if (!any_ordered) return AbortReason::kNone;
   LeafReads leaves(footprint_, accesses.size() + beside.size());
-  reading_.add_leaves(accesses, leaves);
-  reading_.add_leaves(beside, leaves);
+  for (const std::span<Access* const> some : {accesses, beside})
+    reading_.add_leaves(some, leaves, LeafReads::Unknown::kIsNoMiss);
   if (const AbortReason reason = leaves.run(); failed(reason)) return reason;
   if (const AbortReason reason = reading_.find_in_leaves(accesses, leaves, placed); failed(reason)) return reason;
   placed.erase_if([](const Access* access) { return !access->table->hashed() && !may_be_record(*access); });
@@ -47,13 +47,14 @@ AbortReason LockedReads::find_places(std::span<Access* const> accesses, Batch<Ac
 }
 
 /// Makes the place that the location cache remembers for the key the place of its record. Another key may have that
-/// place by now. Returns false if no place is remembered.
+/// place by now. Returns false if no place is remembered. Counts nothing: lock_and_read() counts the places that it
+/// uses, and the look-ups of the other keys ask the cache again.
 bool LockedReads::use_cached_location(Access& access) const {
   const KnownTable& table = *access.table;
   if (!table.hashed() || table.cache == nullptr) return false;
   const kvstore::hash::HashedKey key(access.key.key);
-  const std::optional<kvstore::remote::Location> place =
-      table.cache->find(key.word, footprint_.reach().counters.locations);
+  kvstore::remote::LocationCacheCounters uncounted;
+  const std::optional<kvstore::remote::Location> place = table.cache->find(key.word, uncounted);
   if (!place) return false;
   access.record = RemoteRecord::at_entry(table.remote.at(place->offset()), access.key.key, place->incarnation(),
                                          table.remote.max_value_bytes);
@@ -79,6 +80,7 @@ AbortReason LockedReads::lock_and_read(std::span<Access* const> accesses, std::s
   for (Access* const access : accesses) {
     XLock* const lock = locks_.add_lock(locks, *access, access->record.max_value_bytes, XLock::Fetch::kRecord);
     if (lock == nullptr) return AbortReason::kBuffersUsedUp;
+    if (access->table->hashed()) cc::bump(footprint_.reach().counters.locations.hits, std::uint64_t{1});
     steps.push_back(lock);
   }
   if (const AbortReason reason = reading_.add_look_ups(to_look_up, look_ups, steps); failed(reason)) return reason;

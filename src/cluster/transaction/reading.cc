@@ -52,7 +52,7 @@ AbortReason Reading::find(std::span<Access* const> accesses) {
 
 AbortReason Reading::look_in_leaves(std::span<Access* const> accesses) {
   LeafReads leaves(footprint_, accesses.size());
-  add_leaves(accesses, leaves);
+  add_leaves(accesses, leaves, LeafReads::Unknown::kIsMiss);
   AbortReason reason = leaves.run();
   Batch<Access*> placed = footprint_.trips.batch<Access*>(accesses.size());
   if (!failed(reason)) reason = find_in_leaves(accesses, leaves, placed);
@@ -60,10 +60,10 @@ AbortReason Reading::look_in_leaves(std::span<Access* const> accesses) {
   return reason;
 }
 
-void Reading::add_leaves(std::span<Access* const> accesses, LeafReads& leaves) {
+void Reading::add_leaves(std::span<Access* const> accesses, LeafReads& leaves, LeafReads::Unknown unknown) {
   for (const Access* const access : accesses) {
     const std::optional<Position> at = position_of(*access);
-    if (at && access->unseen()) leaves.add(*access->table, *at);
+    if (at && access->unseen()) leaves.add(*access->table, *at, unknown);
   }
 }
 

@@ -41,7 +41,8 @@ class Reading {
   /// The second half of fetch_values(): notes what the steps have READ, in the order in which they were made.
   AbortReason adopt_fetches(std::span<Access* const> accesses, const Batch<CheckedRead>& reads);
   /// Adds the leaves that may have the keys, as far as their places are remembered. Keys of hash tables are left out.
-  void add_leaves(std::span<Access* const> accesses, LeafReads& leaves);
+  /// `unknown`: kIsNoMiss if find() looks for the other keys' leaves again.
+  void add_leaves(std::span<Access* const> accesses, LeafReads& leaves, LeafReads::Unknown unknown);
   /// Looks for the keys in the leaves, which have been READ. A key that has an entry there gets the place of its
   /// record, of which nothing is known yet, and is added to `placed`. Of a key without an entry it is noted that there
   /// is no record. A key that no leaf covers stays unseen.

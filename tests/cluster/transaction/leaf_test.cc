@@ -64,9 +64,9 @@ class LeavesAcrossNodes : public testing::Test {
     const Outcome got = t.get(tables_[0], key_of(number), value);
     return got == Outcome::kOk ? value : got == Outcome::kNotFound ? "-" : "(aborted)";
   }
-  std::string get_to_write(Transaction& t, int number) {
+  std::string get_to_write(Transaction& t, int number, const std::vector<Table>* tables = nullptr) {
     std::array<char, 16> buffer;
-    const GetResult got = t.get_to_write(tables_[0], key_of(number), buffer);
+    const GetResult got = t.get_to_write((tables == nullptr ? tables_ : *tables)[0], key_of(number), buffer);
     if (got) return std::string(buffer.data(), got.size);
     return got.outcome == Outcome::kNotFound ? "-" : "(aborted)";
   }
@@ -105,6 +105,26 @@ TEST_F(LeavesAcrossNodes, AreReadWithoutAMessageOnceTheyAreKnown) {
   EXPECT_EQ(counters().rounds[0] - rounds, 2u) << "the leaf, the record";
   EXPECT_GT(counters().leaves.hits, 100u);
   EXPECT_EQ(counters().leaves.stale, 0u);
+}
+
+TEST_F(LeavesAcrossNodes, AreMissedOnceWhenARecordIsToBeLockedWithTheRead) {
+  commit(0, [&](Transaction& t) { EXPECT_EQ(get_to_write(t, 3), "-"); });
+  EXPECT_EQ(counters().leaves.misses, 1u);
+  put(1, hashed_, 0, 1);
+  for (const unsigned hits : {0u, 1u}) {
+    commit(0, [&](Transaction& t) { EXPECT_EQ(get_to_write(t, 0, &hashed_), value_of(0)); });
+    EXPECT_EQ(counters().locations.misses, 1u) << "so it is in a hash table";
+    EXPECT_EQ(counters().locations.hits, hits);
+  }
+}
+
+TEST_F(LeavesAcrossNodes, AreMissedByAScanAsOftenAsItAsksTheirOwner) {
+  put(1, tables_, 0, 300);
+  look(1);
+  const std::uint64_t asked =
+      messages_of([&] { commit(0, [&](Transaction& t) { (void)tests::scan_text(t, tables_[0], {.from = "1"}); }); });
+  EXPECT_GT(asked, 0u);
+  EXPECT_EQ(counters().leaves.misses, 1 + asked);
 }
 
 TEST_F(LeavesAcrossNodes, GoOnWhenTheyHaveSplit) {
