@@ -93,9 +93,15 @@ void ClusterNode::report_membership(watch::NodeReport& report) const {
   report.membership = report_of(*membership_);
   const membership::Fence& fence = std::as_const(*membership_).fence();
   report.membership->commits = fence.open(fence.number());
+  const std::optional<RecoveryUnderWay> now = recoveries_.under_way();
   for (NodeRecovery& recovery : recoveries()) {
-    std::string phase(name(recovery.phase));
-    report.recoveries.push_back({.recovery = std::move(recovery), .phase = std::move(phase)});
+    watch::RecoveryState state{.recovery = std::move(recovery)};
+    state.phase = name(state.recovery.phase);
+    if (now && now->node == state.recovery.node && now->generation == state.recovery.generation) {
+      state.directory = now->directory;
+      state.rests_us = now->rests_us;
+    }
+    report.recoveries.push_back(std::move(state));
   }
 }
 

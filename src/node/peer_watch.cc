@@ -180,8 +180,9 @@ void PeerReports::look_at_recovery(const PeerView& view, std::vector<Notice>& no
               resting_->node));
     resting_.reset();
   }
-  if (!rests || resting_) return;
-  resting_ = now;
+  const bool told = resting_.has_value();
+  if (rests) resting_ = now;
+  if (!rests || told) return;
   notices.push_back(about(
       NoticeSeverity::kError,
       fmt::format("the recovery of {} has got no further for {}: the device of '{}' is slow or does not answer. If "
@@ -258,14 +259,20 @@ std::string PeerReports::holder_of_epoch(const PeerView& view) const {
 
 std::string PeerReports::obstacle(std::uint64_t now_us) const {
   std::string text;
+  const auto rest_of = [&](const membership::Owed& debt) {
+    const bool rests = resting_ && resting_->node == debt.node && resting_->generation == debt.generation;
+    if (!rests) return std::string();
+    return fmt::format(", and has waited for the device of '{}' for {}", resting_->directory,
+                       seconds(resting_->rests_us + (now_us - looked_us_)));
+  };
   for (const membership::Owed& debt : owed_) {
     const auto dead = dead_.find(debt.node);
     const bool seen = dead != dead_.end() && dead->second.generation == debt.generation;
     text += fmt::format("{}{} has been dead {}, and {}", text.empty() ? "" : "; ", who(debt.node, debt.generation),
                         seen ? "for " + seconds(now_us - dead->second.since_us) : "since before this node began",
-                        debt.claimed_generation == 0
-                            ? "waits for a node that can recover it"
-                            : fmt::format("node {} is recovering it ({})", debt.claimed_by, name(debt.phase)));
+                        debt.claimed_generation == 0 ? "waits for a node that can recover it"
+                                                     : fmt::format("node {} is recovering it ({}{})", debt.claimed_by,
+                                                                   name(debt.phase), rest_of(debt)));
   }
   if (!text.empty()) return text + ": nothing is released until that is done";
   if (!log_holder_.empty())

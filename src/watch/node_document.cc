@@ -38,6 +38,8 @@ Json recovery_json(const RecoveryState& state) {
           {"here", recovery.here},
           {"age_seconds", static_cast<double>(recovery.age_us) / 1e6},
           {"failure", recovery.failure},
+          {"directory", state.directory},
+          {"rests_seconds", static_cast<double>(state.rests_us) / 1e6},
           {"redone_transactions", work.redone_transactions},
           {"undone_transactions", work.undone_transactions},
           {"redone_records", work.redone_records},

@@ -36,6 +36,10 @@ struct MemberReport {
 struct RecoveryState {
   NodeRecovery recovery;
   std::string phase = {};
+  // If this node does the recovery at present:
+  std::string directory = {};  ///< where the life has left its data
+  std::uint64_t rests_us =
+      0;  ///< for how long the recovery has made no progress, since it waits for a device or a node
 };
 
 /// The newest configuration that this node knows.

@@ -74,6 +74,28 @@ TEST_F(Reports, ARecoveryThatGetsNoFurtherIsToldOnceWithItsDirectory) {
   EXPECT_THAT(look(600'000), IsEmpty());
 }
 
+/// Callers that wait, and the document of the node, are told for how long by now.
+TEST_F(Reports, ARecoveryThatGetsNoFurtherIsNamedToWhoWaits) {
+  EXPECT_THAT(look(0), IsEmpty());
+  node(3).state = MemberState::kDead;
+  configuration_.owed = {{.node = 3,
+                          .generation = 4,
+                          .number = 9,
+                          .phase = membership::RecoveryPhase::kSettling,
+                          .claimed_by = 2,
+                          .claimed_generation = 1}};
+  recovering_ = {.node = 3, .generation = 4, .directory = "/srv/three", .rests_us = 6'000'000};
+  look(100'000);
+  EXPECT_THAT(reports_.obstacle(600'000),
+              HasSubstr("recovering it (settling, and has waited for the device of '/srv/three' for 6.5 s)"));
+  recovering_->rests_us = 60'000'000;
+  look(54'100'000);
+  EXPECT_THAT(reports_.obstacle(54'100'000), HasSubstr("the device of '/srv/three' for 60.0 s)"));
+  recovering_->rests_us = 0;
+  look(54'200'000);
+  EXPECT_THAT(reports_.obstacle(54'200'000), HasSubstr("recovering it (settling):"));
+}
+
 TEST_F(Reports, ADeathIsToldOnceWithWhatItMeans) {
   EXPECT_THAT(look(0), IsEmpty());
   EXPECT_EQ(reports_.obstacle(0), "");

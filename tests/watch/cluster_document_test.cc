@@ -77,6 +77,16 @@ TEST(ClusterDocument, NamesTheDeadNodeAndWhoRecoversIt) {
   EXPECT_FALSE(document["nodes"][1]["answers"]);
 }
 
+TEST(ClusterDocument, NamesTheDirectoryForWhichARecoveryWaits) {
+  NodeReport first = tests::serving(1);
+  tests::kill(first, 2, 1);
+  first.recoveries[0].directory = "/srv/two";
+  first.recoveries[0].rests_us = 7'500'000;
+  const Json document = document_of(first, nullptr);
+  EXPECT_EQ(document["recoveries"][0]["directory"], "/srv/two");
+  EXPECT_EQ(document["recoveries"][0]["rests_seconds"], 7.5);
+}
+
 TEST(ClusterDocument, NamesADeadNodeThatIsRecovered) {
   NodeReport first = tests::serving(1);
   tests::kill(first, 2, 3);

@@ -35,6 +35,7 @@ std::set<std::string> families() {
 TEST(NodeMetrics, SayWhatTheReportSays) {
   NodeReport report = tests::serving(1);
   tests::kill(report, 2, 1);
+  report.recoveries[0].rests_us = 7'500'000;
   const std::string text = metrics_of(report);
   const std::string own = "cluster=\"bank\",node=\"1\"";
   for (const std::string& line :
@@ -49,7 +50,8 @@ TEST(NodeMetrics, SayWhatTheReportSays) {
         "granary_member_state{" + own + ",member=\"2\",state=\"dead\"} 1\n",
         "granary_member_state{" + own + ",member=\"2\",state=\"serving\"} 0\n",
         "granary_recoveries{" + own + ",phase=\"settling\"} 1\n", "granary_node_ready{" + own + "} 1\n",
-        "granary_oldest_recovery_seconds{" + own + "} 0.25\n", "granary_checkpoint_age_seconds{" + own + "} NaN\n"})
+        "granary_recovery_rests_seconds{" + own + "} 7.5\n", "granary_oldest_recovery_seconds{" + own + "} 0.25\n",
+        "granary_checkpoint_age_seconds{" + own + "} NaN\n"})
     EXPECT_NE(text.find(line), std::string::npos) << line << " missing in\n" << text;
 }
 
