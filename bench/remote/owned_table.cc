@@ -1,6 +1,7 @@
 #include "bench/remote/owned_table.h"
 
 #include "kvstore/hash/table.h"
+#include "src/record/checksum.h"
 #include "src/record/shared_change.h"
 
 namespace granary::bench::remote {

@@ -1,6 +1,7 @@
 #include "src/cc/records.h"
 
 #include "src/base/check.h"
+#include "src/record/checksum.h"
 #include "src/record/shared_change.h"
 
 namespace granary::cc {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/cc/index.h"
+#include "src/record/checksum.h"
 #include "src/record/shared_record.h"
 
 namespace granary::cc {

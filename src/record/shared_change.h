@@ -9,6 +9,7 @@
 #include "src/base/check.h"
 #include "src/base/shared_words.h"
 #include "src/base/test_hooks.h"
+#include "src/record/checksum.h"
 #include "src/record/shared_record.h"
 
 namespace granary::record {

@@ -100,17 +100,6 @@ inline std::uint32_t key_fingerprint(std::string_view key) {
   return base::crc32c(base::crc32c(0, &length, sizeof length), key.data(), key.size());
 }
 
-/// Computes the first step of the checksum (I4), over key and value. It takes its time, and can be done before an HTM
-/// region or before the TID is known.
-inline std::uint32_t checksum_of_content(std::string_view key, std::string_view value) {
-  return base::crc32c(base::crc32c(0, key.data(), key.size()), value.data(), value.size());
-}
-/// Computes the second step of the checksum, over the TID word without its lock bit, the size and the incarnation.
-inline std::uint32_t checksum_with_header(std::uint32_t content, TidWord tid, std::uint64_t size_word) {
-  const std::uint64_t words[] = {tid & ~kLocked, size_word};
-  return base::crc32c(content, words, sizeof words);
-}
-
 constexpr std::uint64_t make_check_word(std::uint32_t fingerprint, std::uint32_t checksum) {
   return std::uint64_t{fingerprint} << 32 | checksum;
 }

@@ -11,6 +11,7 @@
 #include <granary/granary.h>
 #include <gtest/gtest.h>
 
+#include "src/record/checksum.h"
 #include "src/record/shared_change.h"
 #include "src/record/shared_lock.h"
 #include "src/txn/table_core.h"

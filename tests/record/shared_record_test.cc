@@ -63,22 +63,6 @@ TEST(SharedRecord, TheAddressTellsItFromALocalOne) {
   EXPECT_EQ(value_words(*shared, 8), block.data() + 7);
 }
 
-TEST(SharedRecord, TheChecksumCoversAllThatIsRead) {
-  const std::string value(100, 'v');
-  const TidWord tid = make_tid(7, 3) | kLatest;
-  const std::uint64_t size_word = make_size_word(5, value.size());
-  const std::uint32_t sum = checksum_with_header(checksum_of_content("key", value), tid, size_word);
-  EXPECT_EQ(checksum_with_header(checksum_of_content("key", value), tid | kLocked, size_word), sum)
-      << "a lock bit changes nothing";
-  EXPECT_NE(checksum_with_header(checksum_of_content("kez", value), tid, size_word), sum);
-  std::string other = value;
-  other[64] = 'w';
-  EXPECT_NE(checksum_with_header(checksum_of_content("key", other), tid, size_word), sum);
-  EXPECT_NE(checksum_with_header(checksum_of_content("key", value), make_tid(7, 4) | kLatest, size_word), sum);
-  EXPECT_NE(checksum_with_header(checksum_of_content("key", value), tid | kAbsent, size_word), sum);
-  EXPECT_NE(checksum_with_header(checksum_of_content("key", value), tid, make_size_word(6, value.size())), sum);
-}
-
 TEST(SharedRecord, TheFingerprintCoversTheLength) {
   EXPECT_NE(key_fingerprint("abc"), key_fingerprint(std::string_view("abc\0", 4)));
   EXPECT_NE(key_fingerprint("abc"), key_fingerprint("abd"));

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "src/base/test_hooks.h"
+#include "src/record/checksum.h"
 
 namespace granary::cluster {
 namespace {

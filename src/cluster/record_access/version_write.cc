@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "src/base/check.h"
+#include "src/record/checksum.h"
 
 namespace granary::cluster {
 

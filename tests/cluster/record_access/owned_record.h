@@ -10,6 +10,7 @@
 #include <granary/function_ref.h>
 
 #include "src/cluster/record_access/remote_record.h"
+#include "src/record/checksum.h"
 #include "src/record/shared_change.h"
 #include "src/record/shared_lock.h"
 #include "src/record/shared_read.h"
