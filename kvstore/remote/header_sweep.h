@@ -77,11 +77,14 @@ class PieceRead {
   PieceRead(HeaderSweep& sweep, std::uint64_t piece, void* buffer) : sweep_(&sweep), piece_(piece), buffer_(buffer) {}
 
   void append(std::vector<rdma::Operation>& chain) const {
-    if (sweep_ != nullptr) sweep_->append(piece_, buffer_, chain);
+    if (sweep_ != nullptr) [[unlikely]]
+      sweep_->append(piece_, buffer_, chain);
   }
   /// Gives the sweep the piece when its READ has completed. Later calls do nothing.
   void take() {
-    if (sweep_ != nullptr) sweep_->take(piece_, static_cast<const hash::Bucket*>(buffer_));
+    if (sweep_ == nullptr) [[likely]]
+      return;
+    sweep_->take(piece_, static_cast<const hash::Bucket*>(buffer_));
     sweep_ = nullptr;
   }
 

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <new>
 
 #include "src/base/check.h"
@@ -141,16 +142,29 @@ LocationCache::Home LocationCache::home_of(std::uint64_t key) const {
   const std::uint64_t area = area_.load(std::memory_order_acquire);
   const unsigned __int128 product = static_cast<unsigned __int128>(base::splitmix64(state)) * sets_of(area);
   const auto below = static_cast<std::uint64_t>(product);
-  return {first_of(area)[static_cast<std::uint64_t>(product >> 64)], below >> 63 != 0 ? kEntriesOfSet / 2 : 0};
+  return {first_of(area)[static_cast<std::uint64_t>(product >> 64)], below >> 63 != 0 ? kEntriesOfLine : 0};
 }
 
+std::uint64_t LocationCache::Entry::word_for(std::uint64_t key) const {
+  const std::uint64_t its_check = check.load(std::memory_order_acquire);
+  const std::uint64_t its_word = word.load(std::memory_order_acquire);
+  const std::uint64_t differs = (its_check ^ check_of(key, its_word)) | (~its_word & kInUse);
+  return differs == 0 ? its_word : 0;
+}
+
+/// Looks at all entries of a line, without a branch for each: as nothing tells in which one the key is, the processor
+/// would often guess wrong. Only the entry that is found is loaded once more, and used.
 std::uint64_t LocationCache::find_word(std::uint64_t key, LocationCacheCounters& worker) const {
   const Home home = home_of(key);
-  for (unsigned step = 0; step < kEntriesOfSet; ++step) {
-    Entry& entry = home.entry(step);
-    const std::uint64_t check = entry.check.load(std::memory_order_acquire);
-    const std::uint64_t word = entry.word.load(std::memory_order_acquire);
-    if ((word & kInUse) == 0 || check != check_of(key, word)) continue;
+  for (unsigned line = 0; line < kEntriesOfSet; line += kEntriesOfLine) {
+    Entry* const entries = &home.entry(line);
+    unsigned found = 0;
+#pragma GCC unroll 4
+    for (unsigned i = 0; i < kEntriesOfLine; ++i) found |= unsigned{entries[i].word_for(key) != 0} << i;
+    if (found == 0) continue;
+    Entry& entry = entries[std::countr_zero(found)];
+    const std::uint64_t word = entry.word_for(key);
+    if (word == 0) continue;
     base::bump(worker.hits);
     base::sync_point("location_cache.found");
     // If the entry is another by now, this use is not counted. It may still become another between the look and the

@@ -140,11 +140,14 @@ class LocationCache {
     // Written by any worker, each word by a store or CAS; read with acquire, which on x86-64 costs nothing.
     std::atomic<std::uint64_t> check{0};
     std::atomic<std::uint64_t> word{0};
+    /// Returns the second word if the entry is the key's, and otherwise 0.
+    std::uint64_t word_for(std::uint64_t key) const;
   };
   struct alignas(2 * base::kCacheLine) Set {
     std::array<Entry, kEntriesOfSet> entries;
   };
   static_assert(sizeof(Set) == kEntriesOfSet * kEntryBytes);
+  static constexpr unsigned kEntriesOfLine = base::kCacheLine / kEntryBytes;
 
   /// Where a key's entry is, if anywhere: in the set, looked for from one of its two lines on, so that a hit mostly
   /// touches only that.

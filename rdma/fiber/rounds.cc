@@ -94,7 +94,6 @@ void Rounds::post(std::span<Step*> steps, Chains& chains) {
     }
     const std::size_t before = chain_.size();
     step->append(chain_);
-    count(std::span(chain_).subspan(before));
     if (chain_.size() > most) {
       post_parts(*connection, chains);
       chain_.erase(chain_.begin(), chain_.begin() + static_cast<std::ptrdiff_t>(before));
@@ -114,7 +113,9 @@ void Rounds::post_parts(ConnectionId connection, Chains& chains) {
                        "the buffers of steps lie in registered memory");
     return !refused;
   };
-  if (!parts_.empty() && !post(0, parts_.back().end)) {
+  if (parts_.empty()) return;
+  count(std::span(chain_).first(parts_.back().end));
+  if (!post(0, parts_.back().end)) {
     std::size_t from = 0;
     for (const Part& part : parts_) {
       if (!post(from, part.end)) end(*part.step, Failure::kRefused);
