@@ -108,9 +108,9 @@ const BenchCommand& remote_command() {
       .summary = "lookups in another node's hash table",
       .description =
           "Fills a hash table of shared records in a process of its own and reads records by key from this one, by "
-          "one-sided READs: without a location cache, with one from empty, and with that one for other keys of the "
-          "same popularity; it knows its "
-          "keys a round ahead. Beside them READs of as many bytes at the records' places, and with --peers lookups in "
+          "one-sided READs: without a location cache, with one from empty, and with that one when it also has the "
+          "places that READs of the whole index have found, if it has room for all; it knows its keys a round ahead. "
+          "Beside them READs of as many bytes at the records' places, and with --peers lookups in "
           "the tables of Pilaf and FaRM, with as many slots. 16 at a time, and then one by one, each with a clock "
           "(alone). One worker, a fixed number of lookups, so --workers, --seconds, --warmup and --repeat mean nothing "
           "here. Over verbs the node reaches "

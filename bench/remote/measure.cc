@@ -5,12 +5,14 @@
 #include <chrono>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "bench/fabric/post_and_wait.h"
 #include "bench/harness/histogram.h"
 #include "bench/harness/zipf.h"
 #include "bench/remote/nodes.h"
 #include "bench/remote/peer_reads.h"
+#include "kvstore/remote/header_sweep.h"
 #include "rdma/fiber/rounds.h"
 #include "src/base/tsc_clock.h"
 #include "src/cluster/record_access/key_read.h"
@@ -70,6 +72,7 @@ class RemoteBench {
            [this](LookupFigure& figure, const Pass& pass) { plain(figure, pass); });
     ours("lookups, no cache", nullptr, kAlso);
     ours("lookups, cache from empty", &cache_, kNever);
+    fill_cache();
     ours("lookups, warm cache", &cache_, kAlso);
     if (load_.data.peers) {
       theirs<CuckooRead>("cuckoo, 3 (Pilaf)", tables_.peers.cuckoo);
@@ -148,6 +151,19 @@ class RemoteBench {
       for (std::uint64_t at = begin; at < tables_.bytes && length < kTogether; at += kTouchStep)
         chain[length++] = rdma::Operation::read(buffer(0), table_.at(at), base::kWord);
       post_and_wait(std::span(chain).first(length));
+    }
+  }
+
+  /// Has the cache learn all places by READs of the main header, as nodes do beside their first look-ups. A cache that
+  /// has no room for all keys keeps what it has.
+  void fill_cache() {
+    kvstore::remote::HeaderSweep sweep(table_, cache_);
+    std::vector<rdma::Operation> chain;
+    while (const auto piece = failure_.ok() && !end_.requested() ? sweep.next() : std::nullopt) {
+      chain.clear();
+      sweep.append(*piece, mine_.base(), chain);
+      post_and_wait(chain);
+      if (failure_.ok()) sweep.take(*piece, reinterpret_cast<const kvstore::hash::Bucket*>(mine_.base()));
     }
   }
 
@@ -256,7 +272,9 @@ class RemoteBench {
 Result<std::vector<LookupFigure>> measure(const Load& load) {
   auto nodes = open_nodes(load.provider, load.data, load.run_directory);
   if (!nodes.ok()) return nodes.status();
-  if (Status status = listen(*nodes, kTogether * buffer_stride(load, nodes->tables)); !status.ok()) return status;
+  const std::uint64_t room = std::max<std::uint64_t>(kTogether * buffer_stride(load, nodes->tables),
+                                                     kvstore::remote::HeaderSweep::kPieceBytes);
+  if (Status status = listen(*nodes, room); !status.ok()) return status;
   rdma::fiber::Peers peers(*nodes->endpoint);
   if (Status status = peers.connect(kOwner, kTimeout_us); !status.ok()) return status;
   return RemoteBench(load, *nodes, peers).run();

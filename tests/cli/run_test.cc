@@ -3,23 +3,13 @@
 #include <csignal>
 #include <filesystem>
 
-#include <nlohmann/json.hpp>
-
+#include "tests/cli/json_of.h"
 #include "tests/cli/signalled.h"
 
 namespace granary::cli {
 namespace {
 
 constexpr const char* kTiny = " --keys=2000 --workers=2 --seconds=0.2 --warmup=0.05 --noprogress";
-
-nlohmann::json json_of(const std::string& arguments) {
-  const std::string path = scratch(".json");
-  const Ran ran = granary(arguments + " --json=" + path);
-  EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  const std::string text = contents(path);
-  std::remove(path.c_str());
-  return nlohmann::json::parse(text, nullptr, false);
-}
 
 TEST(Run, YcsbWritesBenchBasesKeysAndOurs) {
   const nlohmann::json json = json_of(std::string("bench ycsb --repeat=2 --verify --seed=7") + kTiny);
@@ -289,31 +279,6 @@ TEST(Run, TheFactorAnalysisTellsItsScale) {
   ASSERT_TRUE(json.is_object());
   EXPECT_EQ(json["scalefactor"], 2.0) << "of two warehouses";
   EXPECT_EQ(json["granary"]["bars"].size(), 5u);
-}
-
-TEST(Run, TheRemoteBenchmarkFindsAllInTheReadsItShould) {
-  const nlohmann::json json = json_of("bench remote --keys=2000 --lookups=20000 --location_cache=64KiB");
-  ASSERT_TRUE(json.is_object());
-  const nlohmann::json& figures = json["granary"]["figures"];
-  ASSERT_EQ(figures.size(), 4u);
-  EXPECT_GE(figures[1]["reads"].get<double>(), 2.0) << "bucket and record";
-  EXPECT_LT(figures[1]["reads"].get<double>(), 2.1);
-  EXPECT_LT(figures[3]["reads"].get<double>(), 1.01) << "the cache has room for all keys";
-  EXPECT_GT(figures[3]["cache_hits"].get<std::uint64_t>(), 19'000u);
-}
-
-TEST(Run, TheRemoteBenchmarkLooksUpInTheTablesOfOtherSystems) {
-  const nlohmann::json json = json_of("bench remote --peers --keys=2000 --lookups=20000 --value_bytes=40");
-  ASSERT_TRUE(json.is_object());
-  const nlohmann::json& figures = json["granary"]["figures"];
-  ASSERT_EQ(figures.size(), 7u);
-  EXPECT_NEAR(figures[4]["reads"].get<double>(), 1 + 1.65, 0.1) << "Pilaf: slots, and the record";
-  EXPECT_NEAR(figures[5]["reads"].get<double>(), 1 + 1.01, 0.02) << "FaRM: a neighbourhood, and the record";
-  EXPECT_NEAR(figures[6]["reads"].get<double>(), 1.01, 0.02) << "FaRM: a neighbourhood with the values";
-  for (const nlohmann::json& figure : figures) {
-    EXPECT_EQ(figure["wrong"], 0u) << figure;
-    EXPECT_EQ(figure.contains("alone_p50_ns"), figure["what"] != "lookups, cache from empty") << figure;
-  }
 }
 
 TEST(Run, AnInterruptedRunReportsWhatItMeasured) {
