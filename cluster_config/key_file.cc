@@ -10,24 +10,11 @@
 
 #include <fmt/format.h>
 
+#include "src/base/descriptor.h"
 #include "src/base/file.h"
 
 namespace granary::cluster_config {
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  const int fd_;
-};
 
 Status check_private(const std::string& path, const std::string& what, int fd) {
   struct stat status {};
@@ -65,8 +52,8 @@ Status make_key(const std::string& path) {
   std::string text;
   for (const unsigned char byte : random) text += fmt::format("{:02x}", byte);
   text += '\n';
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (file.get() < 0) return base::file_error("make", path, errno);
+  const base::Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!file.open()) return base::file_error("make", path, errno);
   Status written = write_durably(path, text, file.get());
   // A file without a whole key is removed, since a file that exists is left alone, and the next try would be refused.
   if (!written.ok()) ::unlink(path.c_str());
@@ -74,8 +61,8 @@ Status make_key(const std::string& path) {
 }
 
 Result<std::string> read_secret(const std::string& path, const std::string& what) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0) return base::file_error("open", path, errno);
+  const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.open()) return base::file_error("open", path, errno);
   if (Status status = check_private(path, what, file.get()); !status.ok()) return status;
   std::string secret(kMostKeyBytes + 1, '\0');
   const ssize_t bytes = ::read(file.get(), secret.data(), secret.size());

@@ -31,11 +31,6 @@ Status too_long(const std::string& path) {
 
 }  // namespace
 
-void Descriptor::reset() {
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = -1;
-}
-
 Status system_error(StatusCode code, const std::string& what) {
   return Status(code, fmt::format("cannot {}: {}", what, std::strerror(errno)));
 }

@@ -1,32 +1,16 @@
 #pragma once
-// Owns an open file descriptor, which is closed with it, and makes the few local sockets that shm needs.
+// Makes the few local sockets that shm needs.
 
 #include <cstdint>
 #include <string>
-#include <utility>
 
 #include <granary/status.h>
 
+#include "src/base/descriptor.h"
+
 namespace granary::rdma::shm {
 
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() { reset(); }
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-
-  int get() const { return fd_; }
-  bool open() const { return fd_ >= 0; }
-  void reset();
-
- private:
-  int fd_ = -1;
-};
+using base::Descriptor;
 
 /// Returns "cannot WHAT: the reason in errno".
 Status system_error(StatusCode code, const std::string& what);

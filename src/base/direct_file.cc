@@ -18,13 +18,11 @@ constexpr std::uint64_t up_to_block(std::uint64_t at) { return down_to_block(at 
 /// Opens a file for direct writes, or without them if the file system has none. Only opening tells that: overlayfs lets
 /// F_SETFL pass, and then refuses writes and syncs if the file system below it cannot. Some file systems that cannot
 /// leave a file behind that they have refused to create, so the file is made before.
-int open_direct(const std::string& path, int flags) {
-  const int plain = ::open(path.c_str(), flags | O_WRONLY | O_CLOEXEC, kNewFileMode);
-  if (plain < 0) return plain;
-  const int direct = ::open(path.c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC);
-  if (direct < 0) return plain;
-  ::close(plain);
-  return direct;
+Descriptor open_direct(const std::string& path, int flags) {
+  Descriptor plain(::open(path.c_str(), flags | O_WRONLY | O_CLOEXEC, kNewFileMode));
+  if (!plain.open()) return plain;
+  Descriptor direct(::open(path.c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC));
+  return direct.open() ? std::move(direct) : std::move(plain);
 }
 
 }  // namespace
@@ -49,21 +47,18 @@ Result<std::unique_ptr<File>> DirectFile::open(const std::string& path, int flag
     buffer.reset(static_cast<char*>(std::aligned_alloc(kDirectBlock, kBufferBytes)));
     if (buffer == nullptr) return Status(StatusCode::kResourceExhausted, "no memory to write '" + path + "'");
   }
-  const int descriptor = open_direct(path, flags);
-  if (descriptor < 0) return file_error(operation, path, errno);
-  return std::unique_ptr<File>(new DirectFile(descriptor, name, std::move(buffers)));
+  Descriptor descriptor = open_direct(path, flags);
+  if (!descriptor.open()) return file_error(operation, path, errno);
+  return std::unique_ptr<File>(new DirectFile(std::move(descriptor), name, std::move(buffers)));
 }
 
-DirectFile::DirectFile(int descriptor, std::string path, std::array<Buffer, 2> buffers)
-    : descriptor_(descriptor),
+DirectFile::DirectFile(Descriptor descriptor, std::string path, std::array<Buffer, 2> buffers)
+    : descriptor_(std::move(descriptor)),
       path_(std::move(path)),
       buffers_(std::move(buffers)),
-      queue_(descriptor) {}
+      queue_(descriptor_.get()) {}
 
-DirectFile::~DirectFile() {
-  static_cast<void>(queue_.finish());
-  ::close(descriptor_);
-}
+DirectFile::~DirectFile() { static_cast<void>(queue_.finish()); }
 
 Status DirectFile::append(std::span<const char> bytes) {
   while (!bytes.empty()) {

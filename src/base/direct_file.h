@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 
+#include "src/base/descriptor.h"
 #include "src/base/disk_queue.h"
 #include "src/base/file.h"
 
@@ -44,11 +45,11 @@ class DirectFile final : public File {
 
   static Result<std::unique_ptr<File>> open(const std::string& path, int flags, const char* operation,
                                             const std::string& name);
-  DirectFile(int descriptor, std::string path, std::array<Buffer, 2> buffers);
+  DirectFile(Descriptor descriptor, std::string path, std::array<Buffer, 2> buffers);
   Status begin_rest();
   Status settle(int error, const char* operation);
 
-  const int descriptor_;
+  const Descriptor descriptor_;
   const std::string path_;
   std::array<Buffer, 2> buffers_;  // the first is being filled
   std::uint64_t start_ = 0;        // where the first buffer begins in the file

@@ -8,7 +8,10 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <memory>
+#include <utility>
 
+#include "src/base/descriptor.h"
 #include "src/base/interruptible_files.h"
 #include "src/base/lock_file.h"
 
@@ -19,6 +22,19 @@ bool are_system_files(FileSystem& files) {
   const auto* const front = dynamic_cast<const InterruptibleFiles*>(&files);
   return front != nullptr ? are_system_files(front->below()) : &files == &system_files();
 }
+
+/// A lock that a process holds which only reads.
+class ReadLock {
+ public:
+  explicit ReadLock(Descriptor locked) : locked_(std::move(locked)) {}
+  ~ReadLock() { unlock(locked_.get(), taker_); }
+  ReadLock(const ReadLock&) = delete;
+  ReadLock& operator=(const ReadLock&) = delete;
+
+ private:
+  const Descriptor locked_;
+  const pid_t taker_ = ::getpid();
+};
 
 }  // namespace
 
@@ -57,12 +73,9 @@ Result<std::uint64_t> capacity_bytes(FileSystem& files, const std::string& direc
 }
 
 Result<std::shared_ptr<void>> lock_to_read(const std::string& path) {
-  const auto locked = open_locked(path, LockKind::kToRead);
+  auto locked = open_locked(path, LockKind::kToRead);
   if (!locked.ok()) return locked.status();
-  return std::shared_ptr<void>(nullptr, [descriptor = *locked, taker = ::getpid()](void*) {
-    unlock(descriptor, taker);
-    ::close(descriptor);
-  });
+  return std::shared_ptr<void>(std::make_shared<ReadLock>(std::move(*locked)));
 }
 
 Result<std::string> canonical(const std::string& path) {

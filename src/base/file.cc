@@ -8,12 +8,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 
 #include "src/base/allocate.h"
+#include "src/base/descriptor.h"
 #include "src/base/direct_file.h"
 #include "src/base/file_sync.h"
 #include "src/base/lock_file.h"
@@ -51,7 +54,7 @@ Status failed(const char* operation, const std::string& path) { return file_erro
 void touch_if_memory(int descriptor, std::uint64_t bytes) {
   struct statfs status {};
   if (::fstatfs(descriptor, &status) != 0 || status.f_type != TMPFS_MAGIC) return;
-  const std::vector<char> zeros(std::size_t{1} << 20);
+  static constexpr std::array<char, std::size_t{1} << 16> zeros{};
   for (std::uint64_t at = 0; at < bytes; at += zeros.size()) {
     const std::size_t length = static_cast<std::size_t>(std::min<std::uint64_t>(zeros.size(), bytes - at));
     if (::pwrite(descriptor, zeros.data(), length, static_cast<off_t>(at)) < 0) return;  // then writes are only slower
@@ -60,17 +63,16 @@ void touch_if_memory(int descriptor, std::uint64_t bytes) {
 
 class SystemFile : public File {
  public:
-  SystemFile(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
-  ~SystemFile() override { ::close(descriptor_); }
+  SystemFile(Descriptor descriptor, std::string path) : descriptor_(std::move(descriptor)), path_(std::move(path)) {}
   SystemFile(const SystemFile&) = delete;
   SystemFile& operator=(const SystemFile&) = delete;
 
-  int descriptor() const { return descriptor_; }
+  int descriptor() const { return descriptor_.get(); }
 
   Status append(std::span<const char> bytes) override {
     outside_region();
     while (!bytes.empty()) {
-      const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+      const ssize_t written = ::write(descriptor(), bytes.data(), bytes.size());
       if (written < 0 && errno == EINTR) continue;
       if (written < 0) return failed("write to", path_);
       bytes = bytes.subspan(static_cast<std::size_t>(written));
@@ -80,7 +82,7 @@ class SystemFile : public File {
 
   Status sync() override {
     outside_region();
-    const int error = sync_data(descriptor_);
+    const int error = sync_data(descriptor());
     return error == 0 ? Status() : file_error("sync", path_, error);
   }
 
@@ -89,7 +91,7 @@ class SystemFile : public File {
     std::size_t done = 0;
     while (done < bytes.size()) {
       const ssize_t got =
-          ::pread(descriptor_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
+          ::pread(descriptor(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) return unreadable_at(offset + done, errno);
       if (got == 0) break;
@@ -100,7 +102,7 @@ class SystemFile : public File {
 
   Result<std::uint64_t> size() override {
     struct stat status {};
-    if (::fstat(descriptor_, &status) != 0) return failed("look at", path_);
+    if (::fstat(descriptor(), &status) != 0) return failed("look at", path_);
     return static_cast<std::uint64_t>(status.st_size);
   }
 
@@ -109,10 +111,10 @@ class SystemFile : public File {
     return {plain.code(), plain.message() + " (at offset " + std::to_string(offset) + ")"};
   }
 
-  void drop_cache() override { static_cast<void>(::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_DONTNEED)); }
+  void drop_cache() override { static_cast<void>(::posix_fadvise(descriptor(), 0, 0, POSIX_FADV_DONTNEED)); }
 
  private:
-  const int descriptor_;
+  const Descriptor descriptor_;
   const std::string path_;
 };
 
@@ -131,7 +133,9 @@ class LockFile final : public SystemFile {
 /// A directory that is open to be synced.
 class SystemDirectory final : public SystemFile {
  public:
-  SystemDirectory(int descriptor, std::string path) : SystemFile(descriptor, path), path_(std::move(path)) {}
+  SystemDirectory(Descriptor descriptor, std::string path)
+      : SystemFile(std::move(descriptor), path),
+        path_(std::move(path)) {}
 
   Status sync() override {
     outside_region();
@@ -194,9 +198,9 @@ class SystemFiles final : public FileSystem {
   Result<std::unique_ptr<File>> open(const std::string& path) override { return open_with(path, O_RDONLY, "open"); }
 
   Result<std::unique_ptr<File>> lock(const std::string& path) override {
-    const auto locked = open_locked(path, LockKind::kWhole);
+    auto locked = open_locked(path, LockKind::kWhole);
     if (!locked.ok()) return locked.status();
-    return std::unique_ptr<File>(std::make_unique<LockFile>(*locked, path));
+    return std::unique_ptr<File>(std::make_unique<LockFile>(std::move(*locked), path));
   }
 
   Status rename(const std::string& from, const std::string& to) override {
@@ -207,7 +211,8 @@ class SystemFiles final : public FileSystem {
   }
 
   Result<std::vector<std::string>> list(const std::string& directory) override {
-    DIR* const stream = ::opendir(directory.c_str());
+    const std::unique_ptr<DIR, decltype([](DIR* open) { ::closedir(open); })> opened(::opendir(directory.c_str()));
+    DIR* const stream = opened.get();
     if (stream == nullptr) return failed("list", directory);
     std::vector<std::string> names;
     errno = 0;  // the end and an error look alike otherwise
@@ -215,9 +220,7 @@ class SystemFiles final : public FileSystem {
       const std::string name = entry->d_name;
       if (name != "." && name != "..") names.push_back(name);
     }
-    const int error = errno;
-    ::closedir(stream);
-    if (error != 0) return file_error("list", directory, error);
+    if (errno != 0) return failed("list", directory);
     std::sort(names.begin(), names.end());
     return names;
   }
@@ -246,23 +249,22 @@ class SystemFiles final : public FileSystem {
     return directory.ok() ? (*directory)->sync() : directory.status();
   }
   Result<std::unique_ptr<File>> open_directory(const std::string& path) override {
-    const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0) return failed("open the directory", path);
-    return std::unique_ptr<File>(std::make_unique<SystemDirectory>(descriptor, path));
+    Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!descriptor.open()) return failed("open the directory", path);
+    return std::unique_ptr<File>(std::make_unique<SystemDirectory>(std::move(descriptor), path));
   }
 
  private:
   static Result<std::unique_ptr<File>> open_with(const std::string& path, int flags, const char* operation) {
     // Without O_NONBLOCK, opening a pipe in the place of a file would wait until a process writes into it.
-    const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, kNewFileMode);
-    if (descriptor < 0) return failed(operation, path);
+    Descriptor descriptor(::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, kNewFileMode));
+    if (!descriptor.open()) return failed(operation, path);
     struct stat about {};
-    if (::fstat(descriptor, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)) {
-      ::close(descriptor);
+    if (::fstat(descriptor.get(), &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)) {
       return Status(StatusCode::kUnavailable,
                     std::string("cannot ") + operation + " '" + path + "': it is no regular file");
     }
-    return std::unique_ptr<File>(std::make_unique<SystemFile>(descriptor, path));
+    return std::unique_ptr<File>(std::make_unique<SystemFile>(std::move(descriptor), path));
   }
 };
 

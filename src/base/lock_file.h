@@ -7,6 +7,8 @@
 
 #include <granary/status.h>
 
+#include "src/base/descriptor.h"
+
 namespace granary::base {
 
 enum class LockKind { kWhole, kToRead };
@@ -15,7 +17,7 @@ enum class LockKind { kWhole, kToRead };
 /// others of its kind and changes nothing, so it works on a read-only file system. Returns the descriptor; kNotFound if
 /// kToRead finds no file; kUnavailable if the file is locked; kFailedPrecondition at once if there is something else
 /// than a regular file in its place, such as a link to nothing.
-Result<int> open_locked(const std::string& path, LockKind kind);
+Result<Descriptor> open_locked(const std::string& path, LockKind kind);
 
 /// Gives up the lock that the process `taker` took by open_locked(), even if a child of that process has inherited the
 /// descriptor. In any other process this does nothing, as a child must not give up the lock of its parent.

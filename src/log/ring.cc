@@ -13,6 +13,7 @@
 
 #include "src/base/allocate.h"
 #include "src/base/crc32c.h"
+#include "src/base/descriptor.h"
 #include "src/base/file.h"
 #include "src/base/test_hooks.h"
 
@@ -62,17 +63,6 @@ int open_left(const std::string& path) {
                                                                : descriptor;
 }
 
-/// Holds a descriptor and closes it at the end. The mapping outlives it.
-struct Descriptor {
-  explicit Descriptor(int descriptor) : number(descriptor) {}
-  ~Descriptor() {
-    if (number >= 0) ::close(number);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  const int number;
-};
-
 }  // namespace
 
 std::string ring_name(std::uint32_t worker) { return fmt::format("ring-{:04}", worker); }
@@ -117,16 +107,16 @@ Result<std::unique_ptr<Ring>> Ring::create(const std::string& path, const Identi
 
 Result<std::unique_ptr<Ring>> Ring::create_aside(const std::string& aside, const std::string& path,
                                                  const Identity& identity, std::uint64_t capacity) {
-  const Descriptor file(::open(aside.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, base::kNewFileMode));
-  if (file.number < 0) return failed("create", path);
+  const base::Descriptor file(::open(aside.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, base::kNewFileMode));
+  if (!file.open()) return failed("create", path);
   // The file is allocated, not only extended: otherwise a later write into a full tmpfs would kill the process, where
   // this call fails.
   const Shape shape = Shape::of_new(capacity, identity.version);
-  if (const int error = base::allocate(file.number, shape.file_bytes()); error != 0) {
+  if (const int error = base::allocate(file.get(), shape.file_bytes()); error != 0) {
     errno = error;
     return failed("allocate", path);
   }
-  auto ring = map(file.number, path, capacity, shape.lock_slots);
+  auto ring = map(file.get(), path, capacity, shape.lock_slots);
   if (!ring.ok()) return ring;
   RingHeader* const header = new ((*ring)->header_) RingHeader;
   header->version = identity.version;
@@ -141,17 +131,17 @@ Result<std::unique_ptr<Ring>> Ring::create_aside(const std::string& aside, const
 }
 
 Result<std::unique_ptr<Ring>> Ring::open(const std::string& path, const DatabaseId& database) {
-  const Descriptor file(open_left(path));
-  if (file.number < 0) return failed("open", path);
+  const base::Descriptor file(open_left(path));
+  if (!file.open()) return failed("open", path);
   struct stat status {};
-  if (::fstat(file.number, &status) != 0) return failed("look at", path);
+  if (::fstat(file.get(), &status) != 0) return failed("look at", path);
   const auto damaged = [&](std::string_view why) {
     return Status(StatusCode::kDamaged, fmt::format("'{}' is no log ring of this database: {}", path, why));
   };
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
   const Shape shape = Shape::of_file(bytes);
   if (shape.capacity == 0) return damaged(fmt::format("it has {} bytes", bytes));
-  auto ring = map(file.number, path, shape.capacity, shape.lock_slots);
+  auto ring = map(file.get(), path, shape.capacity, shape.lock_slots);
   if (!ring.ok()) return ring;
   const RingHeader& header = (*ring)->header();
   if (header.magic != RingHeader::kMagic) return damaged("it does not begin as one");
