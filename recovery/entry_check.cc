@@ -2,6 +2,7 @@
 
 #include <lz4.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
 #include <new>
@@ -101,18 +102,29 @@ const char* Unpacker::unpack(std::string_view body, std::string_view* content) {
   }
   if (bytes > room_) {
     room_ = 0;
-    buffer_.reset(new (std::nothrow) char[bytes]);
-    if (buffer_ == nullptr) return "a packed entry for whose content there is no memory";
+    buffer_.reset();
+    buffer_ = std::make_unique_for_overwrite<char[]>(bytes);
     room_ = bytes;
   }
   const bool whole = packed.codec == log::Codec::kLz4
                          ? body.size() <= LZ4_MAX_INPUT_SIZE &&
                                LZ4_decompress_safe(body.data(), buffer_.get(), static_cast<int>(body.size()),
                                                    static_cast<int>(bytes)) == static_cast<int>(bytes)
-                         : ZSTD_decompress(buffer_.get(), bytes, body.data(), body.size()) == bytes;
+                         : unpack_zstd(body, bytes);
   if (!whole) return "a packed entry whose content cannot be unpacked";
   *content = {buffer_.get(), bytes};
   return nullptr;
 }
+
+/// Unpacks a zstd frame into the buffer, and returns whether it has held `bytes`.
+bool Unpacker::unpack_zstd(std::string_view body, std::size_t bytes) {
+  if (zstd_ == nullptr) zstd_.reset(ZSTD_createDCtx());
+  if (zstd_ == nullptr) throw std::bad_alloc();
+  const std::size_t done = ZSTD_decompressDCtx(zstd_.get(), buffer_.get(), bytes, body.data(), body.size());
+  if (ZSTD_getErrorCode(done) == ZSTD_error_memory_allocation) throw std::bad_alloc();
+  return done == bytes;
+}
+
+void Unpacker::FreeZstd::operator()(ZSTD_DCtx_s* zstd) const { ZSTD_freeDCtx(zstd); }
 
 }  // namespace granary::recovery

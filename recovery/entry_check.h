@@ -11,6 +11,8 @@
 
 #include "src/log/format.h"
 
+struct ZSTD_DCtx_s;
+
 namespace granary::recovery {
 
 /// One entry. `body` points into the bytes where the entry was found.
@@ -50,9 +52,17 @@ class EntryList {
 class Unpacker {
  public:
   /// Unpacks the body of a packed entry, which is valid until the next call. Returns nullptr, or what is wrong with it.
+  /// Throws std::bad_alloc if there is no memory for the content. That is no fault of the entry: a scan that took it
+  /// for one would cut released transactions off.
   const char* unpack(std::string_view body, std::string_view* content);
 
  private:
+  struct FreeZstd {
+    void operator()(ZSTD_DCtx_s* zstd) const;
+  };
+  bool unpack_zstd(std::string_view body, std::size_t bytes);
+
+  std::unique_ptr<ZSTD_DCtx_s, FreeZstd> zstd_;  ///< made for the first zstd entry
   std::unique_ptr<char[]> buffer_;
   std::size_t room_ = 0;
 };

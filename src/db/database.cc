@@ -12,9 +12,12 @@ namespace granary {
 Result<std::unique_ptr<Database>> Database::open(const Options& options) { return open(options, base::system_files()); }
 
 Result<std::unique_ptr<Database>> Database::open(const Options& options, base::FileSystem& files) {
-  auto engine = base::with_threads([&] { return base::with_memory([&] { return db::Engine::open(options, files); }); });
-  if (!engine.ok()) return engine.status();
-  return std::unique_ptr<Database>(new Database(std::move(*engine)));
+  const auto open_one = [&]() -> Result<std::unique_ptr<Database>> {
+    auto engine = db::Engine::open(options, files);
+    if (!engine.ok()) return engine.status();
+    return std::unique_ptr<Database>(new Database(std::move(*engine)));
+  };
+  return base::with_threads([&] { return base::with_memory(open_one); });
 }
 
 Database::Database(std::unique_ptr<db::Engine> engine) : engine_(std::move(engine)) {}

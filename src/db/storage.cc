@@ -128,6 +128,7 @@ Result<std::unique_ptr<Storage>> Storage::open(const Options& options, base::Fil
   if (!storage->manifest_.now().generations.empty()) {
     if (const Status locked = storage->directories_.lock_former_rings(); !locked.ok()) return locked;
   }
+  base::sync_point("storage.manifest_read");
   if (const Status known = storage->recovery_.survey(storage->directories_.settled()); !known.ok()) return known;
   if (part.control != nullptr && storage->recovery_.log_state().running) {
     return Status(
