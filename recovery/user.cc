@@ -26,7 +26,13 @@ std::string name_of(std::uint32_t user) {
 /// to another user than root.
 Result<std::uint32_t> user_of_new_file(base::FileSystem& files, const std::string& directory) {
   const std::string path = fmt::format("{}/owner-{}", directory, ::getpid());
-  if (const auto made = files.create(path); !made.ok()) return made.status();
+  auto made = files.create(path);
+  if (made.status().code() == StatusCode::kAlreadyExists) {
+    // A process of the same number was killed before it removed the file, as in containers, where numbers are few.
+    if (const Status removed = files.remove(path); !removed.ok()) return removed;
+    made = files.create(path);
+  }
+  if (!made.ok()) return made.status();
   const auto user = base::owner(files, path);
   const Status removed = files.remove(path);
   if (!removed.ok()) return removed;

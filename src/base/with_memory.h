@@ -23,4 +23,14 @@ std::invoke_result_t<Work&> with_memory(Work&& work) {
   }
 }
 
+/// Calls `work`, which tells what somebody should know. If there is no heap memory for that, it is not told, and the
+/// caller goes on.
+template <typename Work>
+void if_memory(Work&& work) {
+  try {
+    work();
+  } catch (const std::bad_alloc&) {
+  }
+}
+
 }  // namespace granary::base

@@ -186,7 +186,7 @@ void Engine::start_checkpoints() {
   auto due = in(options_.checkpoint_interval_s);
   const auto first = epochs_.in_cluster() ? in(kSoon) : due;
   checkpoint_thread_.emplace("gr-checkpoint", first, [this, in, due, saved = false]() mutable {
-    if (!may_checkpoint().ok()) return in(kSoon);
+    if (!base::with_memory([this] { return may_checkpoint(); }).ok()) return in(kSoon);
     const bool urgent = epochs_.in_cluster() && !saved && storage_->recovery().lost();
     if (!urgent && std::chrono::steady_clock::now() < due) return due;
     // The checkpoint may take as long as it needs, since the next one would have to write everything anew. Closing the
@@ -200,12 +200,11 @@ void Engine::start_checkpoints() {
 }
 
 void Engine::tell_failed_checkpoint(const Status& cause) const {
-  try {
+  base::if_memory([&] {
     base::tell(options_.notices, {.severity = NoticeSeverity::kWarning,
                                   .topic = NoticeTopic::kCheckpoint,
                                   .text = "checkpoint: " + cause.message()});
-  } catch (const std::bad_alloc&) {  // without memory for the notice, the next checkpoint that fails tells
-  }
+  });
 }
 
 Status Engine::close() {
@@ -387,8 +386,10 @@ bool Engine::step() {
       shared_.log->nudge();
     }
   }
-  if (threads) stall_watch_.look();
-  if (shared_.log != nullptr) ring_watch_.look(*shared_.log);
+  base::if_memory([&] {
+    if (threads) stall_watch_.look();
+    if (shared_.log != nullptr) ring_watch_.look(*shared_.log);
+  });
   relief_.look();
   return advanced;
 }

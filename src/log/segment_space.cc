@@ -29,22 +29,25 @@ Status SegmentSpace::replenish() {
   }
 }
 
+std::string SegmentSpace::take_spare() {
+  const std::lock_guard lock(mutex_);
+  if (spares_.empty()) return {};
+  std::string spare = std::move(spares_.back());
+  spares_.pop_back();
+  return spare;
+}
+
 Result<std::unique_ptr<base::File>> SegmentSpace::take(const std::string& path) {
-  std::string spare;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!spares_.empty()) {
-      spare = spares_.back();
-      spares_.pop_back();
+  for (std::string spare = take_spare(); !spare.empty(); spare = take_spare()) {
+    auto file = options_.files->open_reserved(spare, path);
+    if (file.status().code() == StatusCode::kNotFound) continue;  // somebody has removed it
+    if (file.status().code() == StatusCode::kUnavailable) {
+      const std::lock_guard lock(mutex_);
+      spares_.push_back(std::move(spare));
     }
+    return file;
   }
-  if (spare.empty()) return options_.files->create_direct(path);
-  auto file = options_.files->open_reserved(spare, path);
-  if (file.status().code() == StatusCode::kUnavailable) {
-    const std::lock_guard lock(mutex_);
-    spares_.push_back(std::move(spare));
-  }
-  return file;
+  return options_.files->create_direct(path);
 }
 
 }  // namespace granary::log

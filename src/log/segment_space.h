@@ -1,7 +1,7 @@
 #pragma once
 // Provides the files of a logger's segments: those that were set aside in advance, as long as there are any, and new
-// ones after that. A file that was set aside cannot be missing later, needs no allocation while transactions wait, and
-// on a file system in memory is memory already.
+// ones after that. A file that was set aside has its space already, needs no allocation while transactions wait, and on
+// a file system in memory is memory already. If somebody has removed one, the next one is taken.
 
 #include <cstdint>
 #include <memory>
@@ -44,6 +44,9 @@ class SegmentSpace {
   }
 
  private:
+  /// Returns the path of a spare file, which is the caller's then; "" if there is none.
+  std::string take_spare();
+
   const Options options_;
   std::mutex replenishing_;  // held while files are set aside, which may take long; taken before mutex_; guards next_
   std::uint64_t next_ = 0;

@@ -93,6 +93,20 @@ TEST_F(PrivateFiles, ADatabaseOfAnotherUserIsRefusedToRoot) {
   EXPECT_NE(open(), nullptr) << "its files are root's, whose directory they are in or not";
 }
 
+/// Root makes a file to see whose it becomes. If it is killed before it removes that, the next process may have the
+/// same number, as in a container.
+TEST_F(PrivateFiles, AFileOfAFormerProcessOfThisNumberIsNoReasonToRefuse) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  ASSERT_TRUE(make()->close().ok());
+  const std::string manifest = options().directory + "/MANIFEST";
+  constexpr uid_t kNameless = 54'321;
+  ASSERT_EQ(::chown(manifest.c_str(), kNameless, kNameless), 0);
+  const std::string left = options().directory + "/owner-" + std::to_string(::getpid());
+  std::ofstream(left) << "left";
+  EXPECT_THAT(Database::open(options()).status().message(), HasSubstr("is a database of user 54321"));
+  EXPECT_FALSE(fs::exists(left));
+}
+
 TEST_F(PrivateFiles, ARingDirectoryThatOthersCanWriteToIsRefused) {
   fs::path rings;
   {

@@ -57,6 +57,21 @@ TEST_F(SegmentSpaceTest, SaysThatTheDiskIsFullAndKeepsWhatThereIs) {
   EXPECT_TRUE(space_.replenish().ok());
 }
 
+TEST_F(SegmentSpaceTest, PassesOverWhatSomebodyHasRemoved) {
+  ASSERT_TRUE(space_.replenish().ok());
+  ASSERT_TRUE(files_.remove("/log/spare-l03-00000001.glog").ok());
+  EXPECT_EQ(write("/log/a", "first"), 0u);
+  EXPECT_EQ(files_.contents("/log/a"), "first" + std::string(995, '\0')) << "the other spare file";
+  ASSERT_TRUE(space_.replenish().ok());
+  for (const std::string& path : files_.paths()) {
+    if (path.find("spare") != std::string::npos) {
+      ASSERT_TRUE(files_.remove(path).ok());
+    }
+  }
+  EXPECT_EQ(write("/log/b", "second"), 0u);
+  EXPECT_EQ(files_.contents("/log/b"), "second") << "a new file";
+}
+
 /// Several segments' worth of log on a disk that has room for what was set aside, and for nothing else.
 TEST(LoggerReserve, WritesOnAFullDiskAndGetsBackWhatACheckpointFrees) {
   tests::LoggerRig rig({.segment_bytes = 4096, .spares = 4});
