@@ -74,8 +74,8 @@ class Scanner {
     return {.salvage = options_.salvage, .past_unreadable = options_.salvage && !options_.sent, .home = options_.home};
   }
   Result<std::vector<Found>> list();
-  Status admit(const Found& file, std::vector<Found>& found);
-  Status admit_unknown(const Found& file);
+  Status admit(const Found& file, std::vector<Found>& found, std::vector<Found>& newer);
+  Status admit_unknown(const Found& file, bool first_of_logger);
   static Status unknown(const Found& file);
   Result<unsigned> threads_for(const std::vector<Found>& found) const;
   Status read_all(const std::vector<Found>& found);
@@ -95,17 +95,25 @@ class Scanner {
 
 /// Lists all segments of all directories that may count, in order.
 Result<std::vector<Found>> Scanner::list() {
-  std::vector<Found> found;
+  std::vector<Found> found, newer;
   for (const std::string& directory : manifest_.log_directories) {
     auto names = files_.list(directory);
     if (!names.ok()) return names.status();
     for (const std::string& name : *names) {
       const auto parsed = parse_segment_name(name);
       if (!parsed) continue;
-      if (const Status admitted = admit({*parsed, directory + "/" + name}, found); !admitted.ok()) return admitted;
+      const Status admitted = admit({*parsed, directory + "/" + name}, found, newer);
+      if (!admitted.ok()) return admitted;
     }
   }
-  std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.name < b.name; });
+  const auto by_name = [](const Found& a, const Found& b) { return a.name < b.name; };
+  std::sort(newer.begin(), newer.end(), by_name);
+  for (std::size_t i = 0; i < newer.size(); ++i) {
+    const bool first = i == 0 || newer[i].name.generation != newer[i - 1].name.generation ||
+                       newer[i].name.logger != newer[i - 1].name.logger;
+    if (const Status admitted = admit_unknown(newer[i], first); !admitted.ok()) return admitted;
+  }
+  std::sort(found.begin(), found.end(), by_name);
   for (std::size_t i = 1; i < found.size(); ++i) {
     if (found[i].name == found[i - 1].name)
       return damaged(fmt::format("'{}' and '{}' claim to be the same log segment", found[i - 1].path, found[i].path));
@@ -113,13 +121,16 @@ Result<std::vector<Found>> Scanner::list() {
   return found;
 }
 
-Status Scanner::admit(const Found& file, std::vector<Found>& found) {
+/// Sorts out one segment: to `found` if it may count, to `newer` if its generation is newer than all in the manifest.
+Status Scanner::admit(const Found& file, std::vector<Found>& found, std::vector<Found>& newer) {
   const Generation* const generation = generation_of(file.name.generation);
   if (generation == nullptr) {
     const auto& known = manifest_.generations;
     const bool old = !known.empty() && file.name.generation < known.front().number;
-    const bool newer = known.empty() || file.name.generation > known.back().number;
-    if (newer) return options_.elsewhere ? Status() : admit_unknown(file);
+    if (known.empty() || file.name.generation > known.back().number) {
+      if (!options_.elsewhere) newer.push_back(file);
+      return {};
+    }
     if (!old) return unknown(file);
     scan_.superseded.push_back(file.path);
     return {};
@@ -136,19 +147,25 @@ Status Scanner::admit(const Found& file, std::vector<Found>& found) {
 }
 
 Status Scanner::unknown(const Found& file) {
-  return damaged(fmt::format("'{}' is of generation {}, which the manifest does not know: it is older than the log",
-                             file.path, file.name.generation));
+  return damaged(
+      fmt::format("'{}' is of generation {}, which the manifest does not know: it is older than the log. Put the "
+                  "newest {} back",
+                  file.path, file.name.generation, kManifestName));
 }
 
-/// Admits a segment of a generation that the manifest does not know yet, as a generation's log begins before the
-/// manifest names it, and holds no transaction of its own until then. It may hold entries of former generations: these
-/// have older epochs, and stand before its first marker.
-Status Scanner::admit_unknown(const Found& file) {
+/// Admits a segment that an interrupted opening has left. A generation's log begins before the manifest names it. Until
+/// then it has no transaction of its own, only entries of former generations' rings, which have older epochs and stand
+/// before the first marker. These entries are copies as long as the rings are there. Before the rings are removed, the
+/// log says that the manifest names the generation (log::Log::start()). A manifest that does not know such a generation
+/// is an older one, and so is one that does not know a log whose first segment a checkpoint has removed.
+Status Scanner::admit_unknown(const Found& file, bool first_of_logger) {
+  if (first_of_logger && file.name.sequence != 0) return unknown(file);
   FileBytes buffer;
   const log::SegmentHeader header = expected_header(manifest_, file.name);
   const auto scanned = scan_segment(files_, file.path, file.name, header, segment_options(), buffer);
   if (!scanned.ok()) return scanned.status();
   if (!scanned->header.ok()) return scanned->header;
+  if (scanned->named && !base::injected("admit-named-generation")) return unknown(file);
   for (const Chunk& chunk : scanned->chunks) {
     if (scanned->complete_first && chunk.last_epoch > *scanned->complete_first) return unknown(file);
   }

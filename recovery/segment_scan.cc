@@ -44,6 +44,7 @@ class ChunkCutter {
 
 void note_marker(ScannedSegment& scanned, const log::Marker& marker) {
   ++scanned.markers;
+  if (scanned.complete_first == marker.complete) scanned.named = true;
   if (!scanned.complete_first) scanned.complete_first = marker.complete;
   scanned.complete_any = marker.complete;
   if (scanned.faults.empty()) scanned.complete = marker.complete;

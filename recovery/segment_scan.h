@@ -45,7 +45,8 @@ struct ScannedSegment {
   epoch::Epoch greatest_epoch = 0;             ///< the greatest of transactions and markers
   epoch::Epoch latest_transaction = 0;  ///< the greatest epoch of a transaction that concerns SegmentScanOptions::home
   std::uint64_t transactions = 0, markers = 0;
-  std::uint64_t end = 0;                      ///< the end of the part that can be read, before the first fault
+  bool named = false;     ///< whether a marker repeats the first one: the manifest named the generation by then
+  std::uint64_t end = 0;  ///< the end of the part that can be read, before the first fault
   std::optional<std::uint64_t> continued_in;  ///< the sequence of the next segment, if this one names it
 };
 

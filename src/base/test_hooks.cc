@@ -101,6 +101,7 @@ constexpr KnownBug kBugs[] = {
     {"ignore-first-segment", "nor whether the first segments are those that the manifest names"},
     {"ignore-next-segment", "nor whether the segment is there in which another says that the log goes on"},
     {"ignore-empty-end", "nor whether all is there that the manifest names of a generation that is over"},
+    {"admit-named-generation", "nor whether an older manifest does not know a generation that a newer one has named"},
     {"ignore-stamps",
      "nor whether segments, rings and checkpoints are of the life that the manifest names, or of a copy's"},
     {"adopt-copied-rings", "a copy takes the original's rings for its own"},

@@ -259,6 +259,10 @@ Status Storage::adopt(const std::vector<recovery::Generation>& generations, cons
   });
   if (!written.ok()) return written;
   base::sync_point("storage.manifest_written");
+  // The log says that the manifest names it before the former rings go, and before there are new ones: from then on an
+  // older manifest would lose what they have, so it is refused.
+  if (const Status started = log_->start(); !started.ok()) return started;
+  base::sync_point("storage.log_started");
   recovery_.forget_log();
   return directories_.remove_rings(former_rings);
 }

@@ -8,8 +8,8 @@
 //   4. Remove what nobody needs, which makes room.
 //   5. Sync the ends of the logs of the generation that was running.
 //   6. Make the new generation's log. Its first segment begins with what the rings had, synced.
-//   7. Write the manifest with the cut and the new generation. Only then are the former rings removed, and is anything
-//      new logged.
+//   7. Write the manifest with the cut and the new generation.
+//   8. Say in the log that the manifest names it. Only then are the former rings removed, and is anything new logged.
 // A log directory is in the manifest before there is a segment in it, so that the next opening finds what this one
 // left. E goes on behind every epoch that any file names (DESIGN: epochs that were dropped never come back).
 

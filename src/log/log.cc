@@ -84,10 +84,16 @@ Result<std::unique_ptr<Log>> Log::open(LogOptions options, const epoch::EpochMan
     remove_begun(made);
     return opened;
   }
-  if (log->options_.threads) {
-    for (const auto& logger : log->loggers_) log->threads_.emplace_back([&l = *log, &logger] { l.run(*logger); });
-  }
   return log;
+}
+
+Status Log::start() {
+  for (const auto& logger : loggers_) {
+    if (const Status noted = logger->note_named(); !noted.ok()) return noted;
+  }
+  if (!options_.threads) return {};
+  for (const auto& logger : loggers_) threads_.emplace_back([this, &logger] { run(*logger); });
+  return {};
 }
 
 Log::Log(LogOptions options, const epoch::EpochManager& epochs, epoch::Epoch durable)

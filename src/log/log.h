@@ -43,11 +43,16 @@ struct LogStatistics {
 class Log {
  public:
   /// Opens the log for a generation whose epochs are all greater than `durable`, up to which all is durable already.
-  /// `adopted` are runs of whole entries from former rings. They are durable in this log when the call returns.
+  /// `adopted` are runs of whole entries from former rings. They are durable in this log when the call returns. Nothing
+  /// else is written before start().
   static Result<std::unique_ptr<Log>> open(LogOptions options, const epoch::EpochManager& epochs, epoch::Epoch durable,
                                            std::span<const std::string_view> adopted = {});
   /// Ends the threads. Entries that are in the rings stay there, as after a crash; close() empties the rings.
   ~Log();
+  /// Begins the work of the log, once the manifest that names the generation is on the device. Each logger says first,
+  /// durably, that there is such a manifest. So an older one is known as such (recovery/log_scan.h), also if nothing
+  /// but adopted entries is in the log. Called once, before the former rings are removed, and before step().
+  Status start();
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 

@@ -99,15 +99,21 @@ Status Logger::begin_segment(Segment segment, std::span<const std::string_view> 
   }
   // Each segment says by itself how far the logger has come, because the earlier segments may be removed, and their
   // markers with them.
+  if (const Status done = add_synced_marker(); !done.ok()) return done;
+  if (base::injected("skip-directory-sync")) return {};
+  const Status done = directory_->sync();
+  note_answer();
+  return done;
+}
+
+/// Writes the last published epoch's marker and syncs it, while no ring has anything in the segment.
+Status Logger::add_synced_marker() {
   add_marker(marked_);
   if (const Status done = write_out(); !done.ok()) return done;
   if (const Status done = segment_.file->sync(); !done.ok()) return done;
   note_answer();
   synced_bytes_ = segment_.bytes;
-  if (base::injected("skip-directory-sync")) return {};
-  const Status done = directory_->sync();
-  note_answer();
-  return done;
+  return {};
 }
 
 bool Logger::step(bool urgent) {

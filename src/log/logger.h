@@ -55,6 +55,9 @@ class Logger {
   /// Begins the first segment, before the first step(). `adopted` are runs of whole entries from a former process's
   /// rings. They stand before the first marker, so that none of them can get lost unnoticed.
   Status open(std::span<const std::string_view> adopted = {});
+  /// Says in the log, durably, that the manifest names the generation: repeats the first marker. No other marker of a
+  /// segment has the epoch of the one before it. Called after open(), before the first step().
+  Status note_named() { return add_synced_marker(); }
   /// Makes this logger drain the ring from now on. Rings are never taken away. Thread-safe.
   void add_ring(Ring* ring);
 
@@ -117,6 +120,7 @@ class Logger {
   Status rotate();
   Status end_segment(Segment& segment);
   void add_marker(epoch::Epoch complete);
+  Status add_synced_marker();
   void add_entry(const char* entry, const EntryHeader& header);
   void pack(std::string_view entries);
   Status write_out();

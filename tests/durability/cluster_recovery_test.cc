@@ -3,7 +3,10 @@
 // on one host, and with nodes that only see their own, agree at a board, and read each other's logs by messages. How
 // these agree: several_hosts_test.cc.
 
+#include <fstream>
+
 #include "tests/durability/cluster_rig.h"
+#include "tests/support/contents.h"
 
 namespace granary::tests {
 namespace {
@@ -244,7 +247,7 @@ TEST_P(ClusterRecovery, PartsGoBackWithTheRest) {
 
 TEST_P(ClusterRecovery, ARecoveryThatIsCutShortIsTakenUpAgain) {
   if (!base::kTestHooks) GTEST_SKIP() << "needs sync points";
-  constexpr int kSteps = 6;  // two of each node
+  constexpr int kSteps = 9;  // three of each node
   for (int steps = 1; steps <= kSteps; ++steps) {
     for (std::uint32_t node = 0; node < kNodes; ++node) {
       std::filesystem::remove_all(path(node));
@@ -270,7 +273,7 @@ TEST_P(ClusterRecovery, ARecoveryThatIsCutShortIsTakenUpAgain) {
 /// All rings were there when it began, and the power goes before it ends: then nobody may keep what its own rings had.
 TEST_P(ClusterRecovery, ARecoveryThatIsCutShortByALossOfPowerTakesAllBack) {
   if (!base::kTestHooks) GTEST_SKIP() << "needs sync points";
-  constexpr int kSteps = 6;
+  constexpr int kSteps = 9;
   for (int steps = 1; steps <= kSteps; ++steps) {
     for (std::uint32_t node = 0; node < kNodes; ++node) {
       std::filesystem::remove_all(path(node));
@@ -293,6 +296,30 @@ TEST_P(ClusterRecovery, ARecoveryThatIsCutShortByALossOfPowerTakesAllBack) {
     EXPECT_TRUE(late == 0 || late == kNodes) << steps;
     close_all();
   }
+}
+
+/// Also that of a node that had ended in order, and has gone back with the others: its own end lies behind that.
+TEST_P(ClusterRecovery, AManifestOfBeforeTheRecoveryIsRefused) {
+  in_child([this] {
+    leave_a_node_behind();
+    ASSERT_TRUE(nodes_[0].database->close().ok());
+  });
+  lose_rings(1);
+  std::array<std::string, kNodes> older;
+  for (std::uint32_t node = 0; node < kNodes; ++node) older[node] = contents(path(node) + "/MANIFEST");
+  EXPECT_TRUE(recover().cut);
+  for (std::uint32_t node = 0; node < kNodes; ++node) {
+    const std::string file = path(node) + "/MANIFEST", newest = contents(file);
+    std::ofstream(file, std::ios::binary) << older[node];
+    const Status refused = db::Storage::open(options(node), base::system_files(), {.recovers_all = true}).status();
+    EXPECT_EQ(refused.code(), StatusCode::kDamaged) << node;
+    EXPECT_NE(refused.message().find("which the manifest does not know"), std::string::npos) << refused.message();
+    std::ofstream(file, std::ios::binary) << newest;
+  }
+  open_all();
+  EXPECT_EQ(count("durable"), kNodes);
+  EXPECT_EQ(count("late") + count("late1"), 0u);
+  close_all();
 }
 
 TEST_P(ClusterRecovery, ANodeThatEndedInOrderGoesBackWithTheOthers) {

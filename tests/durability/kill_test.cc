@@ -225,8 +225,8 @@ INSTANTIATE_TEST_SUITE_P(Points, KillAt,
                          testing::Values("commit.locked", "commit.validated", "commit.logged", "install.copied",
                                          "commit.installed", "logger.appended", "logger.gave_room", "logger.synced",
                                          "logger.published", "logger.rotates", "ring.made_aside", "ring.linked",
-                                         "storage.log_opened", "storage.manifest_written", "checkpoint.piece",
-                                         "checkpoint.written", "checkpoint.installed"),
+                                         "storage.log_opened", "storage.manifest_written", "storage.log_started",
+                                         "checkpoint.piece", "checkpoint.written", "checkpoint.installed"),
                          test_name);
 
 /// Only with --htm=sim. At "region.storing" one store more of a region has reached memory, as others see it one by one.

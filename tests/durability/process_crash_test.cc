@@ -56,6 +56,30 @@ TEST(ProcessCrash, BetweenPowerLossesAndWhileRecovering) {
   }
 }
 
+/// The opening that takes what the rings have is cut short at each of its calls, by any kind of crash.
+TEST(ProcessCrash, AtEveryCallOfARecovery) {
+  for (const Crash kind : {Crash::kProcess, Crash::kPowerLoss, Crash::kDisk}) {
+    for (const std::uint64_t seed : seeds(sampled(6))) {
+      bool reached = true;
+      for (std::uint64_t call = 1; reached; ++call) {
+        SCOPED_TRACE("seed " + std::to_string(seed) + ", call " + std::to_string(call));
+        CrashRig rig(seed);
+        ASSERT_NO_FATAL_FAILURE(open_and_verify(rig));
+        rig.act(200);
+        rig.crash(Crash::kProcess);
+        rig.arm(kind, call);
+        ASSERT_NO_FATAL_FAILURE(open_and_verify(rig));
+        reached = rig.crashed();
+        rig.crash(kind);
+        ASSERT_NO_FATAL_FAILURE(open_and_verify(rig));
+        rig.crash(Crash::kPowerLoss);
+        ASSERT_NO_FATAL_FAILURE(open_and_verify(rig));
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
 /// The file system keeps only what was synced, and any part of the rest, while the rings stay: a volume that was
 /// detached by force, or a file system that was aborted after an error and mounted again.
 TEST(DiskLoss, WithTheRingsNothingIsMissing) {

@@ -40,6 +40,7 @@ class LogStress : public testing::Test {
                          epochs_, 0);
     EXPECT_TRUE(log.ok()) << log.status().message();
     log_ = std::move(*log);
+    EXPECT_TRUE(log_->start().ok());
   }
 
   /// What a worker of the engine does: registers, then commits `transactions`; stops when the log has failed.

@@ -164,6 +164,7 @@ TEST_F(LogTest, WaitsForRoomByTheWaiterItIsGiven) {
     LogOptions threaded = options();
     threaded.threads = true;
     const auto log = Log::open(threaded, epochs_, 0);
+    ASSERT_TRUE((*log)->start().ok());
     Ring* const ring = *(*log)->add_worker(0);
     while (ring->has_room(1024)) commit(**log, *ring, 900);
     epochs_.tick();
