@@ -49,6 +49,13 @@ Status write_manifest(base::FileSystem& files, const std::string& directory, con
   return base::replace_file(files, path_in(directory), manifest_text(written));
 }
 
+Status secure_manifest(base::FileSystem& files, const std::string& directory) {
+  const auto text = base::read_file(files, path_in(directory));
+  if (!text.ok()) return text.status();
+  const Status written = base::replace_file(files, path_in(directory), *text);
+  return written.code() == StatusCode::kDiskFull ? files.sync_directory(directory) : written;
+}
+
 std::string checkpoint_name(epoch::Epoch epoch) { return fmt::format("{}{:012}", kCheckpointPrefix, epoch); }
 
 bool is_checkpoint_name(std::string_view name) {

@@ -126,6 +126,10 @@ bool is_checkpoint_name(std::string_view name);
 /// or of another version.
 Result<Manifest> read_manifest(base::FileSystem& files, const std::string& directory);
 Status write_manifest(base::FileSystem& files, const std::string& directory, const Manifest& manifest);
+/// Makes sure that the manifest which is there is on the device: writes it once more, byte by byte. The process that
+/// wrote it may have met an error when it synced the directory. What such a sync has lost, a later sync does not bring
+/// to the device, although it succeeds. On a full disk there is no room for that, and the directory is only synced.
+Status secure_manifest(base::FileSystem& files, const std::string& directory);
 
 /// Returns kDamaged if the directory, which has no manifest, or one of the log directories holds files that only a
 /// database leaves.

@@ -227,20 +227,25 @@ class SystemFiles final : public FileSystem {
 
   Status make_directory(const std::string& path) override {
     std::error_code error;
-    std::vector<std::filesystem::path> made;  // the lowest first
-    for (std::filesystem::path at = std::filesystem::absolute(path, error).lexically_normal();
-         !error && !std::filesystem::exists(at, error) && !error; at = at.parent_path())
-      made.push_back(at);
+    std::vector<std::filesystem::path> missing;  // the lowest first
+    std::filesystem::path at = std::filesystem::absolute(path, error).lexically_normal();
+    if (!at.has_filename()) at = at.parent_path();
+    for (; !error && !std::filesystem::exists(at, error) && !error; at = at.parent_path()) missing.push_back(at);
     error.clear();  // an error that matters will come again
-    std::filesystem::create_directories(path, error);
-    if (error) {
-      errno = error.value();
-      return failed("make the directory", path);
+    // Each name is durable before anything is made in its directory: files that are synced in a directory are lost if
+    // the directory's own name is. So an empty directory is the only one whose name a process may not have synced.
+    if (const Status synced = sync_name_if_empty(at); !synced.ok()) return synced;
+    for (auto next = missing.rbegin(); next != missing.rend(); ++next) {
+      const bool made = std::filesystem::create_directory(*next, error);
+      if (error) return file_error("make the directory", path, error.value());
+      Status synced = sync_directory(next->parent_path());
+      if (synced.ok()) continue;
+      // A later sync may succeed although the name is lost, so the next call has to make the directory anew.
+      if (made) std::filesystem::remove(*next, error);
+      return synced;
     }
-    // This is durable at once: files that are synced in a directory are lost if the directory's own name is.
-    for (auto at = made.rbegin(); at != made.rend(); ++at) {
-      if (const Status synced = sync_directory(at->parent_path()); !synced.ok()) return synced;
-    }
+    if (missing.empty() && !std::filesystem::is_directory(at, error))
+      return file_error("make the directory", path, error ? error.value() : ENOTDIR);
     return {};
   }
 
@@ -255,6 +260,21 @@ class SystemFiles final : public FileSystem {
   }
 
  private:
+  /// Makes the name of an empty directory durable. The process that made it may have been killed before it did that.
+  /// The name is passed by if the directory is a mount point, which does not need it, or if this user may not read the
+  /// parent directory, as then another program has made it.
+  Status sync_name_if_empty(const std::filesystem::path& path) {
+    std::error_code error;
+    const bool empty = std::filesystem::is_directory(path, error) && std::filesystem::is_empty(path, error);
+    if (error == std::errc::permission_denied) return {};
+    if (error) return file_error("make the directory", path, error.value());
+    const std::string parent = path.parent_path();
+    struct stat own {};
+    struct stat above {};
+    if (!empty || ::stat(path.c_str(), &own) != 0 || ::stat(parent.c_str(), &above) != 0) return {};
+    if (own.st_dev != above.st_dev || ::faccessat(AT_FDCWD, parent.c_str(), R_OK, AT_EACCESS) != 0) return {};
+    return sync_directory(parent);
+  }
   static Result<std::unique_ptr<File>> open_with(const std::string& path, int flags, const char* operation) {
     // Without O_NONBLOCK, opening a pipe in the place of a file would wait until a process writes into it.
     Descriptor descriptor(::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, kNewFileMode));

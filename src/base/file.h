@@ -73,7 +73,9 @@ class FileSystem {
   virtual Status remove(const std::string& path) = 0;
   /// Returns the names in the directory, sorted, without "." and "..".
   virtual Result<std::vector<std::string>> list(const std::string& directory) = 0;
-  /// Makes the directory and those above it, durable at once. Succeeds if none of them is missing.
+  /// Makes the directory and those above it, each durable before anything is made in it. Succeeds if none of them is
+  /// missing. An empty one that is there is made durable, too. After an error, one whose name may not be durable is
+  /// gone again.
   virtual Status make_directory(const std::string& path) = 0;
   /// Makes creations, renames and removals in the directory durable.
   virtual Status sync_directory(const std::string& path) = 0;

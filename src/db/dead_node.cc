@@ -65,7 +65,7 @@ Result<std::unique_ptr<DeadNode>> DeadNode::open(const Options& options, base::F
   if (is_over(now)) {
     // The process that wrote this manifest, the node's own or a recoverer's, may have died, or met an error, before it
     // was on the device. The node does not count as recovered before that.
-    if (const Status synced = files.sync_directory(options.directory); !synced.ok()) return synced;
+    if (const Status secured = recovery::secure_manifest(files, options.directory); !secured.ok()) return secured;
   }
   if (has_been_ended(now)) return std::unique_ptr<DeadNode>(new DeadNode(std::move(*storage), {}));
   if (const Status there = check_rings(**storage); !there.ok()) return there;

@@ -204,18 +204,18 @@ Result<std::unique_ptr<log::Log>> Storage::open_log(const recovery::Generation& 
 /// Removes checkpoints that the manifest does not name, and files that an unfinished opening has left or the former
 /// process had set aside. That comes before the opening asks for room, since a full disk has no other.
 Status Storage::remove_garbage() {
-  // The manifest is synced first: until then a power loss may bring back the one before it, which names another
-  // checkpoint.
-  if (const Status synced = files_.sync_directory(options_.directory); !synced.ok()) return synced;
-  if (const Status removed = checkpoints_.remove_stale(); !removed.ok())
-    recovery_.note(fmt::format("a checkpoint that is not needed any more stays: {}", removed.message()));
   const recovery::Manifest& now = manifest_.now();
   const std::uint64_t next = next_number(now);
   const auto unfinished = [next](const std::string& name) {
     if (const auto segment = recovery::parse_segment_name(name)) return segment->generation >= next;
     return log::is_spare_name(name) || is_unfinished_segment(name);
   };
+  // These files are garbage by an older manifest, too. They go first, as what follows may need their room.
   if (const Status removed = remove_files(files_, now.log_directories, unfinished); !removed.ok()) return removed;
+  // Until the manifest is on the device, a power loss may bring back the one before it, which names another checkpoint.
+  if (const Status secured = recovery::secure_manifest(files_, options_.directory); !secured.ok()) return secured;
+  if (const Status removed = checkpoints_.remove_stale(); !removed.ok())
+    recovery_.note(fmt::format("a checkpoint that is not needed any more stays: {}", removed.message()));
   // The removals are synced before the manifest knows a generation of the same number: a segment that came back later
   // would be taken for one of that generation.
   for (const std::string& directory : now.log_directories) {

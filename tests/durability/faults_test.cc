@@ -143,7 +143,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"Create", {.call = FileCall::kCreate, .code = StatusCode::kDiskFull}},
                     Case{"List", {.call = FileCall::kList}}, Case{"Rename", {.call = FileCall::kRename}},
                     Case{"Remove", {.call = FileCall::kRemove}},
-                    Case{"SyncDirectory", {.call = FileCall::kSyncDirectory}}),
+                    Case{"SyncDirectory", {.call = FileCall::kSyncDirectory}},
+                    Case{"SyncDirectoryOnceNamesLost", {.call = FileCall::kSyncDirectory, .pages_lost = true}}),
     [](const auto& instance) { return std::string(instance.param.name); });
 
 /// Reading fails while it recovers, and only then.

@@ -296,8 +296,11 @@ Status FaultFiles::make_directory(const std::string& path) {
 Status FaultFiles::sync_directory(const std::string& path) {
   if (disk_->passes_through(path + "/")) return base::system_files().sync_directory(path);
   std::unique_lock<std::mutex> lock;
-  if (const auto fault = disk_->begin(FileCall::kSyncDirectory, path, lock))
+  if (const auto fault = disk_->begin(FileCall::kSyncDirectory, path, lock)) {
+    if (fault->pages_lost)
+      std::erase_if(disk_->changes, [&](const NameChange& change) { return change.directory == path; });
     return failure(fault->code, "sync the directory", path);
+  }
   if (!disk_->directories.contains(path)) return failure(StatusCode::kNotFound, "open the directory", path);
   std::erase_if(disk_->changes, [&](const NameChange& change) {
     if (change.directory != path) return false;

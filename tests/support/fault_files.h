@@ -7,7 +7,8 @@
 //     Until then a power loss may keep any of it: each 512-byte sector and each change of a name by itself, in any
 //     order. A sector that was lost reads as before the write, or as zeros after the old end.
 //   - A sync whose fault says `pages_lost` fails once and leaves the pages clean: later syncs succeed, the device never
-//     gets those bytes, and reading still shows them. Linux does the same ("fsyncgate").
+//     gets those bytes, and reading still shows them. Linux does the same ("fsyncgate"). The names of a directory whose
+//     sync fails so are lost in the same way.
 //   - Everything that happens is a function of the calls, the planned faults and the seeds.
 //
 // Not modelled: sectors that are torn inside (but files end at any byte), renames between directories (they count as

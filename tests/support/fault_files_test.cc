@@ -87,6 +87,19 @@ TEST(FaultFiles, ASyncThatFailsOnceCanLoseThePages) {
   EXPECT_EQ(files.power_loss_image(Survives::kAll)->contents("/d/a"), std::string(1024, '\0') + std::string(1024, 'y'));
 }
 
+TEST(FaultFiles, ASyncOfADirectoryThatFailsOnceCanLoseTheNames) {
+  FaultFiles files;
+  made(files, "/d/a");
+  ASSERT_TRUE(files.sync_directory("/d").ok());
+  files.plan({.call = FileCall::kSyncDirectory, .pages_lost = true});
+  ASSERT_TRUE(files.rename("/d/a", "/d/b").ok());
+  EXPECT_EQ(files.sync_directory("/d").code(), StatusCode::kIoError);
+  made(files, "/d/c");
+  EXPECT_TRUE(files.sync_directory("/d").ok());
+  EXPECT_EQ(files.paths(), (std::vector<std::string>{"/d/b", "/d/c"}));
+  EXPECT_EQ(files.power_loss_image(Survives::kAll)->paths(), (std::vector<std::string>{"/d/a", "/d/c"}));
+}
+
 TEST(FaultFiles, AProcessCrashKeepsAllButDoesNotSyncIt) {
   FaultFiles files;
   auto file = made(files, "/d/a");
