@@ -76,9 +76,11 @@ Status ClusterNode::leave() {
   if (recoverer_) recoverer_->stop();
   if (survivor_ != nullptr) survivor_->stop();
   if (peer_watch_ != nullptr) peer_watch_->stop();
+  give_back_thread_.reset();
   if (call_workers_ != nullptr && call_workers_->end()) call_workers_.reset();
   survivor_worker_.reset();
   own_thread_.reset();
+  if (member && membership_->status().ok()) threads_.give_back_at_last();
   threads_.drop_left();
   if (member) membership_->stop();
   call_workers_.reset();

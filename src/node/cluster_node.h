@@ -18,6 +18,7 @@
 #include "cluster_config/membership/membership.h"
 #include "cluster_config/membership/membership_thread.h"
 #include "src/base/interruptible_files.h"
+#include "src/base/periodic_thread.h"
 #include "src/base/process_mark.h"
 #include "src/node/call_workers.h"
 #include "src/node/cluster_tables.h"
@@ -132,6 +133,7 @@ class ClusterNode {
   Status open_call_workers();
   void begin_transactions();
   void watch_peers();
+  void give_back_periodically();
   void end_without_log();
 
   /// Tells a notice about this node.
@@ -203,6 +205,8 @@ class ClusterNode {
   std::unique_ptr<Survivor> survivor_;
   std::unique_ptr<membership::MembershipThread> membership_thread_;
   std::unique_ptr<PeerWatch> peer_watch_;  ///< from the end of start() on
+  /// Gives back what ended workers have left locked, from the end of start() on.
+  std::unique_ptr<base::PeriodicThread> give_back_thread_;
   NodeService service_;
   std::unique_ptr<ClusterThread> own_thread_;  ///< asks other nodes for the node itself
   std::unique_ptr<CallWorkers> call_workers_;

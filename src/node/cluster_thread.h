@@ -58,11 +58,15 @@ class ClusterThread {
   const cluster::ReachCounters& counters() const { return remote_->counters(); }
   bool has_left_locks() const { return remote_->has_left_locks(); }
   /// Ends the work at other nodes, and waits a while for nodes at which records were left locked. Precondition: the
-  /// worker's transactions have ended. After it only give_back(), has_left_locks(), counters() and the destructor may
-  /// be used, by any thread, one at a time.
+  /// worker's transactions have ended. After it only give_back(), give_back_now(), has_left_locks(), counters() and the
+  /// destructor may be used, by any thread, one at a time.
   void finish();
-  /// Tries once more to give back the records that finish() has left locked. Waits for connections.
-  void give_back() { remote_->give_back(); }
+  /// Tries once more to give back the records that finish() has left locked, if it is time to. Waits for connections,
+  /// and for the homes' answers to messages::NoteRemoved, but not for homes that are `silent`; adds those that do not
+  /// answer.
+  void give_back(cluster::Undelivered::Silent& silent) { remote_->give_back(silent); }
+  /// Does so without regard to when the last try was.
+  void give_back_now(cluster::Undelivered::Silent& silent) { remote_->give_back_now(silent); }
   /// Does what ClusterWorker::run_together() promises. Precondition: the count is allowed.
   Status run_together(std::uint32_t count, FunctionRef<void(std::uint32_t)> body);
   void let_others_run();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/base/check.h"
 #include "src/cluster/transaction/reach_counters.h"
 
 namespace granary::db {
@@ -47,7 +48,11 @@ ClusterThreads::ClusterThreads(NodeNumber node, std::uint32_t most, std::string 
       most_(most),
       file_(std::move(file)) {
   for (std::uint32_t i = most; i > 0; --i) free_numbers_.push_back(i - 1);
-  left_threads_.reserve(most);  // a worker's end cannot fail for lack of memory
+  left_threads_.reserve(most);  // end() is called by a destructor, so adding a worker there may not throw
+}
+
+ClusterThreads::~ClusterThreads() {
+  base::always_check(left_threads_.empty(), "ended workers are dropped before the parts of the node that they use");
 }
 
 Status ClusterThreads::check_none_registered() const {
@@ -104,21 +109,37 @@ void ClusterThreads::end(std::unique_ptr<ClusterThread> thread) {
   left_threads_.push_back(std::move(thread));
 }
 
-void ClusterThreads::give_back_left() {
+std::vector<ClusterThread*> ClusterThreads::left_threads() const {
+  const std::lock_guard lock(mutex_);
   std::vector<ClusterThread*> left;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const auto& thread : left_threads_) left.push_back(thread.get());
+  for (const auto& thread : left_threads_) left.push_back(thread.get());
+  return left;
+}
+
+void ClusterThreads::give_back_left() {
+  cluster::Undelivered::Silent silent;
+  for (ClusterThread* const thread : left_threads()) {
+    if (has_left()) return;
+    thread->give_back(silent);
+    drop_if_free(*thread);
   }
-  for (ClusterThread* const thread : left) {
-    thread->give_back();
-    if (thread->has_left_locks()) continue;
-    std::unique_ptr<ClusterThread> done;  // destroyed without the mutex, which count_in() takes
-    const std::lock_guard lock(mutex_);
-    const auto found = std::ranges::find(left_threads_, thread, &address_of);
-    done = std::move(*found);
-    left_threads_.erase(found);
+}
+
+void ClusterThreads::give_back_at_last() {
+  cluster::Undelivered::Silent silent;
+  for (ClusterThread* const thread : left_threads()) {
+    thread->give_back_now(silent);
+    drop_if_free(*thread);
   }
+}
+
+void ClusterThreads::drop_if_free(ClusterThread& thread) {
+  if (thread.has_left_locks()) return;
+  std::unique_ptr<ClusterThread> done;  // destroyed without the mutex, which count_in() takes
+  const std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find(left_threads_, &thread, &address_of);
+  done = std::move(*found);
+  left_threads_.erase(found);
 }
 
 void ClusterThreads::drop_left() {

@@ -20,6 +20,8 @@ class ClusterThreads {
  public:
   /// The application's workers have the numbers below `most`, which the cluster file `file` sets for this node.
   ClusterThreads(NodeNumber node, std::uint32_t most, std::string file);
+  /// Precondition: no worker is there, since workers use the database and the parts, which are gone before.
+  ~ClusterThreads();
 
   /// Sets the database and the parts of the node. They outlive the workers.
   void begin(Database& database, cluster::NodeParts& parts) {
@@ -46,10 +48,14 @@ class ClusterThreads {
   /// Ends a worker of register_worker(). If it leaves records locked at nodes that live, it stays here, with its number
   /// and with their names in its log's lock-ahead record, until give_back_left() has given them back.
   void end(std::unique_ptr<ClusterThread> thread);
-  /// Tries to give back the records that ended workers have left locked. A worker is destroyed when none is left: all
-  /// were given back, or their homes have died, in which case recovery frees them. Waits for connections. One thread
-  /// calls it, until drop_left().
+  /// Tries to give back the records that ended workers have left locked, for each worker if it is time to. A worker is
+  /// destroyed when none is left: all were given back, or their homes have died, in which case recovery frees them.
+  /// Waits once for each home that does not answer, and for answers to messages::NoteRemoved. Once the node has left
+  /// (leave()), it returns when it has tried for one worker. One thread calls it, until drop_left().
   void give_back_left();
+  /// Tries once more for all of these workers, whenever the last try was: a home may have healed since. The node's
+  /// leaving calls it before drop_left(), when nobody calls give_back_left() any more.
+  void give_back_at_last();
   /// Destroys the workers that still have left records locked, which then counts as left_locks().
   void drop_left();
   /// Returns kFailedPrecondition, with their numbers, if workers of register_worker() are still there.
@@ -63,6 +69,13 @@ class ClusterThreads {
 
  private:
   void count_in(ClusterThread& thread);
+  bool has_left() const {
+    const std::lock_guard lock(mutex_);
+    return left_;
+  }
+  std::vector<ClusterThread*> left_threads() const;
+  /// Destroys the worker, which has ended, if it has left no records locked any more.
+  void drop_if_free(ClusterThread& thread);
 
   const NodeNumber node_;
   const std::uint32_t most_;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "src/node/cluster_node.h"
 #include "src/node/prepare_directories.h"
@@ -195,6 +196,7 @@ Status ClusterNode::begin_workers() {
   tables_->close();
   peers_->note_start();
   watch_peers();
+  give_back_periodically();
   may_learn_.store(true, std::memory_order_release);
   return {};
 }
@@ -212,10 +214,7 @@ void ClusterNode::watch_peers() {
   const std::uint64_t keeps_us = kIntervals * options_.database.checkpoint_interval_s * 1'000'000;
   peer_watch_ = std::make_unique<PeerWatch>(
       PeerReports(own_.id, cluster_config::has_logs(config_), still_us, keeps_us), options_.database.notices,
-      [this] {
-        end_without_log();
-        if (membership_->status().ok()) threads_.give_back_left();
-      },
+      [this] { end_without_log(); },
       [this](const std::function<void(const PeerView&)>& look) {
         if (!membership_->status().ok()) return;
         const auto configuration = membership_->configuration();
@@ -230,6 +229,17 @@ void ClusterNode::watch_peers() {
               .can_be_recovered = [&](membership::NodeId dead) { return can_be_recovered(*configuration, dead); }});
       });
   database_->engine().set_obstacle([this] { return peer_watch_->obstacle(); });
+}
+
+/// Begins to give back what ended workers have left locked. That waits for homes that do not answer, so it has a thread
+/// of its own.
+void ClusterNode::give_back_periodically() {
+  using Clock = base::PeriodicThread::Clock;
+  static constexpr std::chrono::milliseconds kPeriod(100);
+  give_back_thread_ = std::make_unique<base::PeriodicThread>("gr-give-back", Clock::now() + kPeriod, [this] {
+    if (membership_->status().ok()) threads_.give_back_left();
+    return Clock::now() + kPeriod;
+  });
 }
 
 /// Ends the membership if the log has failed, as if the process had been killed, so that the others recover the node.

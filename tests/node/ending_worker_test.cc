@@ -16,8 +16,8 @@ using cluster::test::SimCluster;
 
 class EndingWorker : public testing::Test {
  protected:
-  /// `logs`: the nodes have logs, so that locks are named in them.
-  explicit EndingWorker(bool logs = false) : logs_(logs) {
+  /// `logs`: the nodes have logs, so that locks are named in them. `workers`: so many may be there at a time.
+  explicit EndingWorker(bool logs = false, unsigned workers = 1) : logs_(logs), workers_(workers) {
     cluster_.start(0);
     cluster_.pass_epochs(2);
     cluster_.network.set_wait([this] { pass_time(); });
@@ -37,15 +37,16 @@ class EndingWorker : public testing::Test {
     ASSERT_TRUE(thread.ok()) << thread.status().message();
     thread_ = std::move(*thread);
   }
-  void write_and_be_cut_off() {
+  void write_and_be_cut_off() { write_and_be_cut_off(*thread_, "1x"); }
+  void write_and_be_cut_off(ClusterThread& thread, std::string_view key) {
     base::set_sync_hook([this](std::string_view point) {
       if (point == "across.logged") cluster_.network.partition({0}, {1});
     });
-    Transaction t = thread_->worker().begin();
-    EXPECT_EQ(t.put(tables_[0], "1x", "new"), Outcome::kOk);
+    Transaction t = thread.worker().begin();
+    EXPECT_EQ(t.put(tables_[0], key, "new"), Outcome::kOk);
     EXPECT_TRUE(t.commit().committed());
     base::set_sync_hook({});
-    EXPECT_EQ(thread_->counters().unfinished, 1u);
+    EXPECT_EQ(thread.counters().unfinished, 1u);
   }
   void heal() {
     cluster_.network.heal_link(0, 1);
@@ -75,14 +76,15 @@ class EndingWorker : public testing::Test {
     parts.timeout_us = kMostEnding_ns / 1000;
     parts.lives = [this](rdma::NodeId) {
       if (slow_) cluster_.network.run_for(kMostEnding_ns / 5);
+      if (asked_) asked_();
       return home_lives_;
     };
     return parts;
   }
-  /// Each node has room for its service's worker and one more.
+  /// Each node has room for its service's worker and so many more.
   Options options(unsigned node) const {
     Options options = tests::manual_options();
-    options.max_workers = 2;
+    options.max_workers = 1 + workers_;
     if (logs_) {
       options.directory = options.reliable_directory = directory_.path() + "/" + std::to_string(node);
       options.ring_bytes = std::uint64_t{1} << 20;
@@ -91,13 +93,16 @@ class EndingWorker : public testing::Test {
   }
 
   const bool logs_;
+  const unsigned workers_;
   const tests::RingDirectory directory_;
-  SimCluster cluster_{2, 1, {.seed = 1}, [this](unsigned node) { return options(node); }};
+  membership::Living living_;  ///< which the nodes use until they end
+  SimCluster cluster_{2, workers_, {.seed = 1}, [this](unsigned node) { return options(node); }};
   const std::vector<Table> tables_ =
       cluster_.tables("t", {.max_value_bytes = 32, .index = IndexKind::kHash, .expected_keys = 100, .shared = true});
   Waiter waiter_{*this};
   cluster::NodeParts parts_ = parts();
   bool slow_ = false, home_lives_ = true;
+  std::function<void()> asked_;  ///< what happens whenever it is asked whether the home lives
   std::unique_ptr<ClusterThread> thread_;
   std::optional<std::uint32_t> given_back_;
   bool next_could_begin_ = false;
@@ -200,16 +205,75 @@ TEST_F(LeftByAWorker, IsNotNamedAnyMoreWhenTheHomeIsDead) {
 TEST_F(LeftByAWorker, IsNotNamedAnyMoreWhenTheHomeHasComeBack) {
   membership::Configuration now;
   now.add(1) = {.id = 1, .generation = 2, .state = membership::MemberState::kServing, .address = ""};
-  membership::Living living;
-  living.follow(now);
-  cluster_.node(0).set_living(living);
+  living_.follow(now);
+  cluster_.node(0).set_living(living_);
   expect_nothing_left();
 }
 
 TEST_F(LeftByAWorker, CountsAsLeftIfTheNodeLeavesFirst) {
+  threads_.give_back_at_last();
   threads_.drop_left();
   EXPECT_TRUE(threads_.left_locks());
   EXPECT_TRUE(owes());
+}
+
+/// The pause after a try is long beside the try.
+TEST_F(LeftByAWorker, IsGivenBackAtLastThoughItIsNotTimeTo) {
+  heal();
+  threads_.give_back_left();
+  ASSERT_TRUE(owes()) << "it is not time to";
+  threads_.give_back_at_last();
+  EXPECT_FALSE(owes());
+  EXPECT_TRUE(is_free());
+}
+
+/// The two workers of a node, which end while their home cannot be reached.
+class LeftByTwoWorkers : public EndingWorker {
+ protected:
+  LeftByTwoWorkers() : EndingWorker(/*logs=*/true, /*workers=*/2) {
+    thread_.reset();
+    threads_.begin(cluster_.node(0).database(), parts_);
+    threads_.admit();
+    std::vector<std::unique_ptr<ClusterThread>> workers;
+    for (const char* const key : {"1x", "1y"}) {
+      heal();
+      workers.push_back(threads_.register_worker().value());
+      write_and_be_cut_off(*workers.back(), key);
+    }
+    for (auto& worker : workers) threads_.end(std::move(worker));
+    cluster_.network.run_for(20 * kMostEnding_ns);  // until it is time to try for both
+  }
+  ~LeftByTwoWorkers() override { threads_.drop_left(); }
+
+  bool owes() { return cluster_.node(0).database().engine().owes(); }
+
+  ClusterThreads threads_{0, 2, "cluster.toml"};
+};
+
+/// For each worker it is asked whether the home lives, and once more before a connection to the home is tried.
+TEST_F(LeftByTwoWorkers, WaitsForAHomeThatDoesNotAnswerOnce) {
+  unsigned asked = 0;
+  asked_ = [&asked] { ++asked; };
+  threads_.give_back_left();
+  EXPECT_EQ(asked, 2u + 1u);
+  asked_ = {};
+}
+
+TEST_F(LeftByTwoWorkers, IsNotTriedFurtherWhenTheNodeLeaves) {
+  home_lives_ = false;
+  asked_ = [this] { threads_.leave(); };
+  threads_.give_back_left();
+  threads_.drop_left();
+  EXPECT_TRUE(threads_.left_locks()) << "of the second one";
+}
+
+TEST_F(LeftByTwoWorkers, IsAllGivenBackAtLastWhenTheNodeLeaves) {
+  heal();
+  threads_.leave();
+  threads_.give_back_at_last();
+  threads_.drop_left();
+  EXPECT_FALSE(threads_.left_locks());
+  EXPECT_FALSE(owes());
 }
 
 }  // namespace

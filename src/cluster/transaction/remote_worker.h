@@ -49,11 +49,15 @@ class RemoteWorker {
   RemoteWorker& operator=(const RemoteWorker&) = delete;
 
   /// Ends the worker's transactions, and gives back the records that they have left locked at other nodes. For that it
-  /// waits for nodes that live, up to NodeParts::timeout_us. After it only poll() and give_back() may be called.
+  /// waits for nodes that live, up to NodeParts::timeout_us. After it only poll() and the functions that give back may
+  /// be called.
   void finish();
-  /// Tries once more to give these records back, if it is time to. Waits for connections. A record whose home's life is
-  /// over is left to recovery.
-  void give_back() { reach_.undelivered.try_again(reach_); }
+  /// Tries once more to give these records back, if it is time to. Waits for connections, and for the homes' answers to
+  /// messages::NoteRemoved, but not for homes that are `silent`; adds those that do not answer. A record whose home's
+  /// life is over is left to recovery.
+  void give_back(Undelivered::Silent& silent) { reach_.undelivered.try_again(reach_, silent); }
+  /// Does so without regard to when the last try was.
+  void give_back_now(Undelivered::Silent& silent) { reach_.undelivered.try_now(reach_, silent); }
   /// Whether records are left locked at nodes that live. Their x-locks have this worker's number, so no other worker
   /// may get that number.
   bool has_left_locks() const { return !reach_.undelivered.empty(); }

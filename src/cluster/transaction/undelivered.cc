@@ -18,20 +18,23 @@ void Undelivered::keep(std::deque<Release> releases, std::vector<Removal> remova
   all_.push_back({std::move(releases), std::move(removals), std::move(room), std::move(named)});
 }
 
-void Undelivered::try_again(Reach& reach) {
+void Undelivered::try_again(Reach& reach, Silent& silent) {
+  if (!all_.empty() && reach.now_us() >= next_us_) try_now(reach, silent);
+}
+
+void Undelivered::try_now(Reach& reach, Silent& silent) {
+  if (all_.empty() || trying_) return;
   const std::uint64_t now_us = reach.now_us();
-  if (all_.empty() || trying_ || now_us < next_us_) return;
   {
     const base::SetWhile tries(trying_);
-    try_all(reach);
+    try_all(reach, silent);
   }
   constexpr std::uint64_t kRest = 10;  // the pause is so many times as long as the try
   const std::uint64_t ended_us = reach.now_us();
   next_us_ = ended_us + std::max(kLeastRest_us, kRest * (ended_us - now_us));
 }
 
-void Undelivered::try_all(Reach& reach) {
-  std::vector<rdma::NodeId> silent;  // nodes that did not answer; each is waited for once
+void Undelivered::try_all(Reach& reach, Silent& silent) {
   for (auto one = all_.begin(); one != all_.end();) {
     for (auto release = one->releases.begin(); release != one->releases.end();)
       release = has_ended(reach, *release, silent) ? one->releases.erase(release) : std::next(release);
@@ -59,7 +62,7 @@ void Undelivered::tell(Reach& reach, const std::vector<Removal>& removals) {
 
 /// Tries to give back one lock. Returns whether nothing more is to do: it was given back, or its node is dead and will
 /// be recovered, or the life of its node is over and the lock is gone with that life's memory.
-bool Undelivered::has_ended(Reach& reach, Release& release, std::vector<rdma::NodeId>& silent) {
+bool Undelivered::has_ended(Reach& reach, Release& release, Silent& silent) {
   const rdma::NodeId node = release.node();
   if (!reach.is_member(node) || reach.is_over(node, release.generation())) return true;
   if (std::find(silent.begin(), silent.end(), node) != silent.end()) return false;

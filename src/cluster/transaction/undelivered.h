@@ -7,6 +7,9 @@
 // snapshots (RemoteTransaction::tidy), or when the application calls Worker::collect_garbage(). If the worker ends, its
 // node tries instead (db::ClusterThreads). The pauses between two tries are long beside the time that a try takes. If
 // the node that holds the records' memory dies, or this node does, recovery settles what is left.
+//
+// A try waits for a connection to each home that has none, and, if records were removed, for the homes' answers to
+// messages::NoteRemoved.
 
 #include <cstdint>
 #include <deque>
@@ -41,9 +44,17 @@ class Undelivered {
   /// Whether the worker may not take more locks at other nodes until some were given back. These locks keep registered
   /// memory, of which the node's other workers need their share.
   bool full() const { return bytes_ >= kMostBytes; }
+  /// Nodes that did not answer. Each of them is waited for once by the tries that share the list.
+  using Silent = std::vector<rdma::NodeId>;
   /// Tries to give back all locks, if it is time to and no other fiber does. It does not while this node may not commit
-  /// (I11). It waits for connections, so the worker must be in no epoch.
-  void try_again(Reach& reach);
+  /// (I11). It waits for other nodes, so the worker must be in no epoch.
+  void try_again(Reach& reach, Silent& silent);
+  void try_again(Reach& reach) {
+    Silent silent;
+    try_again(reach, silent);
+  }
+  /// Does so without regard to when the last try was.
+  void try_now(Reach& reach, Silent& silent);
   /// Tries until nothing is left, for `patience_us` at most.
   void finish(Reach& reach, std::uint64_t patience_us);
 
@@ -54,9 +65,9 @@ class Undelivered {
     Buffers room;
     log::NamedLocks named;
   };
-  void try_all(Reach& reach);
+  void try_all(Reach& reach, Silent& silent);
   static void tell(Reach& reach, const std::vector<Removal>& removals);
-  static bool has_ended(Reach& reach, Release& release, std::vector<rdma::NodeId>& silent);
+  static bool has_ended(Reach& reach, Release& release, Silent& silent);
 
   static constexpr std::size_t kMostBytes = std::size_t{1} << 20;  ///< a quarter of a worker's share of 4 MiB
 
