@@ -103,12 +103,15 @@ Status Membership::die(const std::string& why) {
   if (!lose(why, /*by_itself=*/true)) return status();
   board_.wake();  // step() tells the listener
   const Status said = end_as(MemberState::kDead);
-  // A full disk, or a board that does not answer, must not keep the others from counting this node as dead.
-  if (!said.ok()) static_cast<void>(document_.unmark());
+  // A board that does not answer must not keep the others from counting this node as dead. Some boards can take the
+  // mark away all the same.
+  if (said.code() == StatusCode::kUnavailable) static_cast<void>(document_.unmark());
   return said;
 }
 
-/// Ends the membership. If the board does not answer for long, the thread that steps tries further (tell_end()).
+/// Ends the membership. If the board does not answer for long, the thread that steps tries further (tell_end()). If the
+/// end cannot be told for another reason, such as a full disk, the mark goes all the same: as long as it is there, the
+/// others take the node for one that lives.
 Status Membership::end_as(MemberState state) {
   stop();
   {
@@ -123,13 +126,13 @@ Status Membership::end_as(MemberState state) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));  // board's wait() belongs to step()
     status = try_to_end(end);
   }
-  const bool told = status.code() != StatusCode::kUnavailable;
-  if (status.ok()) status = document_.unmark();
-  if (status.code() == StatusCode::kUnavailable) {
+  const bool answered = status.code() != StatusCode::kUnavailable;
+  const Status unmarked = answered ? document_.unmark() : status;
+  if (unmarked.code() == StatusCode::kUnavailable) {
     const std::lock_guard lock(mutex_);
     untold_end_ = end;
   }
-  if (told) return status;
+  if (answered) return status.ok() ? unmarked : status;
   return Status(StatusCode::kUnavailable,
                 fmt::format("node {} has ended, and could not tell the others that it leaves; they count it as dead "
                             "when its mark is gone: {}",

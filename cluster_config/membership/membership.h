@@ -107,7 +107,9 @@ class Membership {
   /// steps: a call that takes a good part of a session's time-out costs the right to commit.
   struct Listener {
     std::function<void(const Configuration&)> changed = [](const Configuration&) {};
-    std::function<void(const Status&)> lost = [](const Status&) {};  ///< is the last call
+    /// Gets the reason why the membership is over, unless the node has left. It is called once. `changed` may be called
+    /// after it, as a node that has ended may still have to tell the others of its end (step()).
+    std::function<void(const Status&)> lost = [](const Status&) {};
     /// Gets warnings for the users: that the board cannot be used, again every kWarnEvery_us, and that it can be used
     /// again.
     std::function<void(const std::string&)> warn = [](const std::string&) {};
@@ -175,9 +177,9 @@ class Membership {
   Status give_up_claim(NodeId node, Generation generation);
   /// Stops all commits here, for good. The membership can only be ended after that; operations under way give up.
   void stop();
-  // An end of which the others cannot be told, as the board does not answer, returns kUnavailable after a few seconds.
-  // step() goes on to try then.
-  /// Ends the membership in order, so that nothing is left to recover.
+  /// Ends the membership in order, so that nothing is left to recover. If the board does not answer, this returns
+  /// kUnavailable after a few seconds, and step() goes on to tell the others of the end. After another error they are
+  /// not told. The mark is gone then, so they count the node as dead. Both hold for die(), too.
   Status leave();
   /// Ends the membership as the process's death would, so that something is left to recover.
   Status die();

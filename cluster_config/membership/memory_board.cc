@@ -32,6 +32,16 @@ void MemoryPlace::set_reachable(bool reachable) {
   change();
 }
 
+void MemoryPlace::set_full(bool full) {
+  const std::lock_guard lock(mutex_);
+  full_ = full;
+}
+
+void MemoryPlace::set_before_replace(std::function<void()> act) {
+  const std::lock_guard lock(mutex_);
+  before_replace_ = std::move(act);
+}
+
 void MemoryPlace::set_valid_until(std::uint64_t time_us) {
   const std::lock_guard lock(mutex_);
   valid_until_us_ = time_us;
@@ -100,8 +110,14 @@ Result<Document> MemoryBoard::read() {
 }
 
 Result<bool> MemoryBoard::replace(std::uint64_t version, const std::string& text) {
-  const std::lock_guard lock(place_->mutex_);
+  std::unique_lock lock(place_->mutex_);
+  if (const std::function<void()> act = place_->before_replace_) {
+    lock.unlock();
+    act();
+    lock.lock();
+  }
   if (Status status = unreachable(); !status.ok()) return status;
+  if (place_->full_) return Status(StatusCode::kDiskFull, name() + " is full");
   if (place_->document_.version != version) return false;
   place_->document_ = {version + 1, text};
   place_->change();

@@ -4,6 +4,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -22,6 +23,10 @@ class MemoryPlace {
   void wipe();
   /// Sets whether boards reach the place. If not, their calls fail with kUnavailable.
   void set_reachable(bool reachable);
+  /// Sets whether the place is full. If it is, no document can be written (kDiskFull).
+  void set_full(bool full);
+  /// Sets what happens in each call of replace() before it does anything.
+  void set_before_replace(std::function<void()> act);
   /// Sets another end for own_valid_until_us, which is kForever otherwise.
   void set_valid_until(std::uint64_t time_us);
   /// Sets another value of fence_lasts_us(), which is 0 otherwise.
@@ -33,6 +38,8 @@ class MemoryPlace {
   std::condition_variable changed_;
   std::uint64_t changes_ = 0;
   bool reachable_ = true;
+  bool full_ = false;
+  std::function<void()> before_replace_;
   std::uint64_t valid_until_us_ = kForever;
   std::uint64_t fence_lasts_us_ = 0;
   Document document_;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -57,6 +58,48 @@ TEST_F(UntoldEnd, OfANodeThatLeftIsToldWhenTheBoardAnswers) {
   place_->set_reachable(false);
   expect_told_later(one_->leave(), MemberState::kLeft);
   EXPECT_FALSE(two_->configuration()->owes(1)) << "it has left in order, however late the others hear of it";
+}
+
+/// An end that cannot be told for another reason than a board that does not answer. Nobody tries again. So the mark
+/// goes at once, and the others count the node as dead.
+class UntellableEnd : public UntoldEnd {
+ protected:
+  void expect_no_mark(const Status& ended, StatusCode why) {
+    EXPECT_EQ(ended.code(), why) << ended.message();
+    EXPECT_TRUE(one_->has_told_end());
+    EXPECT_FALSE(is_marked()) << "the others take it for one that lives";
+  }
+  void expect_dead_for_others() {
+    place_->set_full(false);
+    EXPECT_EQ(seen_of_one().state, MemberState::kDead);
+  }
+};
+
+TEST_F(UntellableEnd, OfANodeThatLeavesAFullBoardIsSeenByItsMark) {
+  place_->set_full(true);
+  expect_no_mark(one_->leave(), StatusCode::kDiskFull);
+  expect_dead_for_others();
+}
+
+TEST_F(UntellableEnd, OfANodeThatOwesSomethingIsSeenByItsMark) {
+  place_->set_full(true);
+  expect_no_mark(one_->die(), StatusCode::kDiskFull);
+  expect_dead_for_others();
+}
+
+TEST_F(UntellableEnd, OfANodeThatGivesUpIsSeenByItsMark) {
+  place_->set_full(true);
+  expect_no_mark(one_->die("its log has failed"), StatusCode::kDiskFull);
+  expect_dead_for_others();
+}
+
+TEST_F(UntellableEnd, OfANodeThatOthersCountAsDeadLeavesNoMark) {
+  const auto now = two_->configuration();
+  std::vector<Member> members = now->members;
+  members[0].state = MemberState::kDead;
+  const Status changed = two_->change(now->version, members);
+  ASSERT_TRUE(changed.ok()) << changed.message();
+  expect_no_mark(one_->leave(), StatusCode::kMembershipLost);
 }
 
 /// Others counted the node as dead, and its next life has begun, before it could tell them anything.
