@@ -244,12 +244,23 @@ Status Session::confirm(const std::string& path, const std::string& text, std::u
                             options_.servers, patience_us / 1000));
 }
 
-Status Session::remove(const std::string& path) {
+Result<bool> Session::remove(const std::string& path, std::int32_t version) {
   const void_completion_t completion = [](int code, const void* asked) { complete(asked, code, [](Answer&) {}); };
   const Answer answer = ask(timeout_us(), [&](const Answer* asked) {
-    return ::zoo_adelete(handle_, path.c_str(), /*version=*/-1, completion, asked);
+    return ::zoo_adelete(handle_, path.c_str(), version, completion, asked);
   });
+  if (answer.code == ZBADVERSION) return false;
   if (answer.code != ZOK) return error(answer.code, fmt::format("remove '{}'", path));
+  return true;
+}
+
+Status Session::sync(const std::string& path) {
+  const string_completion_t completion = [](int code, const char* /*path*/, const void* asked) {
+    complete(asked, code, [](Answer&) {});
+  };
+  const Answer answer =
+      ask(timeout_us(), [&](const Answer* asked) { return ::zoo_async(handle_, path.c_str(), completion, asked); });
+  if (answer.code != ZOK) return error(answer.code, fmt::format("learn what became of '{}'", path));
   return {};
 }
 

@@ -61,7 +61,12 @@ class Session {
   /// or is another session's; kUnavailable also if no answer has come after `patience_us` (the write may still be
   /// made).
   Status confirm(const std::string& path, const std::string& text, std::uint64_t patience_us);
-  Status remove(const std::string& path);
+  /// Removes the node. Returns false if it is not of this version; -1 stands for any.
+  Result<bool> remove(const std::string& path, std::int32_t version);
+  /// Has this session's server learn of all changes that the leader has committed by now. Otherwise reads may show an
+  /// older state, as a server answers them from its own memory, and this session may have been with another server
+  /// before.
+  Status sync(const std::string& path);
   /// Returns whether there is such a node, whoever may use it.
   Result<bool> exists(const std::string& path);
   /// Whether users without the session's digest may change the node.

@@ -140,15 +140,22 @@ Status ZookeeperBoard::mark(NodeId id, const std::string& who) {
 }
 
 /// Removes the mark. An earlier call may have done so without an answer, and since then the node's next life may have
-/// made a mark of the same name. So only a mark of this session is removed, which nobody else does.
+/// made a mark of the same name. So only a mark of this session is removed. The server that this session is with may
+/// lag behind the one that took the earlier call. So it learns first what has become of that. If the mark changes after
+/// it was looked at, its version does, and it is looked at once more.
 Status ZookeeperBoard::unmark() {
-  if (mark_.empty()) return {};
-  const Result<Session::Node> there = session_->get(mark_);
-  const bool own = there.ok() && there->owner == session_->id();
-  Status removed = own ? session_->remove(mark_) : there.status();
-  if (removed.code() == StatusCode::kNotFound) removed = {};
-  if (removed.ok()) mark_.clear();
-  return removed;
+  while (!mark_.empty()) {
+    if (Status synced = session_->sync(mark_); !synced.ok()) return synced;
+    const Result<Session::Node> there = session_->get(mark_);
+    if (!there.ok() && there.status().code() != StatusCode::kNotFound) return there.status();
+    if (there.ok() && there->owner == session_->id()) {
+      const Result<bool> removed = session_->remove(mark_, there->version);
+      if (!removed.ok() && removed.status().code() != StatusCode::kNotFound) return removed.status();
+      if (removed.ok() && !*removed) continue;
+    }
+    mark_.clear();
+  }
+  return {};
 }
 
 /// Has a quorum commit that the mark is there, unless a quorum did so a moment ago. If there is no answer soon, the

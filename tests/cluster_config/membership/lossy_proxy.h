@@ -1,6 +1,6 @@
 #pragma once
-// Stands between a ZooKeeper client and its server, and loses a chosen request or its answer together with the
-// connection, or carries nothing for a while. One client at a time.
+// Stands between a ZooKeeper client and its server. It loses a chosen request or its answer together with the
+// connection, does something before a request arrives, or carries nothing for a while. One client at a time.
 
 #include <arpa/inet.h>
 #include <poll.h>
@@ -11,10 +11,12 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -22,7 +24,7 @@ namespace granary::membership::tests {
 
 class LossyProxy {
  public:
-  enum class Operation : std::int32_t { kCreate = 1, kDelete = 2, kSet = 5 };
+  enum class Operation : std::int32_t { kCreate = 1, kDelete = 2, kSet = 5, kSync = 9 };
   enum class Loss { kRequest, kAnswer };
 
   explicit LossyProxy(const std::string& server) : server_port_(std::stoi(server.substr(server.find(':') + 1))) {
@@ -49,6 +51,15 @@ class LossyProxy {
     const std::lock_guard lock(mutex_);
     waiting_ = true;
     loss_ = loss;
+    act_ = {};
+    operation_ = operation;
+    path_ = std::move(path);
+  }
+  /// Does this before the next request of this kind arrives, and loses nothing.
+  void before(Operation operation, std::string path, std::function<void()> act) {
+    const std::lock_guard lock(mutex_);
+    waiting_ = true;
+    act_ = std::move(act);
     operation_ = operation;
     path_ = std::move(path);
   }
@@ -95,7 +106,10 @@ class LossyProxy {
         if (got <= 0) return;
         const std::string_view packet(bytes.data(), static_cast<std::size_t>(got));
         if (side == 1 && lose_answer) return;
-        if (side == 0 && is_chosen(packet)) {
+        const bool chosen = side == 0 && is_chosen(packet);
+        if (chosen && act_) {
+          act_();
+        } else if (chosen) {
           ++losses_;
           if (loss_ == Loss::kRequest) return;
           lose_answer = true;
@@ -126,6 +140,7 @@ class LossyProxy {
   std::mutex mutex_;
   bool waiting_ = false;
   Loss loss_ = Loss::kRequest;
+  std::function<void()> act_;
   Operation operation_ = Operation::kCreate;
   std::string path_;
   std::atomic<int> losses_{0};

@@ -24,6 +24,9 @@ namespace {
 
 using testing::HasSubstr;
 
+/// The longest session that the server grants.
+constexpr std::uint32_t kLongSessionMs = 4000;
+
 class Zookeeper : public testing::Test {
  protected:
   void SetUp() override {
@@ -54,7 +57,7 @@ TEST_F(Zookeeper, AWrongDigestIsRefused) {
     ASSERT_TRUE(session.ok());
     EXPECT_FALSE((*session)->get(options_.root + "/configuration").ok());
     EXPECT_FALSE((*session)->set(options_.root + "/configuration", "", -1).ok());
-    EXPECT_FALSE((*session)->remove(options_.root + "/members/0").ok());
+    EXPECT_FALSE((*session)->remove(options_.root + "/members/0", /*version=*/-1).ok());
   }
   (*member)->step(0);
   EXPECT_TRUE((*member)->status().ok());
@@ -114,7 +117,7 @@ TEST_F(Zookeeper, AMarkThatIsTakenAwayIsALoss) {
   const Result<std::unique_ptr<Membership>> member = join(0);
   ASSERT_TRUE(member.ok());
   const Result<std::unique_ptr<Session>> session = Session::open(options_);
-  ASSERT_TRUE((*session)->remove(options_.root + "/members/0").ok());
+  ASSERT_TRUE((*session)->remove(options_.root + "/members/0", /*version=*/-1).ok());
   (*member)->step(0);
   EXPECT_EQ((*member)->status().code(), StatusCode::kMembershipLost);
 }
@@ -285,18 +288,21 @@ TEST_F(Zookeeper, WhatBecameOfAnOperationIsFoundOut) {
 TEST_F(Zookeeper, AMarkIsTakenAwayByTheNextCallIfTheFirstGotNoAnswer) {
   using Loss = LossyProxy::Loss;
   LossyProxy proxy(zookeeper_server());
+  options_.session_ms = kLongSessionMs;  // a mark that goes with its session does so only after this test's looks
   const Result<std::unique_ptr<Session>> other = Session::open(options_);
   ASSERT_TRUE(other.ok()) << other.status().message();
+  int losses = 0;
   for (const Loss loss : {Loss::kRequest, Loss::kAnswer}) {
     options_ = zookeeper_options();
     const std::string path = options_.root + "/members/0";
     options_.servers = proxy.address();
-    options_.session_ms = 4000;  // a mark that goes with its session does so only after this test's looks
+    options_.session_ms = kLongSessionMs;
     const Result<std::unique_ptr<Board>> board = open_zookeeper_board(options_);
     ASSERT_TRUE(board.ok()) << board.status().message();
     ASSERT_TRUE((*board)->mark(0, "its first life").ok());
     proxy.lose(loss, LossyProxy::Operation::kDelete, path);
     EXPECT_EQ((*board)->unmark().code(), StatusCode::kUnavailable);
+    EXPECT_EQ(proxy.losses(), ++losses);
     const bool next_life = loss == Loss::kAnswer;
     if (next_life) {
       const Status made = (*other)->create(path, "next", Session::Kind::kEphemeral, Session::Access::kOwn);
@@ -305,6 +311,35 @@ TEST_F(Zookeeper, AMarkIsTakenAwayByTheNextCallIfTheFirstGotNoAnswer) {
     EXPECT_TRUE(becomes([&] { return (*board)->unmark().ok(); }));
     const Result<Session::Node> there = (*other)->get(path);
     EXPECT_EQ(there.status().code(), next_life ? StatusCode::kOk : StatusCode::kNotFound) << there.status().message();
+  }
+}
+
+/// The mark that this node sees is not there any more when its removal arrives, or when a server that lags has learnt
+/// what happened meanwhile: somebody has removed it, and the node's next life has made its own.
+TEST_F(Zookeeper, AMarkOfTheNextLifeIsNotTakenAway) {
+  LossyProxy proxy(zookeeper_server());
+  options_.session_ms = kLongSessionMs;
+  const Result<std::unique_ptr<Session>> other = Session::open(options_);
+  ASSERT_TRUE(other.ok()) << other.status().message();
+  for (const auto operation : {LossyProxy::Operation::kDelete, LossyProxy::Operation::kSync}) {
+    options_ = zookeeper_options();
+    const std::string path = options_.root + "/members/0";
+    options_.servers = proxy.address();
+    options_.session_ms = kLongSessionMs;
+    const Result<std::unique_ptr<Board>> board = open_zookeeper_board(options_);
+    ASSERT_TRUE(board.ok()) << board.status().message();
+    ASSERT_TRUE((*board)->mark(0, "its first life").ok());
+    ASSERT_TRUE((*board)->marks().ok()) << "which confirms the mark, and so changes its version";
+    std::atomic<int> times{0};
+    proxy.before(operation, path, [&] {
+      ++times;
+      EXPECT_TRUE((*other)->remove(path, /*version=*/-1).ok());
+      EXPECT_TRUE((*other)->create(path, "next", Session::Kind::kEphemeral, Session::Access::kOwn).ok());
+    });
+    const Status unmarked = (*board)->unmark();
+    EXPECT_TRUE(unmarked.ok()) << unmarked.message();
+    EXPECT_EQ(times, 1);
+    EXPECT_TRUE((*other)->get(path).ok()) << (*other)->get(path).status().message();
   }
 }
 

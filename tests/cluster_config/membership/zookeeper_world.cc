@@ -65,7 +65,7 @@ class ZookeeperWorld final : public World {
     const Result<std::vector<std::string>> names = session.children(path);
     ASSERT_TRUE(names.ok()) << names.status().message();
     for (const std::string& name : *names) remove(session, path + "/" + name);
-    (void)session.remove(path);
+    (void)session.remove(path, /*version=*/-1);
   }
 
   const ZookeeperOptions options_ = zookeeper_options();
