@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "src/base/counter.h"
+
 namespace granary::cluster {
 
 using kvstore::remote::Location;
@@ -15,19 +17,28 @@ std::size_t KeyRead::buffer_bytes(const kvstore::remote::RemoteTable& table, std
 }
 
 KeyRead::KeyRead(const kvstore::remote::RemoteTable& table, std::string_view key, void* buffer,
-                 kvstore::remote::LocationCache* cache, kvstore::remote::LocationCacheCounters& counters)
+                 kvstore::remote::LocationCache* cache, kvstore::remote::LocationCacheCounters& counters,
+                 Unknown unknown)
     : AccessStep(table.main),
       table_(&table),
       key_(key),
       buffer_(buffer),
       cache_(cache),
       counters_(&counters) {
-  const std::optional<Location> known = cache_ == nullptr ? std::nullopt : cache_->find(key_.word, counters);
-  if (known) {
+  if (const std::optional<Location> known = known_place(unknown)) {
     read_at(*known);
   } else {
     lookup_.emplace(*table_, key_.bytes, buffer_);
   }
+}
+
+std::optional<Location> KeyRead::known_place(Unknown unknown) const {
+  if (cache_ == nullptr) return std::nullopt;
+  if (unknown == Unknown::kIsMiss) return cache_->find(key_.word, *counters_);
+  kvstore::remote::LocationCacheCounters uncounted;
+  const std::optional<Location> known = cache_->find(key_.word, uncounted);
+  if (known) base::bump(counters_->hits);
+  return known;
 }
 
 void KeyRead::read_at(Location place) {

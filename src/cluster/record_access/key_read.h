@@ -3,6 +3,7 @@
 // where the hash index says. A location that turns out not to be the key's is forgotten, and the key is looked up
 // again.
 
+#include <cstdint>
 #include <optional>
 
 #include "kvstore/remote/header_sweep.h"
@@ -17,9 +18,14 @@ class KeyRead final : public AccessStep {
   /// How much registered memory it needs, on a cache line's boundary.
   static std::size_t buffer_bytes(const kvstore::remote::RemoteTable& table, std::size_t key_bytes);
 
+  /// Whether it counts as a miss that the cache does not know the key's place. It does not if a place that it knew has
+  /// just turned out stale, which was counted.
+  enum class Unknown : std::uint8_t { kIsMiss, kIsNoMiss };
+
   /// `cache` may be nullptr; it is of this table. The arguments outlive the step.
   KeyRead(const kvstore::remote::RemoteTable& table, std::string_view key, void* buffer,
-          kvstore::remote::LocationCache* cache, kvstore::remote::LocationCacheCounters& counters);
+          kvstore::remote::LocationCache* cache, kvstore::remote::LocationCacheCounters& counters,
+          Unknown unknown = Unknown::kIsMiss);
 
   /// Whether the cache knew where the record is, as far as that has turned out by now.
   bool knows_place() const { return read_.has_value(); }
@@ -40,6 +46,7 @@ class KeyRead final : public AccessStep {
   unsigned lookup_reads() const { return lookup_reads_; }
 
  private:
+  std::optional<kvstore::remote::Location> known_place(Unknown unknown) const;
   void read_at(kvstore::remote::Location place);
   rdma::fiber::Next looked_up();
   rdma::fiber::Next moved();

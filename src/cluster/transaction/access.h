@@ -87,6 +87,9 @@ struct Access {
   /// Where the record is. It is known if a record was seen. Before that it may be the place that the location cache
   /// remembers for the key, or where the key's leaf leads, and an x-lock is tried there at once (LockedReads).
   RemoteRecord record = {};
+  /// Whether the remembered place has turned out to be another record's. Then the look-up that follows does not count
+  /// as a miss besides.
+  bool place_was_stale = false;
   DeclaredHold declared = {};
   BufferedWrite write = {};
   HeldXLock lock = {};

@@ -108,6 +108,7 @@ AbortReason Locks::adopt_lock(XLock& lock, Access& access) {
   if (broken) return abort_reason_of_failure(lock, reach);
   if (lock.outcome() == AccessOutcome::kMoved && access.unseen()) {
     forget_place(access, reach);
+    access.place_was_stale = true;
     if (injected("moved-means-removed")) access.seen.note_no_record();
     return AbortReason::kNone;
   }

@@ -107,8 +107,9 @@ AbortReason Reading::add_look_ups(std::span<Access* const> accesses, Batch<KeyRe
     const std::string_view key = access->key.key;
     void* const room = footprint_.trips.buffer(KeyRead::buffer_bytes(table.remote, key.size()));
     if (room == nullptr) return AbortReason::kBuffersUsedUp;
+    const auto unknown = access->place_was_stale ? KeyRead::Unknown::kIsNoMiss : KeyRead::Unknown::kIsMiss;
     KeyRead& read =
-        reads.emplace_back(table.remote, key, room, table.cache.get(), footprint_.reach().counters.locations);
+        reads.emplace_back(table.remote, key, room, table.cache.get(), footprint_.reach().counters.locations, unknown);
     steps.push_back(&read);
     if (!sweeps && !read.knows_place() && HeaderSweep::finds(key)) sweeps = add_header_piece(table, read);
   }

@@ -126,6 +126,44 @@ TEST_P(LockedReads, EndTheTransactionThatMeetsALock) {
   EXPECT_EQ(at(0, "1y"), "held");
 }
 
+/// Of hash tables, whose places are remembered.
+class CountsOfLockedReads : public LockedReads {
+ protected:
+  struct Counts {
+    std::uint64_t hits = 0, misses = 0, stale = 0;
+    bool operator==(const Counts&) const = default;
+  };
+  Counts counts() {
+    const auto& places = cluster_.node(0).remote().counters().locations;
+    return {.hits = places.hits, .misses = places.misses, .stale = places.stale};
+  }
+  /// What node 0 counts in a transaction.
+  Counts counts_of(FunctionRef<void(Transaction& t, const Table& table)> body) {
+    const Counts before = counts();
+    commit(0, body);
+    const Counts now = counts();
+    return {.hits = now.hits - before.hits, .misses = now.misses - before.misses, .stale = now.stale - before.stale};
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Hash, CountsOfLockedReads, testing::Values(IndexKind::kHash),
+                         [](const auto&) { return "Hash"; });
+
+TEST_P(CountsOfLockedReads, HaveEachDeclaredKeyOnce) {
+  EXPECT_EQ(at(0, "2x"), "old");
+  EXPECT_EQ(counts_of([](Transaction& t, const Table& table) {
+              EXPECT_EQ(t.declare(std::vector<Declared>{{table, "2x", true}, {table, "1y", true}}), Outcome::kOk);
+            }),
+            (Counts{.hits = 1, .misses = 1}));
+}
+
+TEST_P(CountsOfLockedReads, HaveNoMissBesideAStalePlace) {
+  wait_until_it_may_go();
+  replace();
+  EXPECT_EQ(
+      counts_of([](Transaction& t, const Table& table) { EXPECT_EQ(get_to_write(t, table, "1x"), Outcome::kOk); }),
+      (Counts{.hits = 1, .stale = 1}));
+}
+
 /// Of ordered tables, between the READ of a leaf and the lock of the record to which it leads.
 class LocksBehindLeaves : public LockedReads {
  protected:
