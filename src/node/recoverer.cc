@@ -89,6 +89,7 @@ Status Recoverer::recover(const Owed& debt, const Options& options, const Supers
     if (const Status done = settle_and_adopt(debt, **dead, now, superseded); !done.ok()) return done;
     dead->reset();  // before the node's next life asks for the directory
   }
+  parts_.recoveries.note_elsewhere();
   if (const Status noted = parts_.membership.note_recovered(debt.node, debt.generation); !noted.ok()) return noted;
   now.end_step(&RecoveryWork::adopted_us);
   parts_.recoveries.end(debt, parts_.membership.node(), now.work);
@@ -103,11 +104,11 @@ Status Recoverer::recover(const Owed& debt, const Options& options, const Supers
 Status Recoverer::settle_and_adopt(const Owed& debt, DeadNode& dead, RecoveryTry& now, const Superseded& superseded) {
   membership::Membership& membership = parts_.membership;
   const auto may_act = [this, &membership, &superseded] {
-    parts_.recoveries.note_progress();
     if (stopping_.load(std::memory_order_relaxed) || superseded()) return false;
     const membership::Fence& fence = membership.fence();
     return fence.open(fence.number()) || base::injected("recoverer-without-fence");
   };
+  parts_.recoveries.note_elsewhere();  // what comes before the adoption waits for the board and for homes
   if (const Status noted = membership.note_phase(debt.node, debt.generation, RecoveryPhase::kSettling); !noted.ok())
     return noted;
   const auto settled = parts_.settle(dead.debts(), may_act);
@@ -118,6 +119,7 @@ Status Recoverer::settle_and_adopt(const Owed& debt, DeadNode& dead, RecoveryTry
   base::sync_point("recovery.settled");
   if (const Status noted = membership.note_phase(debt.node, debt.generation, RecoveryPhase::kAdopting); !noted.ok())
     return noted;
+  parts_.recoveries.note_progress();
   now.work.adopted_bytes = dead.ring_bytes();
   if (const Status adopted = dead.adopt(parts_.epoch()); !adopted.ok()) return adopted;
   base::sync_point("recovery.adopted");

@@ -83,7 +83,7 @@ std::optional<RecoveryUnderWay> Recoveries::under_way() const {
   return RecoveryUnderWay{.node = under_way_->first,
                           .generation = under_way_->second,
                           .directory = directory_,
-                          .rests_us = base::monotonic_us() - progress_us};
+                          .rests_us = progress_us == kElsewhere ? 0 : base::monotonic_us() - progress_us};
 }
 
 RecoveryTry Recoveries::begin(const Owed& debt, const std::string& directory) {

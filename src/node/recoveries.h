@@ -46,7 +46,7 @@ struct RecoveryUnderWay {
   membership::NodeId node = 0;
   membership::Generation generation = 0;
   std::string directory = {};  ///< where the life has left its data
-  std::uint64_t rests_us = 0;  ///< for how long the recovery has made no progress
+  std::uint64_t rests_us = 0;  ///< for how long the recovery has waited for that directory's device; 0: it does not
 };
 
 /// All calls are thread-safe.
@@ -63,8 +63,12 @@ class Recoveries {
   /// Notes that the recoverer has the claim and begins a try. `directory` is where the life has left its data. A try
   /// after one whose cause passes by itself goes on with the former one's time.
   RecoveryTry begin(const membership::Owed& debt, const std::string& directory = {});
-  /// Notes that the recoverer makes progress, such as to read another part of a file. Any thread may call it.
+  /// Notes that the recoverer makes progress, such as to read another part of a file. From now on it may wait for the
+  /// directory's device. Any thread may call it.
   void note_progress();
+  /// Notes that the recoverer waits for the cluster's board or for other nodes, and for no device, until
+  /// note_progress().
+  void note_elsewhere() { progress_us_.store(kElsewhere, std::memory_order_relaxed); }
   /// Notes how far the try has come.
   void note(const membership::Owed& debt, const RecoveryWork& work);
   /// Notes that the try has failed. `why` is empty if the cause passes by itself.
@@ -89,8 +93,10 @@ class Recoveries {
   static Life life_of(const membership::Owed& debt) { return {debt.node, debt.generation}; }
   Known& known(const membership::Owed& debt);
 
-  std::atomic<std::uint64_t> progress_us_{0};  ///< when the try last made progress; relaxed: nothing is published by it
-  mutable std::mutex mutex_;                   // guards the members below
+  static constexpr std::uint64_t kElsewhere = ~std::uint64_t{0};
+  /// When the try last made progress, or kElsewhere. Relaxed, since nothing is published by it.
+  std::atomic<std::uint64_t> progress_us_{0};
+  mutable std::mutex mutex_;  // guards the members below
   std::map<Life, Known> open_;
   std::string directory_;           ///< the directory of the try that is under way
   std::optional<Life> under_way_;   ///< stays in open_ until its try is over, even if it owes nothing any more

@@ -78,9 +78,8 @@ void write_recoveries(const std::vector<RecoveryState>& recoveries, MetricText& 
     if (state.recovery.phase != NodeRecovery::Phase::kRecovered) oldest_us = std::max(oldest_us, state.recovery.age_us);
   }
   metrics.add(seconds_of_us(oldest_us));
-  metrics.gauge(
-      "granary_recovery_rests_seconds",
-      "For how long a recovery by this node has made no progress: it waits for a device, or for another node.");
+  metrics.gauge("granary_recovery_rests_seconds",
+                "For how long a recovery by this node has waited for the device of the dead node's directory.");
   std::uint64_t rests_us = 0;
   for (const RecoveryState& state : recoveries) rests_us = std::max(rests_us, state.rests_us);
   metrics.add(seconds_of_us(rests_us));

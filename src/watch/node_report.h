@@ -36,10 +36,9 @@ struct MemberReport {
 struct RecoveryState {
   NodeRecovery recovery;
   std::string phase = {};
-  // If this node does the recovery at present:
+  // These two are set if this node does the recovery at present.
   std::string directory = {};  ///< where the life has left its data
-  std::uint64_t rests_us =
-      0;  ///< for how long the recovery has made no progress, since it waits for a device or a node
+  std::uint64_t rests_us = 0;  ///< for how long the recovery has waited for the directory's device; 0: it does not
 };
 
 /// The newest configuration that this node knows.
