@@ -82,6 +82,9 @@ class GRANARY_EXPORT ClusterWorker {
  public:
   /// For Cluster::register_worker().
   ClusterWorker(db::ClusterNode& node, std::unique_ptr<db::ClusterThread> thread);
+  /// Ends the worker. If its transactions have left records locked at nodes that live and cannot be reached
+  /// (ClusterStatistics::unfinished), this waits for these nodes, for some 10 s at most, and as long once more if
+  /// records were removed there. After that the node goes on to give the records back, without the worker.
   ~ClusterWorker();
   ClusterWorker(const ClusterWorker&) = delete;
   ClusterWorker& operator=(const ClusterWorker&) = delete;
@@ -181,8 +184,9 @@ class GRANARY_EXPORT Cluster {
   /// data are gone, though it has served with data. kResourceExhausted if the system refuses a thread. A node whose
   /// membership was lost (status()) may join again in the same process, once its Cluster is gone.
   static Result<std::unique_ptr<Cluster>> join(const ClusterOptions& options);
-  /// Leaves, if leave() was not called. Precondition: all workers are gone; if some are not, the program ends with a
-  /// message that names them.
+  /// Leaves, if leave() was not called, and then waits as long as that. If leave() has returned kUnavailable and the
+  /// others have not been told of the end yet, they count the node as dead now. Precondition: all workers are gone; if
+  /// some are not, the program ends with a message that names them.
   ~Cluster();
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
@@ -235,8 +239,9 @@ class GRANARY_EXPORT Cluster {
   /// start().
   const std::string& start_id() const;
 
-  /// kResourceExhausted when as many are registered as the cluster file has for the node. kFailedPrecondition before
-  /// start() and after leave().
+  /// kResourceExhausted when as many are registered as the cluster file has for the node. A worker that has ended
+  /// counts as well while records that it has left locked have not been given back, as their homes cannot be reached.
+  /// kFailedPrecondition before start() and after leave().
   Result<std::unique_ptr<ClusterWorker>> register_worker();
   /// The node's database: its own keys, statistics, durability.
   Database& database();
@@ -253,8 +258,13 @@ class GRANARY_EXPORT Cluster {
   /// start().
   std::vector<NodeRecovery> recoveries() const;
 
-  /// Ends the membership in order. kFailedPrecondition, with their numbers, if workers are registered: then nothing was
-  /// done.
+  /// Ends the membership in order, or as dead if something is left to recover: the log has failed, or records of other
+  /// nodes are left locked. kFailedPrecondition, with their numbers, if workers are registered: then nothing was done.
+  /// kUnavailable if the others could not be told, as the membership's ZooKeeper or files could not be used for a few
+  /// seconds (with ZooKeeper also a few times `session_timeout_ms`): the node has left, and goes on to tell them while
+  /// this object lives. Before that this waits for procedures that run for other nodes, for the log, half a second for
+  /// each node that cannot be reached and at which ended workers have left records locked, and some 10 s for each of
+  /// these workers if such records were removed and their nodes do not answer.
   Status leave();
 
  private:
