@@ -80,6 +80,7 @@ Status ClusterNode::leave() {
   if (call_workers_ != nullptr && call_workers_->end()) call_workers_.reset();
   survivor_worker_.reset();
   own_thread_.reset();
+  base::sync_point("cluster.workers_ended");
   if (member && membership_->status().ok()) threads_.give_back_at_last();
   threads_.drop_left();
   if (member) membership_->stop();

@@ -1,6 +1,6 @@
 // A worker ends while it has left a record locked at another node, which is a member and cannot be reached. Its node
-// goes on to try, and takes the worker apart before the rest of the node when it leaves. How it tries:
-// ending_worker_test.cc.
+// goes on to try, tries once more when it leaves, and takes the worker apart before the rest of the node then. How it
+// tries: ending_worker_test.cc.
 
 #include <signal.h>
 #include <unistd.h>
@@ -15,7 +15,9 @@
 
 #include <gtest/gtest.h>
 
+#include "cluster_config/membership/configuration.h"
 #include "cluster_config/membership/local/heartbeat.h"
+#include "cluster_config/membership/local/local_board.h"
 #include "tests/node/bank.h"
 #include "tests/node/death.h"
 #include "tests/support/crash_child.h"
@@ -23,6 +25,7 @@
 namespace granary {
 namespace {
 
+using membership::Configuration;
 using membership::Heartbeat;
 using tests::Branch;
 using tests::comes_true;
@@ -54,8 +57,7 @@ class LeftLocked : public testing::Test {
   CrashChild::Body home() {
     return [this](const CrashChild::Report& report) {
       Branch branch(tests::bank_options(file_, kHome));
-      const std::string run = std::filesystem::path(file_.path()).parent_path() / "run/membership";
-      Heartbeat heartbeat = Heartbeat::reach(run + "/node-" + std::to_string(kHome) + ".beat").value();
+      Heartbeat heartbeat = Heartbeat::reach(run() + "/membership/node-" + std::to_string(kHome) + ".beat").value();
       report("runs");
       (void)comes_true([this] { return shared_.home_dies.load(); }, std::chrono::minutes(5));
       const pid_t child = ::fork();
@@ -103,6 +105,13 @@ class LeftLocked : public testing::Test {
     branch.worker.reset();
   }
 
+  std::string run() const { return std::filesystem::path(file_.path()).parent_path() / "run"; }
+  /// The newest configuration of the cluster.
+  Configuration configuration() const {
+    const auto board = membership::open_local_board(run(), /*timeout_us=*/60'000'000).value();
+    return membership::configuration_of(board->read().value().text).value();
+  }
+
   const tests::ClusterFile file_{2};
   Shared& shared_ = tests::map_shared<Shared>();
 };
@@ -122,6 +131,30 @@ TEST_F(LeftLocked, IsGivenBackByAThreadOfTheNode) {
   for (CrashChild* const child : {&home, &node}) ASSERT_TRUE(child->run_until("runs"));
   ASSERT_TRUE(node.run_until("kept"));
   end_stand_in();
+  EXPECT_EQ(node.wait().exit_code, 0);
+}
+
+/// The home dies when only the node that leaves still tries. A home that can be reached again by then would do as well.
+TEST_F(LeftLocked, IsGivenBackByANodeThatLeaves) {
+  CrashChild home(this->home());
+  CrashChild node([this](const CrashChild::Report& report) {
+    Branch branch(tests::bank_options(file_, kNode));
+    report("runs");
+    leave_locked(branch);
+    base::set_sync_hook([&](std::string_view point) {
+      if (point != "cluster.workers_ended") return;
+      end_stand_in();
+      const auto is_dead = [&] {
+        const Configuration now = configuration();
+        return !now.lives(kHome) && branch.cluster->configuration() >= now.version;
+      };
+      EXPECT_TRUE(comes_true(is_dead));
+    });
+    const Status left = branch.cluster->leave();
+    EXPECT_TRUE(left.ok()) << left.message();
+    EXPECT_EQ(configuration().find(kNode)->state, membership::MemberState::kLeft) << "it owes nothing";
+  });
+  for (CrashChild* const child : {&home, &node}) ASSERT_TRUE(child->run_until("runs"));
   EXPECT_EQ(node.wait().exit_code, 0);
 }
 
