@@ -14,14 +14,13 @@
 
 #include "recovery/checked_fields.h"
 #include "recovery/checked_text.h"
+#include "recovery/indented_json.h"
 #include "src/cc/protocols.h"
 #include "src/record/tid.h"
 #include "src/txn/index_key.h"
 
 namespace granary::recovery {
 namespace {
-
-using nlohmann::ordered_json;
 
 constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
 
@@ -48,58 +47,93 @@ std::string word_of(Enum wanted, Words<Enum> words) {
 
 // --- writing ---
 
-ordered_json index_json(const IndexOptions& index) {
-  ordered_json parts = ordered_json::array();
-  for (const IndexPart& part : index.parts) {
-    parts.push_back({{"source", word_of(part.source, kSources)},
-                     {"offset", part.offset},
-                     {"length", part.length},
-                     {"encoding", word_of(part.encoding, kEncodings)}});
-  }
-  return {{"unique", index.unique}, {"parts", std::move(parts)}};
+void write_index(IndentedJson& out, const IndexOptions& index) {
+  out.flag("unique", index.unique);
+  out.array("parts", [&] {
+    for (const IndexPart& part : index.parts) {
+      out.object("", [&] {
+        out.text("source", word_of(part.source, kSources));
+        out.number("offset", part.offset);
+        out.number("length", part.length);
+        out.text("encoding", word_of(part.encoding, kEncodings));
+      });
+    }
+  });
 }
 
-ordered_json range_json(const SegmentRange& range) {
-  ordered_json out = {{"first", range.first}};
-  if (range.end) {
-    out["last"] = range.end->sequence;
-    out["bytes"] = range.end->offset;
-  }
-  return out;
+void write_range(IndentedJson& out, const SegmentRange& range) {
+  out.number("first", range.first);
+  if (!range.end) return;
+  out.number("last", range.end->sequence);
+  out.number("bytes", range.end->offset);
 }
 
-ordered_json generation_json(const Generation& generation) {
-  ordered_json out = {{"number", generation.number},
-                      {"stamp", log::stamp_text(generation.stamp)},
-                      {"loggers", generation.loggers},
-                      {"first_epoch", generation.first_epoch}};
-  if (generation.life != 0) out["life"] = generation.life;
-  if (generation.begins_empty) out["returning"] = true;  // old releases know it by this name
-  if (generation.admitted) out["admitted"] = *generation.admitted;
-  if (generation.protocol != Generation().protocol) out["protocol"] = generation.protocol;
+void write_generation(IndentedJson& out, const Generation& generation) {
+  out.number("number", generation.number);
+  out.text("stamp", log::stamp_text(generation.stamp));
+  out.number("loggers", generation.loggers);
+  out.number("first_epoch", generation.first_epoch);
+  if (generation.life != 0) out.number("life", generation.life);
+  if (generation.begins_empty) out.flag("returning", true);  // old releases know it by this name
+  if (generation.admitted) out.number("admitted", *generation.admitted);
+  if (generation.protocol != Generation().protocol) out.text("protocol", generation.protocol);
   if (generation.cut) {
-    out["cut"] = *generation.cut;
-    out["durable"] = generation.durable;
-    if (generation.released != 0) out["released"] = generation.released;
-    if (generation.agreed) out["agreed"] = true;
-    if (generation.end) out["end"] = true;
+    out.number("cut", *generation.cut);
+    out.number("durable", generation.durable);
+    if (generation.released != 0) out.number("released", generation.released);
+    if (generation.agreed) out.flag("agreed", true);
+    if (generation.end) out.flag("end", true);
   }
-  if (!generation.segments.empty()) out["segments"] = ordered_json::array();
-  for (const SegmentRange& range : generation.segments) out["segments"].push_back(range_json(range));
-  return out;
+  if (generation.segments.empty()) return;
+  out.array("segments", [&] {
+    for (const SegmentRange& range : generation.segments) out.object("", [&] { write_range(out, range); });
+  });
 }
 
-ordered_json table_json(const TableEntry& table) {
-  ordered_json out = {{"id", table.id}, {"name", escape(table.name)}, {"max_value_bytes", table.max_value_bytes}};
+void write_table(IndentedJson& out, const TableEntry& table) {
+  out.number("id", table.id);
+  out.text("name", escape(table.name));
+  out.number("max_value_bytes", table.max_value_bytes);
   if (table.base) {
-    out["base"] = *table.base;
-    out["index"] = index_json(table.index);
+    out.number("base", *table.base);
+    out.object("index", [&] { write_index(out, table.index); });
   }
-  if (table.hash_keys) out["hash"] = {{"keys", *table.hash_keys}};
-  if (table.shared) out["shared"] = true;
-  if (table.immutable) out["immutable"] = true;
-  if (table.sealed) out["sealed"] = true;
-  return out;
+  if (table.hash_keys) out.object("hash", [&] { out.number("keys", *table.hash_keys); });
+  if (table.shared) out.flag("shared", true);
+  if (table.immutable) out.flag("immutable", true);
+  if (table.sealed) out.flag("sealed", true);
+}
+
+void write_residence(IndentedJson& out, const Residence& residence) {
+  out.text("directory", escape(residence.directory));
+  out.number("device", residence.identity.device);
+  out.number("inode", residence.identity.inode);
+  out.number("born_ns", residence.identity.born_ns);
+}
+
+void write_checkpoint(IndentedJson& out, const CheckpointEntry& checkpoint) {
+  out.number("epoch", checkpoint.epoch);
+  out.text("directory", escape(checkpoint.directory));
+  out.text("stamp", log::stamp_text(checkpoint.stamp));
+}
+
+void write_all(IndentedJson& out, const Manifest& manifest) {
+  out.number("format", kManifestVersion);
+  out.text("database", to_text(manifest.database));
+  out.text("instance", to_text(manifest.instance));
+  out.array("log_directories", [&] {
+    for (const std::string& directory : manifest.log_directories) out.text("", escape(directory));
+  });
+  out.text("reliable_directory", escape(manifest.reliable_directory));
+  out.text("boot", escape(manifest.boot));
+  out.array("generations", [&] {
+    for (const Generation& each : manifest.generations) out.object("", [&] { write_generation(out, each); });
+  });
+  out.array("tables", [&] {
+    for (const TableEntry& each : manifest.tables) out.object("", [&] { write_table(out, each); });
+  });
+  if (manifest.residence) out.object("residence", [&] { write_residence(out, *manifest.residence); });
+  if (manifest.checkpoint) out.object("checkpoint", [&] { write_checkpoint(out, *manifest.checkpoint); });
 }
 
 // --- reading ---
@@ -301,32 +335,9 @@ std::optional<std::uint64_t> version_of(const json& document) {
 }  // namespace
 
 std::string manifest_text(const Manifest& manifest) {
-  ordered_json document = {{"format", kManifestVersion},
-                           {"database", to_text(manifest.database)},
-                           {"instance", to_text(manifest.instance)},
-                           {"log_directories", ordered_json::array()},
-                           {"reliable_directory", escape(manifest.reliable_directory)},
-                           {"boot", escape(manifest.boot)},
-                           {"generations", ordered_json::array()},
-                           {"tables", ordered_json::array()}};
-  if (manifest.residence) {
-    const auto& [directory, identity] = *manifest.residence;
-    document["residence"] = {{"directory", escape(directory)},
-                             {"device", identity.device},
-                             {"inode", identity.inode},
-                             {"born_ns", identity.born_ns}};
-  }
-  for (const std::string& directory : manifest.log_directories)
-    document["log_directories"].push_back(escape(directory));
-  for (const Generation& generation : manifest.generations)
-    document["generations"].push_back(generation_json(generation));
-  for (const TableEntry& table : manifest.tables) document["tables"].push_back(table_json(table));
-  if (manifest.checkpoint) {
-    document["checkpoint"] = {{"epoch", manifest.checkpoint->epoch},
-                              {"directory", escape(manifest.checkpoint->directory)},
-                              {"stamp", log::stamp_text(manifest.checkpoint->stamp)}};
-  }
-  return with_checksum(document.dump(1) + "\n");
+  IndentedJson document;
+  document.object("", [&] { write_all(document, manifest); });
+  return with_checksum(document.take() + "\n");
 }
 
 Result<Manifest> parse_manifest(std::string_view text, const std::string& path) {

@@ -6,9 +6,11 @@
 #include <gmock/gmock.h>
 #include <granary/limits.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "recovery/manifest_text.h"
 #include "src/base/crc32c.h"
+#include "tests/support/allocations.h"
 #include "tests/support/fault_files.h"
 
 namespace granary::recovery {
@@ -172,6 +174,48 @@ crc32c 83e5f745
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(read->tables.at(0).kind(), IndexKind::kOrdered);
   EXPECT_EQ(manifest_text(*read), text);
+}
+
+/// Every field, empty lists, and characters that JSON escapes: another writer of JSON makes the same text of it.
+TEST(Manifest, IsIndentedJson) {
+  Manifest manifest = example_with_hash();
+  manifest.log_directories.emplace_back("/quoted \"\\\"");
+  Generation& all = manifest.generations.back();
+  all.cut = 120;
+  all.released = 110;
+  all.agreed = all.end = all.begins_empty = true;
+  all.life = 3;
+  all.admitted = 105;
+  all.protocol = "tictoc";
+  all.segments = {{.first = 2, .end = log::Position{4, 4096}}, {.first = 1}};
+  TableEntry& table = manifest.tables.back();
+  table.shared = table.immutable = table.sealed = true;
+  for (const Manifest& each : {manifest, Manifest{}}) {
+    const std::string text = manifest_text(each);
+    const std::string body = text.substr(0, text.rfind("\ncrc32c"));
+    EXPECT_EQ(nlohmann::ordered_json::parse(body).dump(1), body);
+  }
+}
+
+/// The process goes on, and whoever writes the manifest can give up.
+TEST(Manifest, ALackOfMemoryForItsTextIsAnException) {
+  if (!tests::kCountsAllocations) GTEST_SKIP() << "the sanitizer has an allocator of its own";
+  const Manifest manifest = example_with_hash();
+  const std::string whole = manifest_text(manifest);
+  std::uint64_t fails = 0;
+  for (bool thrown = true; thrown;) {
+    tests::failing_allocation = tests::allocations + ++fails;
+    thrown = false;
+    std::string text;
+    try {
+      text = manifest_text(manifest);
+    } catch (const std::bad_alloc&) {
+      thrown = true;
+    }
+    tests::failing_allocation = 0;
+    EXPECT_EQ(text, thrown ? "" : whole) << "allocation " << fails;
+  }
+  EXPECT_GT(fails, 5u);
 }
 
 TEST(Manifest, EveryTruncationIsDamage) {
