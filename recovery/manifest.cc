@@ -28,6 +28,16 @@ std::string relative_to(const std::string& directory, const std::string& path) {
   return path == directory ? "." : path.substr(directory.size() + 1);
 }
 
+Status check_ids(const std::string& directory, const std::vector<TableEntry>& tables) {
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    if (tables[i].id == i) continue;
+    return {StatusCode::kFailedPrecondition,
+            fmt::format("'{}' is not written: tables[{}].id is {}; expected {}, and no opening would accept another",
+                        path_in(directory), i, tables[i].id, i)};
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Manifest> read_manifest(base::FileSystem& files, const std::string& directory) {
@@ -43,6 +53,7 @@ Result<Manifest> read_manifest(base::FileSystem& files, const std::string& direc
 }
 
 Status write_manifest(base::FileSystem& files, const std::string& directory, const Manifest& manifest) {
+  if (const Status good = check_ids(directory, manifest.tables); !good.ok()) return good;
   Manifest written = manifest;
   for (std::string& each : written.log_directories) each = relative_to(directory, each);
   written.reliable_directory = relative_to(directory, written.reliable_directory);

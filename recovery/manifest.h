@@ -125,6 +125,7 @@ bool is_checkpoint_name(std::string_view name);
 /// Reads the manifest. Returns kNotFound if the directory has none; kDamaged, naming file and cause, if it is not whole
 /// or of another version.
 Result<Manifest> read_manifest(base::FileSystem& files, const std::string& directory);
+/// Returns kFailedPrecondition, and writes nothing, if a table's id is not its position: nobody could read that.
 Status write_manifest(base::FileSystem& files, const std::string& directory, const Manifest& manifest);
 /// Makes sure that the manifest which is there is on the device: writes it once more, byte by byte. The process that
 /// wrote it may have met an error when it synced the directory. What such a sync has lost, a later sync does not bring

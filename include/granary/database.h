@@ -248,7 +248,7 @@ class GRANARY_EXPORT Database {
 
   /// A new table, or, once, the recovered one of that name if it was created with the same options. kAlreadyExists if
   /// the name is taken; kFailedPrecondition if the recovered one is otherwise; kInvalidArgument for options out of
-  /// their ranges.
+  /// their ranges; kResourceExhausted if there is no memory for it: then nothing of it is left.
   Result<Table> create_table(std::string_view name, const TableOptions& options = {});
   /// The same with typed keys and values: `options.max_value_bytes` is a value's size, whatever it says.
   template <typename K, Plain V>

@@ -31,26 +31,34 @@ Database::~Database() {
 }
 
 Result<Table> Database::create_table(std::string_view name, const TableOptions& options) {
-  if (Status usable = engine_->check_usable(); !usable.ok()) return usable;
-  const auto core = engine_->schema().create_table(name, options);
-  if (!core.ok()) return core.status();
-  return Table(*core);
+  return base::with_memory([&]() -> Result<Table> {
+    if (Status usable = engine_->check_usable(); !usable.ok()) return usable;
+    const auto core = engine_->schema().create_table(name, options);
+    if (!core.ok()) return core.status();
+    return Table(*core);
+  });
 }
 
 Result<Index> Database::create_index(const Table& table, std::string_view name, const IndexOptions& options) {
-  if (Status usable = engine_->check_usable(); !usable.ok()) return usable;
-  const auto core = engine_->schema().create_index(table.core(), name, options);
-  if (!core.ok()) return core.status();
-  return Index(*core);
+  return base::with_memory([&]() -> Result<Index> {
+    if (Status usable = engine_->check_usable(); !usable.ok()) return usable;
+    const auto core = engine_->schema().create_index(table.core(), name, options);
+    if (!core.ok()) return core.status();
+    return Index(*core);
+  });
 }
 
 Status Database::seal(const Table& table, std::uint64_t timeout_us) {
-  if (Status usable = engine_->check_usable(); !usable.ok()) return usable;
-  return engine_->seal(table.core(), timeout_us);
+  return base::with_memory([&] {
+    const Status usable = engine_->check_usable();
+    return usable.ok() ? engine_->seal(table.core(), timeout_us) : usable;
+  });
 }
 Status Database::resize(const Table& table, std::uint64_t expected_keys) {
-  if (Status usable = engine_->check_usable(); !usable.ok()) return usable;
-  return engine_->resize(table.core(), expected_keys);
+  return base::with_memory([&] {
+    const Status usable = engine_->check_usable();
+    return usable.ok() ? engine_->resize(table.core(), expected_keys) : usable;
+  });
 }
 
 Result<Table> Database::table(std::string_view name) const {

@@ -29,9 +29,11 @@ class DurableManifest {
   // The following are thread-safe.
 
   recovery::Manifest copy() const;
-  /// Writes the manifest with the changes that `act` makes to it. After an error nobody sees the changes, and the
-  /// device may have them.
+  /// Writes the manifest with the changes that `act` makes to it. After an error, and after an exception such as
+  /// std::bad_alloc, nobody sees the changes, and the device may have them.
   Status change(FunctionRef<void(recovery::Manifest&)> act);
+  /// Writes the manifest as it is in memory, if a change that failed may have left its own on the device.
+  Status write_back();
   /// Returns the durable definition of a table or index.
   recovery::TableEntry table(std::uint32_t id) const;
   /// Raises the number of keys for which a hash table is made at the next opening, in memory only.
@@ -42,6 +44,7 @@ class DurableManifest {
   const std::string directory_;
   mutable std::mutex mutex_;  // guards manifest_ once the database serves
   recovery::Manifest manifest_;
+  bool in_doubt_ = false;  // whether the device may have a manifest that a failed change has written
 };
 
 }  // namespace granary::db

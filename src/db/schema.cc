@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 
 #include "src/base/test_hooks.h"
+#include "src/base/with_memory.h"
 #include "src/db/options_check.h"
 #include "src/db/table_difference.h"
+#include "src/epoch/entered.h"
 #include "src/txn/index_key.h"
 
 namespace granary::db {
@@ -40,13 +43,12 @@ class AnyKey final : public kvstore::ordered::ScanVisitor {
 
 bool holds_keys(cc::Index& index, epoch::EpochManager& epochs) {
   if (!index.ordered()) return index.hash().statistics().keys != 0;
-  epoch::Slot* const slot = epochs.acquire_slot();
+  const auto release = [&epochs](epoch::Slot* slot) { epochs.release_slot(slot); };
+  const std::unique_ptr<epoch::Slot, decltype(release)> slot(epochs.acquire_slot(), release);
   if (slot == nullptr) return true;
-  epochs.enter(*slot);
+  const epoch::Entered entered(epochs, *slot);
   AnyKey any;
   index.tree().scan({}, kvstore::ordered::Direction::kForward, any);
-  epochs.leave(*slot);
-  epochs.release_slot(slot);
   return any.found();
 }
 
@@ -91,9 +93,15 @@ Status Schema::check_new(const recovery::TableEntry& entry) const {
   return {};
 }
 
+/// Makes a table or index in memory. After an error or an exception nothing of it is there.
 Result<txn::TableCore*> Schema::add(const recovery::TableEntry& entry) {
   if (const Status good = check_new(entry); !good.ok()) return good;
+  tables_.reserve(tables_.size() + 1);  // so that nothing can fail any more once the name is known
   std::span<kvstore::hash::Bucket> main_header;
+  const auto free_header = [this](const std::span<kvstore::hash::Bucket>* header) {
+    if (!header->empty()) free_main_header(*header);
+  };
+  std::unique_ptr<const std::span<kvstore::hash::Bucket>, decltype(free_header)> unused(&main_header, free_header);
   if (entry.hash_keys) {
     main_header = make_main_header(*entry.hash_keys);
     if (main_header.empty()) return no_room_for_header(entry.name, *entry.hash_keys);
@@ -108,12 +116,14 @@ Result<txn::TableCore*> Schema::add(const recovery::TableEntry& entry) {
   }
   if (entry.shared) table->make_shared();
   if (entry.immutable) table->make_immutable();
+  tables_by_name_.emplace(entry.name, table.get());
   tables_.push_back(std::move(table));
-  tables_by_name_.emplace(entry.name, tables_.back().get());
+  (void)unused.release();  // forget_last() frees it
   return tables_.back().get();
 }
 
-/// Makes a new table or index durable, or takes the recovered one if it is the same.
+/// Makes a new table or index durable, or takes the recovered one if it is the same. A new one stays only if that
+/// succeeds: the ids of tables are their places in the manifest, so memory and manifest must have the same tables.
 Result<txn::TableCore*> Schema::declare(const recovery::TableEntry& entry) {
   if (const auto recovered = undeclared_.find(entry.name); recovered != undeclared_.end()) {
     txn::TableCore* const table = tables_by_name_.find(entry.name)->second;
@@ -128,24 +138,39 @@ Result<txn::TableCore*> Schema::declare(const recovery::TableEntry& entry) {
   }
   auto table = add(entry);
   if (!table.ok() || manifest_ == nullptr) return table;
-  recovery::TableEntry added = entry;
-  added.id = (*table)->id();
-  const Status saved = manifest_->change([&added](recovery::Manifest& next) { next.tables.push_back(added); });
+  Status saved;
+  try {
+    recovery::TableEntry added = entry;
+    added.id = (*table)->id();
+    saved = manifest_->change([&added](recovery::Manifest& next) { next.tables.push_back(added); });
+  } catch (...) {  // std::bad_alloc, or whatever a FileSystem of the application throws
+    forget_unsaved(entry);
+    throw;
+  }
   if (saved.ok()) return table;
-  forget_last();
-  // The manifest on the device may name it all the same, if the sync failed that comes after the file has its name.
-  const Status restored = manifest_->change([](recovery::Manifest&) {});
-  if (!restored.ok() && entry.base) stop_writing(entry.name, restored);
+  forget_unsaved(entry);
   return saved;
+}
+
+/// Removes the table or index that was added last and could not be made durable. The manifest on the device may name
+/// it all the same, if the sync failed that comes after the file has its name.
+void Schema::forget_unsaved(const recovery::TableEntry& entry) {
+  forget_last();
+  const Status restored = base::with_memory([this] { return manifest_->write_back(); });
+  if (!restored.ok() && entry.base) stop_writing(entry.name, restored);
 }
 
 /// Fails the log, so that no more writes commit. The manifest on the device may name an index that nobody keeps up to
 /// date; the next opening would serve it without the records that came meanwhile.
 void Schema::stop_writing(std::string_view index, const Status& cause) {
-  shared_.log->fail(
-      {cause.code(), fmt::format("'{}' may name the index '{}', which could not be made or taken back, so no "
-                                 "record may come any more that it would lack: {}",
-                                 options_.directory, index, cause.message())});
+  try {
+    shared_.log->fail(
+        {cause.code(), fmt::format("'{}' may name the index '{}', which could not be made or taken back, so no "
+                                   "record may come any more that it would lack: {}",
+                                   options_.directory, index, cause.message())});
+  } catch (const std::bad_alloc&) {  // the log has to fail also if there is no memory to say why
+    shared_.log->fail(base::no_memory());
+  }
 }
 
 /// Removes the table or index that was added last, which nobody has seen.
@@ -161,8 +186,8 @@ void Schema::forget_last() {
 /// Takes back the index that declare() has added, which nobody has seen. If the manifest cannot be written, the index
 /// stays: the ids of tables are their places in the manifest, so memory and manifest must have the same tables.
 Status Schema::take_back_last() {
-  const Status taken =
-      manifest_ == nullptr ? Status() : manifest_->change([](recovery::Manifest& next) { next.tables.pop_back(); });
+  const auto remove = [](recovery::Manifest& next) { next.tables.pop_back(); };
+  const Status taken = manifest_ == nullptr ? Status() : base::with_memory([&] { return manifest_->change(remove); });
   if (taken.ok()) forget_last();
   return taken;
 }
@@ -211,16 +236,18 @@ Result<txn::TableCore*> Schema::create_index(txn::TableCore* base, std::string_v
   auto index = declare(entry);
   if (!index.ok()) return index.status();
   base::sync_point("index.declared");
-  // While the manifest was written, records may have come that the index would lack.
-  if (const Status empty = check_empty(); !empty.ok()) {
-    const Status taken_back = take_back_last();
-    if (taken_back.ok()) return empty;
-    stop_writing(name, taken_back);
-    return taken_back;
-  }
-  (*index)->make_index_of(base, index_options);
-  base->add_index(*index);
-  return index;
+  const Status attached = base::with_memory([&]() -> Status {
+    // While the manifest was written, records may have come that the index would lack.
+    if (const Status empty = check_empty(); !empty.ok()) return empty;
+    (*index)->make_index_of(base, index_options);
+    base->add_index(*index);
+    return {};
+  });
+  if (attached.ok()) return index;
+  const Status taken_back = take_back_last();
+  if (taken_back.ok()) return attached;
+  stop_writing(name, taken_back);
+  return taken_back;
 }
 
 Result<txn::TableCore*> Schema::find(std::string_view name, bool index) const {

@@ -71,6 +71,7 @@ class Schema {
   Status check_new(const recovery::TableEntry& entry) const;
   Result<txn::TableCore*> declare(const recovery::TableEntry& entry);
   void forget_last();
+  void forget_unsaved(const recovery::TableEntry& entry);
   Status take_back_last();
   void stop_writing(std::string_view index, const Status& cause);
   std::span<kvstore::hash::Bucket> make_main_header(std::uint64_t keys);

@@ -13,6 +13,7 @@
 
 #include "src/base/deadline.h"
 #include "src/base/test_hooks.h"
+#include "src/base/with_memory.h"
 #include "src/db/schema.h"
 
 namespace granary::db {
@@ -64,14 +65,16 @@ Status Schema::seal(txn::TableCore& table, std::uint64_t timeout_us, WaitRelease
                         table.name(), timeout_us / 1000)};
   }
   const epoch::Epoch written_in = shared_.epochs.current();
-  const Status released = base::injected("seal-before-durable") ? Status() : wait_released(written_in, left_us(end));
+  const Status released = base::injected("seal-before-durable")
+                              ? Status()
+                              : base::with_memory([&] { return wait_released(written_in, left_us(end)); });
   if (!released.ok()) {
     close(table, false);
     return released;
   }
   if (manifest_ != nullptr) {
-    // If this fails, the manifest on the device may have the seal all the same. So the table stays closed, and a later
-    // call may seal it.
+    // If this fails or throws, the manifest on the device may have the seal all the same. So the table stays closed,
+    // and a later call may seal it.
     const Status noted = manifest_->change([&](recovery::Manifest& next) { next.tables[table.id()].sealed = true; });
     if (!noted.ok()) return noted;
   }

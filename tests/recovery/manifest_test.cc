@@ -85,6 +85,19 @@ TEST(Manifest, ReadsWhatWasWritten) {
   EXPECT_EQ(read->residence->identity, example().residence->identity);
 }
 
+/// No opening would accept it, so the one that is there stays.
+TEST(Manifest, IsNotWrittenIfATablesIdIsNotItsPosition) {
+  tests::FaultFiles files;
+  ASSERT_TRUE(files.make_directory("/db").ok());
+  ASSERT_TRUE(write_manifest(files, "/db", example()).ok());
+  Manifest manifest = example();
+  ++manifest.tables.back().id;
+  const Status refused = write_manifest(files, "/db", manifest);
+  EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(refused.message(), HasSubstr("tables[1].id is 2; expected 1"));
+  EXPECT_EQ(manifest_text(*read_manifest(files, "/db")), manifest_text(example()));
+}
+
 /// So that they move and are copied with it.
 TEST(Manifest, NamesWhatIsInsideItsDirectoryRelativeToIt) {
   tests::FaultFiles files;
