@@ -287,7 +287,7 @@ class GRANARY_EXPORT Database {
   Result<Table> table(std::string_view name) const;
   Result<Index> index(std::string_view name) const;
 
-  /// Thread-safe. kResourceExhausted when Options::max_workers are registered.
+  /// Thread-safe. kResourceExhausted when Options::max_workers are registered, or if there is no memory for one more.
   Result<Worker> register_worker();
 
   /// E: transactions that commit now get this epoch, or the next one.

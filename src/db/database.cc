@@ -76,11 +76,13 @@ Result<Index> Database::index(std::string_view name) const {
 }
 
 Result<Worker> Database::register_worker() {
-  if (Status usable = engine_->check_usable(); !usable.ok()) return usable;
-  const auto core = engine_->workers().take();
-  if (!core.ok()) return core.status();
-  (*core)->lending().allow(true);
-  return Worker(*core, engine_.get());
+  return base::with_memory([&]() -> Result<Worker> {
+    if (Status usable = engine_->check_usable(); !usable.ok()) return usable;
+    const auto core = engine_->workers().take();
+    if (!core.ok()) return core.status();
+    (*core)->lending().allow(true);
+    return Worker(*core, engine_.get());
+  });
 }
 
 std::uint64_t Database::current_epoch() const { return engine_->epochs().current(); }

@@ -21,6 +21,10 @@ Result<txn::WorkerCore*> Workers::take() {
         StatusCode::kResourceExhausted,
         fmt::format("all {} workers are registered (Options::max_workers, or what Options::protocol allows)", most_));
   }
+  // Room in the lists comes first. Nothing may fail once the ring's file is there, as the file would keep the worker's
+  // number taken, and give_back() may never fail.
+  all_.reserve(all_.size() + 1);
+  idle_.reserve(all_.size() + 1);
   auto worker = std::make_unique<txn::WorkerCore>(static_cast<std::uint32_t>(all_.size()), shared_);
   if (const Status connected = connect_ring(*worker); !connected.ok()) return connected;
   all_.push_back(std::move(worker));
@@ -33,7 +37,7 @@ void Workers::give_back(txn::WorkerCore* worker) {
   worker->lending().allow(false);
   worker->pass_on_memory();
   worker->detach();
-  idle_.push_back(worker);
+  idle_.push_back(worker);  // take() has reserved room
 }
 
 Status Workers::check_none_taken() const {

@@ -153,18 +153,26 @@ void Log::run(Logger& logger) {
   }
 }
 
+/// Removes the ring's file again if there is no memory to list the ring: the file would keep the worker's number taken.
 Result<Ring*> Log::add_worker(std::uint32_t worker) {
-  const std::string path = options_.reliable_directory + "/" + ring_name(worker);
+  std::string path = options_.reliable_directory + "/" + ring_name(worker);
   const auto logger = static_cast<std::uint32_t>(worker % loggers_.size());
   const Ring::Identity identity{options_.database, options_.generation, worker, version_of(options_), logger,
                                 options_.stamp};
   auto ring = Ring::create(path, identity, options_.ring_bytes);
   if (!ring.ok()) return ring.status();
   const std::lock_guard lock(mutex_);
+  try {
+    rings_.reserve(rings_.size() + 1);
+    ring_paths_.reserve(ring_paths_.size() + 1);
+    loggers_[logger]->add_ring(ring->get());
+  } catch (...) {
+    ::unlink(path.c_str());
+    throw;
+  }
   rings_.push_back(std::move(*ring));
   for (const auto& made : rings_) made->note_rings(static_cast<std::uint32_t>(rings_.size()));
-  ring_paths_.push_back(path);
-  loggers_[logger]->add_ring(rings_.back().get());
+  ring_paths_.push_back(std::move(path));
   return rings_.back().get();
 }
 

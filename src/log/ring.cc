@@ -10,12 +10,14 @@
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "src/base/allocate.h"
 #include "src/base/crc32c.h"
 #include "src/base/descriptor.h"
 #include "src/base/file.h"
 #include "src/base/test_hooks.h"
+#include "src/base/with_memory.h"
 
 namespace granary::log {
 namespace {
@@ -63,6 +65,15 @@ int open_left(const std::string& path) {
                                                                : descriptor;
 }
 
+/// Removes the file at its beginning and at its end, also when an exception ends it.
+struct AsideFile {
+  explicit AsideFile(std::string name) : path(std::move(name)) { ::unlink(path.c_str()); }
+  ~AsideFile() { ::unlink(path.c_str()); }
+  AsideFile(const AsideFile&) = delete;
+  AsideFile& operator=(const AsideFile&) = delete;
+  const std::string path;
+};
+
 }  // namespace
 
 std::string ring_name(std::uint32_t worker) { return fmt::format("ring-{:04}", worker); }
@@ -89,19 +100,21 @@ Result<std::unique_ptr<Ring>> Ring::map(int descriptor, const std::string& path,
     ::munmap(room, bytes);
     return status;
   }
-  return std::unique_ptr<Ring>(new Ring(reinterpret_cast<RingHeader*>(base), base + kPage, capacity, lock_slots));
+  std::unique_ptr<Ring> ring(new (std::nothrow)
+                                 Ring(reinterpret_cast<RingHeader*>(base), base + kPage, capacity, lock_slots));
+  if (ring != nullptr) return ring;
+  ::munmap(room, bytes);
+  return base::no_memory();
 }
 
 Result<std::unique_ptr<Ring>> Ring::create(const std::string& path, const Identity& identity, std::uint64_t capacity) {
   // The ring is made under another name and linked when it is whole. So a process that dies meanwhile leaves no ring
   // rather than a damaged one.
-  const std::string aside = path + ".new";
-  ::unlink(aside.c_str());
-  auto ring = create_aside(aside, path, identity, std::bit_ceil(capacity < kPage ? kPage : capacity));
+  const AsideFile aside{path + ".new"};
+  auto ring = create_aside(aside.path, path, identity, std::bit_ceil(capacity < kPage ? kPage : capacity));
   base::sync_point("ring.made_aside");
-  if (ring.ok() && ::link(aside.c_str(), path.c_str()) != 0) ring = failed("create", path);
+  if (ring.ok() && ::link(aside.path.c_str(), path.c_str()) != 0) ring = failed("create", path);
   base::sync_point("ring.linked");
-  ::unlink(aside.c_str());
   return ring;
 }
 

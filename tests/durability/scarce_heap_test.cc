@@ -2,11 +2,14 @@
 // later call does what it should, and whose directory the next opening accepts. Not covered: memory that is lacking in
 // the background threads, and for longer than one allocation.
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -58,6 +61,11 @@ class ScarceHeap : public testing::Test {
   static void put(Database& database, const Table& table, std::string_view value) {
     Worker worker = database.register_worker().value();
     EXPECT_TRUE(worker.run([&](Transaction& t) { EXPECT_EQ(t.put(table, "k", value), Outcome::kOk); }));
+  }
+  std::size_t ring_files() const {
+    const RingDirectory::Contents files = rings_->contents();
+    return static_cast<std::size_t>(
+        std::ranges::count_if(files, [](const auto& file) { return file.first.find("/ring-") != std::string::npos; }));
   }
   template <typename Source>
   static std::string rows(Database& database, const Result<Source>& source) {
@@ -172,6 +180,44 @@ TEST_F(ScarceHeap, ASealThatWaitsInVainLeavesTheTableOpen) {
     put(*database, table, "base");
   }
   EXPECT_GT(fails, 1u) << "the text that says why";
+}
+
+/// Of a worker that could not be made, no file stays, so the next one gets its number.
+TEST_F(ScarceHeap, AWorkerIsMadeWhollyOrNotAtAll) {
+  std::uint64_t fails = 0;
+  for (bool failed = true; failed;) {
+    SCOPED_TRACE("allocation " + std::to_string(++fails));
+    empty();
+    {
+      const auto database = open();
+      const Table table = database->create_table(kBase).value();
+      std::vector<Worker> workers;
+      workers.reserve(8);
+      for (std::size_t i = ring_files(); i != 0; --i)  // those with which the opening has loaded what was there
+        workers.push_back(database->register_worker().value());
+      Result<Worker> worker = Worker();
+      failed = fail(fails, [&] { worker = database->register_worker(); });
+      EXPECT_EQ(worker.status().code(), failed ? StatusCode::kResourceExhausted : StatusCode::kOk);
+      EXPECT_EQ(ring_files(), workers.size() + (worker.ok() ? 1 : 0));
+      if (!worker.ok()) worker = database->register_worker();
+      ASSERT_TRUE(worker.ok()) << worker.status().message();
+      workers.push_back(std::move(*worker));
+      EXPECT_TRUE(workers.back().run([&](Transaction& t) { EXPECT_EQ(t.put(table, "k", "base"), Outcome::kOk); }));
+      const std::size_t made = workers.size();
+      no_memory = true;  // a destructor may not fail
+      workers.clear();
+      no_memory = false;
+      for (std::size_t i = made; i != 0; --i) workers.push_back(database->register_worker().value());
+      EXPECT_EQ(ring_files(), made) << "they are the same workers again";
+      workers.clear();
+      const Status closed = database->close();
+      EXPECT_TRUE(closed.ok()) << closed.message();
+    }
+    const auto database = open();
+    ASSERT_NE(database, nullptr);
+    EXPECT_EQ(rows(*database, database->table(kBase)), "k=base ");
+  }
+  EXPECT_GT(fails, 5u) << "the worker, its ring, and the lists";
 }
 
 }  // namespace

@@ -6,12 +6,15 @@
 
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "src/base/file.h"
+#include "tests/support/allocations.h"
 #include "tests/support/ring_directory.h"
 #include "tests/support/temporary_directory.h"
 
@@ -271,6 +274,21 @@ TEST_F(RingTest, RefusesCountsThatCannotBe) {
   EXPECT_THAT(with(8, 0), HasSubstr("head 8, tail 0"));
   EXPECT_THAT(with(0, kCapacity + 8), HasSubstr("do not fit"));
   EXPECT_EQ(with(kCapacity, 2 * kCapacity), "accepted");
+}
+
+/// The name is so short that only the ring itself needs memory.
+TEST(RingFiles, NoneStaysIfThereIsNoMemoryForTheRing) {
+  if (!tests::kCountsAllocations) GTEST_SKIP() << "the sanitizer has an allocator of its own";
+  const tests::RingDirectory directory;
+  const std::filesystem::path former = std::filesystem::current_path();
+  std::filesystem::current_path(directory.path());
+  const std::string name = "ring";
+  tests::no_memory = true;
+  const auto ring = Ring::create(name, kIdentity, kCapacity);
+  tests::no_memory = false;
+  std::filesystem::current_path(former);
+  EXPECT_EQ(ring.status().code(), StatusCode::kResourceExhausted) << ring.status().message();
+  EXPECT_TRUE(directory.contents().empty());
 }
 
 }  // namespace
