@@ -321,7 +321,7 @@ class GRANARY_EXPORT Database {
   /// register_worker(), create_table(), create_index(), resize(), seal() and checkpoint() are refused
   /// (kFailedPrecondition), and so is wait_released() of what is not released by then; log_status() tells that it is
   /// closed, or why the log has failed. Tables, indexes and statistics can still be looked at. A second close() does
-  /// nothing. The destructor unlocks the directory.
+  /// nothing and returns what the first did. The destructor unlocks the directory.
   Status close();
 
   Statistics statistics() const;

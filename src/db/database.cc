@@ -101,9 +101,11 @@ Status Database::checkpoint() {
 }
 const RecoveryReport& Database::recovery_report() const { return engine_->recovery_report(); }
 Status Database::close() {
-  if (Status own = engine_->check_own(); !own.ok()) return own;
-  const Status alone = engine_->workers().check_none_taken();
-  return alone.ok() ? engine_->close() : alone;
+  return base::with_memory([&] {
+    if (Status own = engine_->check_own(); !own.ok()) return own;
+    const Status alone = engine_->workers().check_none_taken();
+    return alone.ok() ? engine_->close() : alone;
+  });
 }
 
 Statistics Database::statistics() const { return engine_->inherited() ? Statistics() : engine_->statistics(); }

@@ -137,14 +137,6 @@ Status Engine::check_usable() const {
   return closed_.load(std::memory_order_relaxed) ? is_closed() : Status();
 }
 
-Engine::~Engine() {
-  const Status closed = close();
-  if (closed.ok() || failure_told_.load(std::memory_order_relaxed)) return;
-  base::tell(options_.notices, {.severity = NoticeSeverity::kWarning,
-                                .topic = NoticeTopic::kClosing,
-                                .text = "closing the database: " + closed.message()});
-}
-
 void Engine::start() {
   if (options_.background != Background::kThreads) return;
   // A leader advances E no sooner than it sees that all nodes have arrived in it, so they tell it often.
@@ -205,34 +197,6 @@ void Engine::tell_failed_checkpoint(const Status& cause) const {
                                   .topic = NoticeTopic::kCheckpoint,
                                   .text = "checkpoint: " + cause.message()});
   });
-}
-
-Status Engine::close() {
-  if (closed_.exchange(true, std::memory_order_relaxed)) return {};
-  const Status done = end();
-  has_closed_.store(true, std::memory_order_release);
-  return done;
-}
-
-Status Engine::end() {
-  if (storage_ != nullptr)
-    storage_->checkpoints().cancel();  // a large one takes minutes, as it leaves the cores to transactions
-  // The epoch thread ends last: the other nodes' epochs stand still when this node does not tell how far it is.
-  checkpoint_thread_.reset();
-  touch_thread_.reset();
-  epoch_thread_.reset();
-  turned_us_.store(0, std::memory_order_relaxed);
-  if (storage_ == nullptr || shared_.log == nullptr) return {};
-  // Another thread's checkpoint() may be in a slot with an epoch before that of the last commit, and then E could not
-  // move on.
-  const auto no_checkpoint = storage_->checkpoints().hold_off();
-  // No transaction is open, so the epoch of the last one can be completed now.
-  if (epochs_.in_cluster()) {
-    epochs_.end();
-  } else {
-    epochs_.tick();
-  }
-  return storage_->close();
 }
 
 Status Engine::recover(Loading loading) {

@@ -99,7 +99,8 @@ class Engine {
   /// (Storage::note_admitted). Called before the first of them. Does nothing unless ClusterPart::notes_admission is
   /// set.
   Status note_admitted() { return storage_ == nullptr ? Status() : storage_->note_admitted(epochs_.current()); }
-  /// Ends the background work and makes everything durable. The second call does nothing.
+  /// Ends the background work and makes everything durable. A second call does nothing, and returns what the first one
+  /// has returned if that has ended.
   Status close();
   /// Whether locks at other nodes could not be given back, so that the node's recovery has to do it. Called after
   /// close().
@@ -152,9 +153,10 @@ class Engine {
   /// Whether log_status() has told why the log failed, so that the destructor does not. Set by any thread, read by the
   /// destructor; relaxed, as it guards nothing.
   mutable std::atomic<bool> failure_told_{false};
-  /// Set by close() when it has ended (release), and read by threads that wait for results (acquire), which then see
-  /// how far the log has come.
+  /// Set by close() when it has ended (release), and read by threads that wait for results, and by a second close()
+  /// (both acquire), which then see how far the log has come, and end_status_.
   std::atomic<bool> has_closed_{false};
+  Status end_status_;  ///< of end(); written by the first close() before has_closed_, and never again
   /// Set when close() begins, and read by all threads that call the database; relaxed, as it guards nothing.
   std::atomic<bool> closed_{false};
   /// When epoch_thread_ last began a turn; 0 if there is no such thread. Written by that thread, by start() and by

@@ -1,6 +1,6 @@
-// Calls of set-up, each of whose allocations fails in turn: they end with a Status, and leave a database in which every
-// later call does what it should, and whose directory the next opening accepts. Not covered: memory that is lacking in
-// the background threads, and for longer than one allocation.
+// Calls of set-up and the end of a database, each of whose allocations fails in turn: they end with a Status, and leave
+// a database in which every later call does what it should, and whose directory the next opening accepts. Not covered:
+// memory that is lacking in the background threads.
 
 #include <algorithm>
 #include <functional>
@@ -35,6 +35,9 @@ class ScarceHeap : public testing::Test {
     Options options = manual_options();
     options.background = background;
     options.epoch_ms = 1;
+    options.notices = [this](const Notice& notice) {
+      if (notice.topic == NoticeTopic::kClosing) ++warnings_;
+    };
     options.directory = directory_->path() + "/db";
     options.reliable_directory = rings_->path();
     options.memory_limit_bytes = std::uint64_t{64} << 20;
@@ -113,6 +116,7 @@ class ScarceHeap : public testing::Test {
     EXPECT_GT(fails, 10u) << "the definition, its text, and the file";
   }
 
+  int warnings_ = 0;  // of the end of a database, which this thread tells
   std::optional<RingDirectory> rings_;
   std::optional<RingDirectory> directory_;  // in memory, too, as each of many openings syncs
 };
@@ -218,6 +222,69 @@ TEST_F(ScarceHeap, AWorkerIsMadeWhollyOrNotAtAll) {
     EXPECT_EQ(rows(*database, database->table(kBase)), "k=base ");
   }
   EXPECT_GT(fails, 5u) << "the worker, its ring, and the lists";
+}
+
+/// A database that was not told to end in order is recovered; the first failure is what each later call tells.
+TEST_F(ScarceHeap, AFailedCloseLosesNothingAndIsTold) {
+  for (const Background background : {Background::kManual, Background::kThreads}) {
+    std::uint64_t fails = 0, failures = 0;
+    for (bool failed = true; failed;) {
+      SCOPED_TRACE("allocation " + std::to_string(++fails));
+      empty();
+      {
+        const auto database = open(background);
+        put(*database, database->create_table(kBase).value(), "base");
+        Status closed;
+        failed = fail(fails, [&] { closed = database->close(); });
+        EXPECT_EQ(closed.code(), failed && !closed.ok() ? StatusCode::kResourceExhausted : StatusCode::kOk)
+            << closed.message();
+        failures += closed.ok() ? 0 : 1;
+        const Status again = database->close();
+        EXPECT_EQ(again.code(), closed.code());
+        EXPECT_EQ(again.message(), closed.message());
+      }
+      EXPECT_EQ(warnings_, 0) << "close() has told it";
+      const auto database = open();
+      ASSERT_NE(database, nullptr);
+      EXPECT_EQ(rows(*database, database->table(kBase)), "k=base ");
+    }
+    EXPECT_GT(failures, 10u) << "the manifest";
+  }
+}
+
+TEST_F(ScarceHeap, ADestructorThatFailsToCloseLosesNothing) {
+  std::uint64_t fails = 0;
+  int told = 0;
+  for (bool failed = true; failed;) {
+    SCOPED_TRACE("allocation " + std::to_string(++fails));
+    empty();
+    {
+      auto database = open();
+      put(*database, database->create_table(kBase).value(), "base");
+      failed = fail(fails, [&] { database.reset(); });
+    }
+    told += std::exchange(warnings_, 0);
+    const auto database = open();
+    ASSERT_NE(database, nullptr);
+    EXPECT_EQ(rows(*database, database->table(kBase)), "k=base ");
+  }
+  EXPECT_GT(told, 10) << "the manifest";
+}
+
+/// There is no memory for the warning either.
+TEST_F(ScarceHeap, ADestructorWithoutAnyMemoryWarns) {
+  empty();
+  {
+    auto database = open();
+    put(*database, database->create_table(kBase).value(), "base");
+    no_memory = true;
+    database.reset();
+    no_memory = false;
+  }
+  EXPECT_EQ(warnings_, 1);
+  const auto database = open();
+  ASSERT_NE(database, nullptr);
+  EXPECT_EQ(rows(*database, database->table(kBase)), "k=base ");
 }
 
 }  // namespace
