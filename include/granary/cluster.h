@@ -263,8 +263,9 @@ class GRANARY_EXPORT Cluster {
   /// kUnavailable if the others could not be told, as the membership's ZooKeeper or files could not be used for a few
   /// seconds (with ZooKeeper also a few times `session_timeout_ms`): the node has left, and goes on to tell them while
   /// this object lives. Before that this waits for procedures that run for other nodes, for the log, half a second for
-  /// each node that cannot be reached and at which ended workers have left records locked, and some 10 s for each of
-  /// these workers if such records were removed and their nodes do not answer.
+  /// each node that cannot be reached and at which ended workers have left records locked, and some 10 s if such
+  /// records were removed and their nodes do not answer. If workers that ran procedures for other nodes have left such
+  /// records, each of them is ended as ~ClusterWorker() says.
   Status leave();
 
  private:

@@ -73,15 +73,16 @@ Status ClusterNode::leave() {
   enter(watch::Stage::kLeaving);
   // A node that was told to give up has stopped its membership, and has to end it here.
   const bool member = membership_ != nullptr && !left_ && (membership_->status().ok() || start_watch_.gives_up());
+  // This may wait for other nodes. So it comes while this node still does what a member has to do when another dies.
+  give_back_thread_.reset();
+  base::sync_point("cluster.gives_back_at_last");
+  if (member && membership_->status().ok()) threads_.give_back_at_last();
   if (recoverer_) recoverer_->stop();
   if (survivor_ != nullptr) survivor_->stop();
   if (peer_watch_ != nullptr) peer_watch_->stop();
-  give_back_thread_.reset();
   if (call_workers_ != nullptr && call_workers_->end()) call_workers_.reset();
   survivor_worker_.reset();
   own_thread_.reset();
-  base::sync_point("cluster.workers_ended");
-  if (member && membership_->status().ok()) threads_.give_back_at_last();
   threads_.drop_left();
   if (member) membership_->stop();
   call_workers_.reset();
@@ -105,12 +106,13 @@ Status ClusterNode::end_membership() {
   const bool leaves = closed.ok() && !owes;
   if (start_id_.empty() || !leaves) disconnect();
   const Status ended = leaves ? membership_->leave() : membership_->die();
+  if (!ended.ok()) disconnect();  // without a mark it counts as dead, too
   return closed.ok() ? ended : closed;
 }
 
 /// Closes the fabric, so that this process lives long enough to say why it ends: the others end a dead node's process,
 /// unless that has closed its fabric. Called for a node that nobody uses, since it has not started, or that is about to
-/// count as dead, since its log has failed or it still owes something.
+/// count as dead, since its log has failed, it still owes something, or it could not tell the others that it has left.
 void ClusterNode::disconnect() {
   leader_.reset();
   service_.end();

@@ -38,7 +38,6 @@ constexpr NodeNumber kNode = 1, kHome = 2;
 struct Shared {
   std::atomic<bool> home_dies{false};
   std::atomic<pid_t> stand_in{0};  ///< the process that keeps the home's mark
-  std::atomic<bool> leaves{false};
 };
 
 class LeftLocked : public testing::Test {
@@ -142,7 +141,7 @@ TEST_F(LeftLocked, IsGivenBackByANodeThatLeaves) {
     report("runs");
     leave_locked(branch);
     base::set_sync_hook([&](std::string_view point) {
-      if (point != "cluster.workers_ended") return;
+      if (point != "cluster.gives_back_at_last") return;
       end_stand_in();
       const auto is_dead = [&] {
         const Configuration now = configuration();

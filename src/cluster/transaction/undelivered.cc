@@ -10,6 +10,10 @@ namespace {
 
 constexpr std::uint64_t kLeastRest_us = 1000;
 
+bool is_among(const Undelivered::Silent& silent, rdma::NodeId node) {
+  return std::find(silent.begin(), silent.end(), node) != silent.end();
+}
+
 }  // namespace
 
 void Undelivered::keep(std::deque<Release> releases, std::vector<Removal> removals, Buffers room,
@@ -42,22 +46,28 @@ void Undelivered::try_all(Reach& reach, Silent& silent) {
       ++one;
       continue;
     }
-    tell(reach, one->removals);
+    tell(reach, one->removals, silent);
     bytes_ -= one->room.bytes();
     one->named.complete();
     one = all_.erase(one);
   }
 }
 
-/// Asks the owners to register the removed records (Locks::note_removed). If a question is lost, the record
-/// is registered when the owner recovers.
-void Undelivered::tell(Reach& reach, const std::vector<Removal>& removals) {
-  if (removals.empty()) return;
+/// Asks the owners to register the removed records (Locks::note_removed). If a question is lost, or its owner is
+/// silent, the record is registered when the owner recovers.
+void Undelivered::tell(Reach& reach, const std::vector<Removal>& removals, Silent& silent) {
   messages::Questions<messages::NoteRemoved> questions;
-  for (const Removal& removal : removals)
-    questions.add(removal.node, {.table = removal.table, .key = removal.key, .tid = removal.tid});
+  for (const Removal& removal : removals) {
+    if (!is_among(silent, removal.node))
+      questions.add(removal.node, {.table = removal.table, .key = removal.key, .tid = removal.tid});
+  }
+  if (questions.size() == 0) return;
   cc::bump(reach.counters.messages, std::uint64_t{questions.size()});
   reach.messenger.ask(questions.all());
+  for (const messages::Question* const question : questions.all()) {
+    if (question->outcome() == messages::AskOutcome::kTimedOut && !is_among(silent, question->node()))
+      silent.push_back(question->node());
+  }
 }
 
 /// Tries to give back one lock. Returns whether nothing more is to do: it was given back, or its node is dead and will
@@ -65,7 +75,7 @@ void Undelivered::tell(Reach& reach, const std::vector<Removal>& removals) {
 bool Undelivered::has_ended(Reach& reach, Release& release, Silent& silent) {
   const rdma::NodeId node = release.node();
   if (!reach.is_member(node) || reach.is_over(node, release.generation())) return true;
-  if (std::find(silent.begin(), silent.end(), node) != silent.end()) return false;
+  if (is_among(silent, node)) return false;
   if (!reach.connect(node)) {
     silent.push_back(node);
     return false;

@@ -66,7 +66,7 @@ class Undelivered {
     log::NamedLocks named;
   };
   void try_all(Reach& reach, Silent& silent);
-  static void tell(Reach& reach, const std::vector<Removal>& removals);
+  static void tell(Reach& reach, const std::vector<Removal>& removals, Silent& silent);
   static bool has_ended(Reach& reach, Release& release, Silent& silent);
 
   static constexpr std::size_t kMostBytes = std::size_t{1} << 20;  ///< a quarter of a worker's share of 4 MiB
