@@ -9,6 +9,7 @@
 
 #include "recovery/chunk_reader.h"
 #include "recovery/lock_ahead.h"
+#include "src/base/with_memory.h"
 #include "src/record/state_word.h"
 #include "src/record/tid.h"
 
@@ -226,7 +227,7 @@ Status DebtReader::take(Decided& one, std::string_view body) {
 }  // namespace
 
 Result<std::vector<Debt>> read_debts(base::FileSystem& files, const Manifest& manifest, const LogSurvey& survey) {
-  return DebtReader(files, manifest, survey).run();
+  return base::with_memory([&] { return DebtReader(files, manifest, survey).run(); });
 }
 
 }  // namespace granary::recovery

@@ -14,6 +14,7 @@
 #include "recovery/log_chain.h"
 #include "src/base/test_hooks.h"
 #include "src/base/threads.h"
+#include "src/base/with_memory.h"
 
 namespace granary::recovery {
 namespace {
@@ -347,7 +348,7 @@ void Scanner::sum_up() {
 }  // namespace
 
 Result<LogScan> scan_logs(base::FileSystem& files, const Manifest& manifest, const ScanOptions& options) {
-  return Scanner(files, manifest, options).run();
+  return base::with_memory([&] { return Scanner(files, manifest, options).run(); });
 }
 
 Status add_kept_log(base::FileSystem& files, const Manifest& manifest, ScanOptions options, LogScan& scan) {

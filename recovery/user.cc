@@ -13,6 +13,8 @@
 namespace granary::recovery {
 namespace {
 
+constexpr std::string_view kProbePrefix = "owner-";
+
 /// Returns the user's name; "" if the system knows none.
 std::string name_of(std::uint32_t user) {
   std::array<char, 4096> buffer{};
@@ -25,21 +27,20 @@ std::string name_of(std::uint32_t user) {
 /// Returns the user who gets a file that a process of root makes in the directory. Network file systems often give it
 /// to another user than root.
 Result<std::uint32_t> user_of_new_file(base::FileSystem& files, const std::string& directory) {
-  const std::string path = fmt::format("{}/owner-{}", directory, ::getpid());
-  auto made = files.create(path);
-  if (made.status().code() == StatusCode::kAlreadyExists) {
-    // A process of the same number was killed before it removed the file, as in containers, where numbers are few.
-    if (const Status removed = files.remove(path); !removed.ok()) return removed;
-    made = files.create(path);
-  }
-  if (!made.ok()) return made.status();
+  // The name is random, as a process that is killed leaves the file, and process numbers are few in containers.
+  const std::string path = fmt::format("{}/{}{}", directory, kProbePrefix, to_text(new_id()));
+  if (const auto made = files.create(path); !made.ok()) return made.status();
   const auto user = base::owner(files, path);
   const Status removed = files.remove(path);
+  if (user.status().code() == StatusCode::kNotFound || removed.code() == StatusCode::kNotFound)
+    return Status(StatusCode::kUnavailable, fmt::format("'{}' is being opened by another process", directory));
   if (!removed.ok()) return removed;
   return user;
 }
 
 }  // namespace
+
+bool is_probe_name(std::string_view name) { return name.starts_with(kProbePrefix); }
 
 Status check_user(base::FileSystem& files, const std::string& directory) {
   if (::geteuid() != 0) return {};

@@ -3,6 +3,7 @@
 // (base::kNewFileMode), and root may write everywhere. So a database that root opens once is lost to its user.
 
 #include <string>
+#include <string_view>
 
 #include <granary/status.h>
 
@@ -15,5 +16,9 @@ namespace granary::recovery {
 /// process makes become that user's anyway, as on some network file systems. Other users need no check, as the system
 /// refuses them.
 Status check_user(base::FileSystem& files, const std::string& directory);
+
+/// Whether check_user() has made a file of this name. One that a killed process has left may be removed by whoever has
+/// locked the directory.
+bool is_probe_name(std::string_view name);
 
 }  // namespace granary::recovery

@@ -261,8 +261,8 @@ class SystemFiles final : public FileSystem {
 
  private:
   /// Makes the name of an empty directory durable. The process that made it may have been killed before it did that.
-  /// The name is passed by if the directory is a mount point, which does not need it, or if this user may not read the
-  /// parent directory, as then another program has made it.
+  /// The name is passed by if the directory is a mount point, which does not need it, or if this user may not read
+  /// and write the parent directory, as then another program has made it.
   Status sync_name_if_empty(const std::filesystem::path& path) {
     std::error_code error;
     const bool empty = std::filesystem::is_directory(path, error) && std::filesystem::is_empty(path, error);
@@ -272,7 +272,7 @@ class SystemFiles final : public FileSystem {
     struct stat own {};
     struct stat above {};
     if (!empty || ::stat(path.c_str(), &own) != 0 || ::stat(parent.c_str(), &above) != 0) return {};
-    if (own.st_dev != above.st_dev || ::faccessat(AT_FDCWD, parent.c_str(), R_OK, AT_EACCESS) != 0) return {};
+    if (own.st_dev != above.st_dev || ::faccessat(AT_FDCWD, parent.c_str(), R_OK | W_OK, AT_EACCESS) != 0) return {};
     return sync_directory(parent);
   }
   static Result<std::unique_ptr<File>> open_with(const std::string& path, int flags, const char* operation) {

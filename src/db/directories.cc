@@ -265,8 +265,9 @@ Status remove_files(base::FileSystem& files, const std::vector<std::string>& dir
     const auto names = files.list(directory);
     note(names.status());
     if (!names.ok()) continue;
-    for (const std::string& name : *names) {
-      if (needless(name)) note(files.remove(directory + "/" + name));
+    // From the last to the first: while any segment of a generation is there, its first one is.
+    for (auto name = names->rbegin(); name != names->rend(); ++name) {
+      if (needless(*name)) note(files.remove(directory + "/" + *name));
     }
   }
   return failure;

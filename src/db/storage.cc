@@ -9,6 +9,7 @@
 
 #include "cluster_config/membership/life.h"
 #include "recovery/segment_end.h"
+#include "recovery/user.h"
 #include "src/base/directory.h"
 #include "src/base/test_hooks.h"
 #include "src/db/member_file.h"
@@ -212,6 +213,7 @@ Status Storage::remove_garbage() {
   };
   // These files are garbage by an older manifest, too. They go first, as what follows may need their room.
   if (const Status removed = remove_files(files_, now.log_directories, unfinished); !removed.ok()) return removed;
+  static_cast<void>(remove_files(files_, {options_.directory}, recovery::is_probe_name));
   // Until the manifest is on the device, a power loss may bring back the one before it, which names another checkpoint.
   if (const Status secured = recovery::secure_manifest(files_, options_.directory); !secured.ok()) return secured;
   if (const Status removed = checkpoints_.remove_stale(); !removed.ok())

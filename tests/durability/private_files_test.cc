@@ -95,7 +95,7 @@ TEST_F(PrivateFiles, ADatabaseOfAnotherUserIsRefusedToRoot) {
 
 /// Root makes a file to see whose it becomes. If it is killed before it removes that, the next process may have the
 /// same number, as in a container.
-TEST_F(PrivateFiles, AFileOfAFormerProcessOfThisNumberIsNoReasonToRefuse) {
+TEST_F(PrivateFiles, AFileOfAFormerProcessOfThisNumberIsNoReasonToRefuseAndGoes) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root";
   ASSERT_TRUE(make()->close().ok());
   const std::string manifest = options().directory + "/MANIFEST";
@@ -104,6 +104,8 @@ TEST_F(PrivateFiles, AFileOfAFormerProcessOfThisNumberIsNoReasonToRefuse) {
   const std::string left = options().directory + "/owner-" + std::to_string(::getpid());
   std::ofstream(left) << "left";
   EXPECT_THAT(Database::open(options()).status().message(), HasSubstr("is a database of user 54321"));
+  ASSERT_EQ(::chown(manifest.c_str(), 0, 0), 0);
+  EXPECT_NE(open(), nullptr);
   EXPECT_FALSE(fs::exists(left));
 }
 
