@@ -108,13 +108,13 @@ const BenchCommand& remote_command() {
       .summary = "lookups in another node's hash table",
       .description =
           "Fills a hash table of shared records in a process of its own and reads records by key from this one, by "
-          "one-sided READs: without a location cache, with one from empty, and with that one when it also has the "
-          "places that READs of the whole index have found, if it has room for all; it knows its keys a round ahead. "
-          "Beside them READs of as many bytes at the records' places, and with --peers lookups in "
-          "the tables of Pilaf and FaRM, with as many slots. 16 at a time, and then one by one, each with a clock "
-          "(alone). One worker, a fixed number of lookups, so --workers, --seconds, --warmup and --repeat mean nothing "
-          "here. Over verbs the node reaches "
-          "itself through its first device.",
+          "one-sided READs: without a location cache, with one from empty, with that one for other keys of the "
+          "same popularity (warm), and when READs of the whole index have told it all places, if it has room for "
+          "them (full); it knows its keys a round ahead. Beside them READs of as many bytes at the records' "
+          "places, and with --peers lookups in the tables of Pilaf and FaRM, with as many slots. 16 at a time, and "
+          "then one by one, each with a clock (alone). One worker, a fixed number of lookups, so --workers, "
+          "--seconds, --warmup and --repeat mean nothing here. Over verbs the node reaches itself through its "
+          "first device.",
       .examples = {"--keys=10000000 --location_cache=256MiB", "--lookups=100000 --json=remote.json",
                    "--provider=verbs --keys=100000 --lookups=20000"},
       .flags = {fabric::provider_flag(), integer_flag("keys", 1'000'000, 1, 1'000'000'000, "keys", "In the table."),

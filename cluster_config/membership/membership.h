@@ -179,8 +179,8 @@ class Membership {
   void stop();
   /// Ends the membership in order, so that nothing is left to recover. If the board does not answer, this returns
   /// kUnavailable after a few seconds, and step() goes on to tell the others of the end. After another error they are
-  /// not told. Then the mark goes, so they count the node as dead; if the board does not answer to that, step() goes on,
-  /// too. All this holds for die() as well.
+  /// not told. Then the mark goes, so they count the node as dead; if the board does not answer to that, step() goes
+  /// on, too. All this holds for die() as well.
   Status leave();
   /// Ends the membership as the process's death would, so that something is left to recover.
   Status die();
