@@ -16,8 +16,8 @@ namespace granary::recovery {
 
 class IndentedJson {
  public:
-  // Each adds a field to the object that is being written, or, with an empty name, an element to the array. Texts are
-  // printable ASCII, as escape() returns them.
+  // These functions add a field to the object that is being written, or, with an empty name, an element to the array.
+  // Texts are printable ASCII, as escape() returns them.
   void number(std::string_view name, std::uint64_t value) {
     begin(name);
     text_ += std::to_string(value);

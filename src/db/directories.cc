@@ -265,7 +265,7 @@ Status remove_files(base::FileSystem& files, const std::vector<std::string>& dir
     const auto names = files.list(directory);
     note(names.status());
     if (!names.ok()) continue;
-    // From the last to the first: while any segment of a generation is there, its first one is.
+    // The last name goes first, so that the first segment of a generation is there as long as any of them is.
     for (auto name = names->rbegin(); name != names->rend(); ++name) {
       if (needless(*name)) note(files.remove(directory + "/" + *name));
     }

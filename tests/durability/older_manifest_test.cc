@@ -30,7 +30,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// By the number of loggers.
+/// The parameter is the number of loggers.
 class OlderManifest : public testing::TestWithParam<std::uint32_t> {
  protected:
   static constexpr int kLogged = 20, kInRings = 5;

@@ -186,7 +186,7 @@ TEST_F(ScarceHeap, ASealThatWaitsInVainLeavesTheTableOpen) {
   EXPECT_GT(fails, 1u) << "the text that says why";
 }
 
-/// Of a worker that could not be made, no file stays, so the next one gets its number.
+/// A worker that could not be made leaves no file, as the next one gets its number.
 TEST_F(ScarceHeap, AWorkerIsMadeWhollyOrNotAtAll) {
   std::uint64_t fails = 0;
   for (bool failed = true; failed;) {

@@ -34,7 +34,7 @@ using tests::first_of;
 
 constexpr NodeNumber kNode = 1, kHome = 2;
 
-/// What the processes tell each other.
+/// The processes tell each other by this how far they are.
 struct Shared {
   std::atomic<bool> home_dies{false};
   std::atomic<pid_t> stand_in{0};  ///< the process that keeps the home's mark

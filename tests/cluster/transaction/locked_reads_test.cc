@@ -137,7 +137,7 @@ class CountsOfLockedReads : public LockedReads {
     const auto& places = cluster_.node(0).remote().counters().locations;
     return {.hits = places.hits, .misses = places.misses, .stale = places.stale};
   }
-  /// What node 0 counts in a transaction.
+  /// Runs a transaction at node 0, and returns how far it has raised the counters there.
   Counts counts_of(FunctionRef<void(Transaction& t, const Table& table)> body) {
     const Counts before = counts();
     commit(0, body);
